@@ -1,0 +1,57 @@
+# Everything that a fresh clone needs. `make help` lists the targets.
+PYTHON ?= .venv/bin/python
+INSTALL ?= 1
+CORES ?= $(shell nproc)
+BASE_PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+ifeq ($(INSTALL),1)
+SETUP = .venv/.ready
+SETUP_DEV = .venv/.ready-dev
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint report lock clean
+
+help:  ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/bin/python:
+	@test -n "$(BASE_PYTHON)" || { echo "no Python >= 3.11 found; name one with BASE_PYTHON=/path/to/python3" >&2; exit 2; }
+	$(BASE_PYTHON) -m venv .venv
+
+.venv/.ready: envs/requirements.txt pyproject.toml | .venv/bin/python
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r envs/requirements.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.ready-dev: envs/requirements-dev.txt .venv/.ready
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r envs/requirements-dev.txt
+	@touch $@
+
+install: $(SETUP)  ## a local .venv from the hash-locked requirements
+
+test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment that is already there)
+	$(PYTHON) -m pytest $(TESTS)
+
+lint: $(SETUP_DEV)  ## ruff, snakefmt, types
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m snakefmt --check Snakefile workflow
+	$(PYTHON) -m mypy
+
+report: $(SETUP)  ## the default experiment; ends by printing where the report is
+	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES)
+	@echo "report: $(CURDIR)/results/report.html"
+
+# Needs uv; resolves anew and exports names, versions and hashes.
+EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate --format requirements-txt
+lock:  ## resolve the requirements anew (needs uv)
+	uv lock --upgrade
+	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build -o envs/requirements.txt
+	$(EXPORT) --extra workflow --extra mpi --extra peers --group build --group dev -o envs/requirements-dev.txt
+	$(EXPORT) --extra cuda12 --no-default-groups -o envs/requirements-cuda12.txt
+	$(EXPORT) --extra cuda13 --no-default-groups -o envs/requirements-cuda13.txt
+	! grep -n '://' envs/*.txt
+
+clean:  ## everything produced, and the environment
+	rm -rf .venv .snakemake results/[!Rr]* .pytest_cache .mypy_cache .ruff_cache

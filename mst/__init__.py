@@ -1,0 +1,39 @@
+"""Minimum spanning forests, fast and reproducible.
+
+>>> import mst
+>>> forest = mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]))
+>>> forest.weight, forest.edge_ids.tolist()
+(11, [0, 2])
+"""
+
+from mst.errors import (
+    ConfigError,
+    DependencyError,
+    FormatError,
+    InputError,
+    MSTError,
+    OutOfMemoryError,
+    UnavailableError,
+    UnsupportedError,
+)
+from mst.forest import Forest
+from mst.graph import Graph
+from mst.solver import minimum_spanning_forest, read_graph
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConfigError",
+    "DependencyError",
+    "Forest",
+    "FormatError",
+    "Graph",
+    "InputError",
+    "MSTError",
+    "OutOfMemoryError",
+    "UnavailableError",
+    "UnsupportedError",
+    "__version__",
+    "minimum_spanning_forest",
+    "read_graph",
+]

@@ -1,0 +1,1 @@
+"""Algorithms of one paradigm, a file each."""

@@ -1,0 +1,1 @@
+"""Plan, run, measure, record and compare."""

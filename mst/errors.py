@@ -1,0 +1,71 @@
+"""Every error that `mst` raises on purpose: each names the offender, the limit and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MSTError(Exception):
+    """Base of every error of this package; the command line prints it without a traceback."""
+
+
+class InputError(MSTError):
+    """A graph, array or argument that cannot be used as given."""
+
+
+class FormatError(InputError):
+    """A file that is not what its format promises.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The offending file.
+    expected : str
+        What was expected there.
+    line : int, optional
+        Line number, counted from 1.
+    text : str or bytes, optional
+        The offending line; long or binary text is shortened.
+    """
+
+    def __init__(self, path, expected: str, *, line: int | None = None, text: str | bytes | None = None):
+        self.path, self.expected, self.line = str(path), expected, line
+        where = self.path if line is None else f"{self.path}, line {line}"
+        seen = "" if text is None else f": {shorten(text)}"
+        super().__init__(f"{where}{seen}: {expected}")
+
+
+class ConfigError(MSTError):
+    """A configuration, catalogue or command-line value that is not legal."""
+
+
+class UnsupportedError(MSTError):
+    """An algorithm that does not fit this graph, these options or this hardware."""
+
+
+class UnavailableError(MSTError):
+    """A graph that is not to be had: no mirror and no address answered with it."""
+
+
+class DependencyError(MSTError):
+    """A package or program that an algorithm needs is not installed."""
+
+
+class OutOfMemoryError(MSTError):
+    """More memory was needed than was free; says how much of each."""
+
+
+def shorten(text: str | bytes, limit: int = 80) -> str:
+    """Return `text` quoted for a message: one line, printable, at most about `limit` characters."""
+    quoted = repr(text[: limit + 1] if isinstance(text, str) else bytes(text[: limit + 1]))
+    return quoted if len(text) <= limit else quoted[:limit] + "…"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string."""
+    known = list(known)
+    close = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
+    if not close:
+        return ""
+    return f" (did you mean {next(k for k in known if k.lower() == close[0])!r}?)"

@@ -1,0 +1,177 @@
+"""The graph: an immutable, weighted, undirected edge list, and its CSR form on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mst.errors import InputError
+
+WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class CSR:
+    """Compressed sparse rows: both directions of every edge that is not a self-loop.
+
+    Attributes
+    ----------
+    offsets : numpy.ndarray of int64, shape (n + 1,)
+        Row `x` holds slots ``offsets[x] … offsets[x + 1] - 1``.
+    neighbours : numpy.ndarray, shape (slots,)
+        The other end of each slot; the dtype of `Graph.u`.
+    weights : numpy.ndarray, shape (slots,)
+        The dtype of `Graph.w`.
+    edge_ids : numpy.ndarray, shape (slots,)
+        The row of the edge list; int32, or int64 from 2³¹ edges on. Ascending within a row, so the first
+        lightest slot of a row is also its smallest in the order by (weight, edge id).
+    """
+
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    weights: np.ndarray
+    edge_ids: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Graph:
+    """An undirected, weighted multigraph as an edge list; an edge's id is its row.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices, named ``0 … n - 1``.
+    u, v : array_like of int, shape (m,)
+        Ends of each edge. Stored as int32, or int64 when ``n >= 2**31``. Self-loops and parallel edges are
+        legal.
+    w : array_like, shape (m,)
+        Weights. Stored as int32, int64, float32 or float64; smaller integers and booleans widen to int32,
+        float16 to float32. Infinities are legal, NaN is not.
+    name : str
+        For messages and tables.
+
+    Raises
+    ------
+    InputError
+        For lengths that differ, ids outside ``0 … n - 1``, NaN weights or dtypes without an exact home; the
+        message names the row.
+
+    Examples
+    --------
+    >>> from mst import Graph
+    >>> graph = Graph(3, [0, 1, 2], [1, 2, 0], [1.5, 2.5, 0.5])
+    >>> graph.n, graph.m, graph.w.dtype.name
+    (3, 3, 'float64')
+    """
+
+    n: int
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    name: str
+
+    def __init__(self, n: int, u: Any, v: Any, w: Any, *, name: str = "", trusted: bool = False):
+        if not trusted:
+            n = _vertex_count(n)
+            u, v, w = _ends(u, n, "u"), _ends(v, n, "v"), _weights(w)
+            if not (len(u) == len(v) == len(w)):
+                raise InputError(
+                    f"u, v and w must be of one length, got {len(u)}, {len(v)} and {len(w)}: "
+                    "give one row per edge"
+                )
+        for field, value in (("n", n), ("u", _frozen(u)), ("v", _frozen(v)), ("w", _frozen(w))):
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "name", name)
+
+    @property
+    def m(self) -> int:
+        """Number of edges (rows), self-loops and parallel edges included."""
+        return len(self.w)
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}: " if self.name else ""
+        return f"<Graph {name}n={self.n:,} m={self.m:,} weights {self.w.dtype}>"
+
+    @cached_property
+    def _csr(self) -> CSR:
+        from mst.kernels.csr import build_csr
+
+        return CSR(*build_csr(self.n, self.u, self.v, self.w))
+
+    def csr(self) -> CSR:
+        """Return the symmetric CSR form, built once and kept (its cost counts as *init*).
+
+        Examples
+        --------
+        >>> from mst import Graph
+        >>> Graph(3, [0, 1], [1, 2], [4, 5]).csr().neighbours.tolist()
+        [1, 0, 2, 1]
+        """
+        return self._csr
+
+
+def _vertex_count(n: Any) -> int:
+    try:
+        count = int(n)
+    except (TypeError, ValueError, OverflowError):
+        count = -1
+    if count < 0 or count != n:
+        raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
+    return count
+
+
+def _ends(ids: Any, n: int, field: str) -> np.ndarray:
+    array = np.asarray(ids)
+    if array.ndim != 1:
+        raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{field} must hold integers, got dtype {array.dtype}: convert the ids first")
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, -1)
+    if low < 0 or high >= n:
+        row = int(np.argmax((array < 0) | (array >= n)))
+        raise InputError(
+            f"{field}[{row}] = {array[row]} is not a vertex: ids run from 0 to {n - 1} (n = {n}); "
+            "raise n or compact the ids"
+        )
+    return np.ascontiguousarray(array, dtype=np.int32 if n < 2**31 else np.int64)
+
+
+def _weights(weights: Any) -> np.ndarray:
+    array = np.asarray(weights)
+    if array.ndim != 1:
+        raise InputError(f"w must be one-dimensional, got shape {array.shape}")
+    if array.size == 0 and array.dtype not in WEIGHT_DTYPES:
+        return np.empty(0, np.int32 if array.dtype.kind in "iub" else np.float64)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b" or (kind == "i" and size < 4) or (kind == "u" and size < 4):
+        array = array.astype(np.int32)
+    elif kind == "u":
+        if size == 8 and int(array.max()) > np.iinfo(np.int64).max:
+            row = int(np.argmax(array))
+            raise InputError(f"w[{row}] = {array[row]} does not fit int64: scale the weights or use float64")
+        array = array.astype(np.int64)
+    elif kind == "f" and size == 2:
+        array = array.astype(np.float32)
+    elif array.dtype.newbyteorder("=") not in WEIGHT_DTYPES:
+        raise InputError(
+            f"w has dtype {array.dtype}, which has no exact home: use int32, int64, float32 or float64"
+        )
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    if array.dtype.kind == "f" and array.size:
+        # NaN poisons both reductions, so the row is searched for only when there is one.
+        if np.isnan(array.min()):
+            row = int(np.argmax(np.isnan(array)))
+            raise InputError(f"w[{row}] is NaN, which has no place in an order: drop or replace that edge")
+    return array
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view, so that a cached CSR or forest can never disagree with its graph."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,86 @@
+"""The order: edges compare by (weight, edge id), through order-preserving unsigned keys.
+
+The order is total, so every graph has exactly one minimum spanning forest. Kernels see only keys: one kernel
+per key width (32 or 64 bit) serves every weight dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def keys(weights: np.ndarray) -> np.ndarray:
+    """Map weights to unsigned keys of the same order.
+
+    Parameters
+    ----------
+    weights : numpy.ndarray, shape (m,)
+        int32, int64, float32 or float64 without NaN.
+
+    Returns
+    -------
+    numpy.ndarray, shape (m,)
+        uint32 whenever the order fits in 32 bits: always for int32 and float32, for int64 whose range is
+        below 2³², for float64 whose every value is exact in float32. uint64 otherwise. ``-0.0`` and ``0.0``
+        get one key.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.order import keys
+    >>> keys(np.array([-1.5, -0.0, 0.0, np.inf])).argsort(kind="stable").tolist()
+    [0, 1, 2, 3]
+    """
+    from mst.kernels import keys as kernel
+
+    if weights.dtype == np.int32:
+        return kernel.int32_keys(weights)
+    if weights.dtype == np.float32:
+        return kernel.float32_keys(weights)
+    if weights.dtype == np.int64:
+        low, high = kernel.extremes(weights)
+        if int(high) - int(low) < 2**32:
+            return kernel.offset_keys(weights, low)
+        return kernel.int64_keys(weights)
+    if weights.dtype == np.float64:
+        if kernel.fits_float32(weights):
+            return kernel.narrowed_keys(weights)
+        return kernel.float64_keys(weights)
+    raise TypeError(f"no key transform for dtype {weights.dtype}")
+
+
+def total(weights: np.ndarray) -> int | float:
+    """Return the sum of weights: exact for integers of any total, correctly rounded for floats.
+
+    Opposite infinities total NaN, as in IEEE 754.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.order import total
+    >>> total(np.array([2**62, 2**62, 2**62]))
+    13835058055282163712
+    >>> total(np.array([0.1] * 10))
+    1.0
+    """
+    if weights.dtype.kind == "i":
+        if weights.dtype.itemsize < 8:
+            return int(weights.sum(dtype=np.int64))
+        # 32-bit halves: neither sum can wrap below 2³¹ edges.
+        high = int((weights >> 32).sum(dtype=np.int64))
+        low = int((weights & 0xFFFFFFFF).sum(dtype=np.uint64))
+        return (high << 32) + low
+    values = weights.astype(np.float64, copy=False).tolist()
+    try:
+        return math.fsum(values)
+    except ValueError:  # infinities of both signs
+        return math.nan
+    except OverflowError:  # a partial sum left the range; the total may still lie inside it
+        exact = sum(map(Fraction, values))
+        try:
+            return float(exact)
+        except OverflowError:
+            return math.copysign(math.inf, exact)

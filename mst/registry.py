@@ -1,0 +1,265 @@
+"""Finds algorithms without importing them; checks options; fingerprints sources.
+
+**The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. At its top a literal::
+
+    ALGORITHM = dict(
+        id="kruskal",              # unique, lower case, dashes
+        paradigm="sequential",     # sequential, threads, cuda, mpi, peer
+        paper=None,                # key of config/papers, or "ours"
+        title="Kruskal",           # for tables
+        input="edges",             # what prepare builds from: edges, csr
+        options=dict(sort=dict(default="radix", choices=("radix", "comparison"), help="…"),
+                     sample=dict(default=20, min=1, help="…")),
+        exact=True,                # same edge ids as every other exact algorithm
+        ties="order",              # "order": by (weight, edge id); "any": peers that break ties otherwise
+        requires=("numba",),       # packages to import
+        limits=dict(m=2_000_000),  # larger graphs are unsupported (n, m)
+    )
+
+and these functions:
+
+``prepare(graph, *, width, **options) -> problem``
+    Everything before the clock: own structure, CSR. Timed as *init*.
+``transfer(problem) -> problem`` (optional)
+    Host-to-device copies. Timed as *transfer*.
+``solve(problem) -> result``
+    The algorithm. Timed as *compute*; called repeatedly on one problem, so it must not change it.
+``collect(problem, result) -> numpy.ndarray``
+    Edge ids of the forest on the host, in any order.
+``skip(facts, *, width, **options) -> str | None`` (optional)
+    The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph.
+``counters(problem, result) -> dict`` (optional)
+    What the run counted itself: rounds, edges kept, messages, …
+``phases(problem) -> dict[str, float]`` (optional)
+    Seconds per named phase, from a separate instrumented run.
+
+Files whose names start with an underscore are helpers, not algorithms.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mst.errors import ConfigError, DependencyError, nearest
+from mst.kernels.sources import PACKAGE, fingerprint
+
+PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
+_ALLOWED = frozenset("id paradigm paper title input options exact ties requires limits".split())
+_NEEDED = frozenset("id paradigm title".split())
+
+
+@dataclass(frozen=True)
+class Option:
+    """A published switch of an algorithm: its default and its legal values."""
+
+    name: str
+    default: Any
+    choices: tuple = ()
+    min: float | None = None
+    max: float | None = None
+    help: str = ""
+
+    def parse(self, value: Any, owner: str) -> Any:
+        """Return `value` (a Python value or its text form) as this option's type, or raise `ConfigError`."""
+        kind = type(self.default)
+        try:
+            if kind is bool:
+                parsed: Any = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}[
+                    str(value).lower()
+                ]
+            elif kind is int and str(value) != str(int(value)):
+                raise ValueError
+            else:
+                parsed = kind(value)
+        except (KeyError, TypeError, ValueError):
+            raise ConfigError(
+                f"{owner}: option {self.name}={value!r} must be of type {kind.__name__}, such as {self.default!r}"
+            ) from None
+        if self.choices and parsed not in self.choices:
+            legal = ", ".join(map(str, self.choices))
+            raise ConfigError(f"{owner}: option {self.name}={value!r} must be one of {legal}")
+        if (self.min is not None and parsed < self.min) or (self.max is not None and parsed > self.max):
+            raise ConfigError(
+                f"{owner}: option {self.name}={value!r} must lie in [{self.min}, {self.max}]".replace(
+                    "None", "…"
+                )
+            )
+        return parsed
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a graph without loading it; None where it is not known."""
+
+    n: int
+    m: int
+    weight_dtype: str = "int32"
+    components: int | None = None
+    weight_min: float | None = None
+    weight_max: float | None = None
+    loops: int | None = None
+    parallel: int | None = None
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm's literal, read from its file; `load` imports the code."""
+
+    id: str
+    paradigm: str
+    title: str
+    file: Path
+    paper: str | None = None
+    input: str = "edges"
+    options: Mapping[str, Option] = field(default_factory=dict)
+    exact: bool = True
+    ties: str = "order"
+    requires: tuple[str, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def resolve(self, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return all options with defaults filled in; unknown names and illegal values are refused."""
+        given = dict(options or {})
+        for name in given:
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise ConfigError(
+                    f"{self.id} has no option {name!r}{nearest(name, self.options)}; it has: {known}"
+                )
+        return {
+            name: option.parse(given[name], self.id) if name in given else option.default
+            for name, option in self.options.items()
+        }
+
+    def options_slug(self, options: Mapping[str, Any] | None = None) -> str:
+        """Return the canonical text of options: what differs from the defaults, or ``default``."""
+        resolved = self.resolve(options)
+        changed = [f"{k}={_text(v)}" for k, v in sorted(resolved.items()) if v != self.options[k].default]
+        return ",".join(changed) or "default"
+
+    def parse_slug(self, slug: str) -> dict[str, Any]:
+        """Return the options that `options_slug` wrote."""
+        pairs = [] if slug == "default" else [pair.split("=", 1) for pair in slug.split(",")]
+        return self.resolve(dict(pairs))
+
+    def missing(self) -> str | None:
+        """Return why this algorithm cannot be imported here, or None."""
+        absent = [p for p in self.requires if not _importable(p)]
+        return f"needs {', '.join(absent)}, not installed" if absent else None
+
+    def load(self) -> ModuleType:
+        """Import the algorithm's module."""
+        if reason := self.missing():
+            raise DependencyError(f"{self.id} {reason}: pip install 'mst[{_extra(self.paradigm)}]'")
+        if self.file.is_relative_to(PACKAGE):
+            parts = self.file.relative_to(PACKAGE).with_suffix("").parts
+            return importlib.import_module(".".join(("mst", *parts)))
+        raise ConfigError(f"{self.file} lies outside the package")
+
+    def skip(self, facts: Facts, *, width: int = 1, options: Mapping[str, Any] | None = None) -> str | None:
+        """Return the reason why this graph, width or option set does not fit, or None. Imports the module."""
+        for name, limit in self.limits.items():
+            if getattr(facts, name) > limit:
+                return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
+        module = self.load()
+        reason = getattr(module, "skip", None)
+        return reason(facts, width=width, **self.resolve(options)) if reason else None
+
+    def source_fingerprint(self) -> str:
+        """Return 12 hex digits over this algorithm's code, and over the versions of the packages a peer is."""
+        total = hashlib.sha256(fingerprint(self.file).encode())
+        if self.paradigm == "peer":
+            for package in self.requires:
+                total.update(f"{package}=={_version(package)}\0".encode())
+        return total.hexdigest()[:12]
+
+
+def get(algorithm: str) -> Algorithm:
+    """Return the algorithm of that id, or raise `ConfigError` with the nearest known one."""
+    known = algorithms()
+    if algorithm not in known:
+        raise ConfigError(f"no algorithm {algorithm!r}{nearest(algorithm, known)}; `mst list` shows them all")
+    return known[algorithm]
+
+
+@cache
+def algorithms() -> dict[str, Algorithm]:
+    """Return every algorithm by id, in the order of paradigms and ids, importing none of them."""
+    found: dict[str, Algorithm] = {}
+    for file in sorted((PACKAGE / "algorithms").glob("*/[!_]*.py")):
+        algorithm = read_literal(file)
+        if algorithm.id in found:
+            raise ConfigError(f"{file} and {found[algorithm.id].file} both define {algorithm.id!r}")
+        found[algorithm.id] = algorithm
+    return dict(sorted(found.items(), key=lambda item: (PARADIGMS.index(item[1].paradigm), item[0])))
+
+
+def read_literal(file: Path) -> Algorithm:
+    """Return the `ALGORITHM` literal of a file without running it."""
+    for node in ast.parse(file.read_text(), str(file)).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "ALGORITHM":
+            try:
+                literal = _evaluate(node.value)
+            except ValueError as error:
+                raise ConfigError(
+                    f"{file}, line {node.lineno}: ALGORITHM must be a literal: {error}"
+                ) from None
+            return _checked(file, node.lineno, literal)
+    raise ConfigError(f"{file} has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'")
+
+
+def _checked(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
+    where = f"{file}, line {line}"
+    for key in literal:
+        if key not in _ALLOWED:
+            raise ConfigError(f"{where}: unknown key {key!r}{nearest(key, _ALLOWED)}")
+    if absent := _NEEDED - literal.keys():
+        raise ConfigError(f"{where}: ALGORITHM lacks {', '.join(sorted(absent))}")
+    if literal["paradigm"] not in PARADIGMS:
+        raise ConfigError(f"{where}: paradigm {literal['paradigm']!r} must be one of {', '.join(PARADIGMS)}")
+    options = {name: Option(name, **spec) for name, spec in literal.pop("options", {}).items()}
+    return Algorithm(file=file, options=options, **literal)
+
+
+def _evaluate(node: ast.expr) -> Any:
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "dict" and not node.args:
+        return {str(k.arg): _evaluate(k.value) for k in node.keywords}
+    if isinstance(node, ast.Dict):
+        return {
+            _evaluate(k): _evaluate(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
+        }
+    return ast.literal_eval(node)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def _importable(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _extra(paradigm: str) -> str:
+    return {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}.get(paradigm, "workflow")

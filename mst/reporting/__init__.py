@@ -1,0 +1,1 @@
+"""Claims, tables, figures and the page."""

@@ -1,0 +1,116 @@
+"""The library's front door: one call from a graph, arrays or a path to its forest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from mst import registry
+from mst.errors import InputError, UnsupportedError
+from mst.forest import Forest
+from mst.graph import Graph
+
+
+def minimum_spanning_forest(
+    graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
+) -> Forest:
+    """Return the minimum spanning forest of a graph.
+
+    Parameters
+    ----------
+    graph : Graph, tuple ``(n, u, v, w)``, or path
+        A tuple holds the vertex count and three arrays of one length; a path names a file of any known
+        format, or a canonical ``.arrow`` file.
+    algorithm : str
+        An id of ``mst list``, or ``"auto"``.
+    threads : int, optional
+        Width: threads, ranks or GPUs. Algorithms of one thread accept only 1.
+    **options
+        The algorithm's own options, as ``mst list --json`` shows them.
+
+    Returns
+    -------
+    Forest
+        Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids.
+
+    Raises
+    ------
+    InputError, FormatError
+        The graph is not legal.
+    ConfigError
+        No such algorithm or option.
+    UnsupportedError, DependencyError
+        The algorithm does not fit this graph, or is not installed.
+
+    Examples
+    --------
+    >>> import mst
+    >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6])).weight
+    11
+    """
+    graph = as_graph(graph)
+    chosen = registry.get(choose(graph) if algorithm == "auto" else algorithm)
+    if chosen.paradigm in ("sequential", "peer") and threads not in (None, 1):
+        raise UnsupportedError(f"{chosen.id} runs on one thread, not on {threads}: leave threads out")
+    if chosen.paradigm == "mpi":
+        raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}")
+    width = threads or (os.cpu_count() or 1 if chosen.paradigm == "threads" else 1)
+    resolved = chosen.resolve(options)
+    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+    if reason := chosen.skip(facts, width=width, options=resolved):
+        raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
+    module = chosen.load()
+    started = perf_counter()
+    problem = module.prepare(graph, width=width, **resolved)
+    prepared = perf_counter()
+    if hasattr(module, "transfer"):
+        problem = module.transfer(problem)
+    transferred = perf_counter()
+    result = module.solve(problem)
+    solved = perf_counter()
+    edge_ids = module.collect(problem, result)
+    seconds = {
+        "init": prepared - started,
+        "transfer": transferred - prepared,
+        "compute": solved - transferred,
+    }
+    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
+
+
+def choose(graph: Graph) -> str:
+    """Return the id of the algorithm that ``"auto"`` stands for."""
+    return "kruskal"
+
+
+def as_graph(graph: Any) -> Graph:
+    """Return a `Graph` from whatever `minimum_spanning_forest` accepts."""
+    if isinstance(graph, Graph):
+        return graph
+    if isinstance(graph, tuple) and len(graph) == 4:
+        return Graph(*graph)
+    if isinstance(graph, str | Path):
+        return read_graph(graph)
+    raise InputError(
+        f"cannot read a graph from {type(graph).__name__}: give a Graph, a tuple (n, u, v, w) or a path"
+    )
+
+
+def read_graph(path: str | Path, *, format: str | None = None) -> Graph:
+    """Read a graph file; the content decides the format unless `format` names it.
+
+    Examples
+    --------
+    >>> import mst, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tiny.txt")
+    ...     _ = file.write_text("0 1 5\\n1 2 7\\n")
+    ...     mst.read_graph(file).m
+    2
+    """
+    from mst.formats import read
+
+    return read(Path(path), format=format)
