@@ -83,4 +83,4 @@ class Forest:
 def digest(edge_ids: np.ndarray) -> str:
     """Return the SHA-256 of sorted edge ids, as little-endian int64."""
     ids = np.sort(np.asarray(edge_ids)).astype("<i8", copy=False)
-    return hashlib.sha256(np.ascontiguousarray(ids)).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(ids).data).hexdigest()

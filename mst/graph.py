@@ -162,11 +162,10 @@ def _weights(weights: Any) -> np.ndarray:
             f"w has dtype {array.dtype}, which has no exact home: use int32, int64, float32 or float64"
         )
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    if array.dtype.kind == "f" and array.size:
-        # NaN poisons both reductions, so the row is searched for only when there is one.
-        if np.isnan(array.min()):
-            row = int(np.argmax(np.isnan(array)))
-            raise InputError(f"w[{row}] is NaN, which has no place in an order: drop or replace that edge")
+    # NaN poisons a reduction, so its row is searched for only when there is one.
+    if array.dtype.kind == "f" and array.size and np.isnan(array.min()):
+        row = int(np.argmax(np.isnan(array)))
+        raise InputError(f"w[{row}] is NaN, which has no place in an order: drop or replace that edge")
     return array
 
 

@@ -54,8 +54,10 @@ from mst.errors import ConfigError, DependencyError, nearest
 from mst.kernels.sources import PACKAGE, fingerprint
 
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
-_ALLOWED = frozenset("id paradigm paper title input options exact ties requires limits".split())
-_NEEDED = frozenset("id paradigm title".split())
+_ALLOWED = frozenset(
+    ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
+)
+_NEEDED = frozenset(("id", "paradigm", "title"))
 
 
 @dataclass(frozen=True)
@@ -211,9 +213,7 @@ def read_literal(file: Path) -> Algorithm:
             try:
                 literal = _evaluate(node.value)
             except ValueError as error:
-                raise ConfigError(
-                    f"{file}, line {node.lineno}: ALGORITHM must be a literal: {error}"
-                ) from None
+                raise ConfigError(f"{file}, line {node.lineno}: ALGORITHM must be a literal: {error}") from None
             return _checked(file, node.lineno, literal)
     raise ConfigError(f"{file} has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'")
 

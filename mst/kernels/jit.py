@@ -29,7 +29,7 @@ from mst.kernels.sources import fingerprint
 
 
 def cache_root() -> Path:
-    """Folder of everything that `mst` caches: ``$MST_CACHE``, else ``$XDG_CACHE_HOME/mst``, ``~/.cache/mst``."""
+    """Return the folder of all caches: ``$MST_CACHE``, else ``$XDG_CACHE_HOME/mst``, else ``~/.cache/mst``."""
     if named := os.environ.get("MST_CACHE"):
         return Path(named).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mst"

@@ -88,6 +88,6 @@ def _meaning(file: Path) -> str:
     def counts(number: int, line: str) -> bool:
         if number in docstrings:
             return False
-        return number in inside_strings or bool(line.strip()) and not line.lstrip().startswith("#")
+        return number in inside_strings or (bool(line.strip()) and not line.lstrip().startswith("#"))
 
     return "\n".join(line.rstrip() for number, line in kept.items() if counts(number, line))

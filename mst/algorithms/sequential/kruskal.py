@@ -1,4 +1,4 @@
-"""Kruskal's algorithm (1956): the papers' baseline, and the reference that every other run is proved against."""
+"""Kruskal's algorithm (1956): the papers' baseline, and every proof's reference."""
 
 from __future__ import annotations
 
