@@ -85,7 +85,7 @@ class Option:
                 parsed = kind(value)
         except (KeyError, TypeError, ValueError):
             raise ConfigError(
-                f"{owner}: option {self.name}={value!r} must be of type {kind.__name__}, such as {self.default!r}"
+                f"{owner}: option {self.name}={value!r} must be {kind.__name__}, such as {self.default!r}"
             ) from None
         if self.choices and parsed not in self.choices:
             legal = ", ".join(map(str, self.choices))
