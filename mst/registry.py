@@ -27,7 +27,8 @@ and these functions:
 ``collect(problem, result) -> numpy.ndarray``
     Edge ids of the forest on the host, in any order.
 ``skip(facts, *, width, **options) -> str | None`` (optional)
-    The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph.
+    The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph. It must stand
+    alone (builtins only): plans are made where numba or CuPy are not installed, so it runs without its module.
 ``counters(problem, result) -> dict`` (optional)
     What the run counted itself: rounds, edges kept, messages, …
 ``phases(problem) -> dict[str, float]`` (optional)
@@ -43,7 +44,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -169,12 +170,11 @@ class Algorithm:
         raise ConfigError(f"{self.file} lies outside the package")
 
     def skip(self, facts: Facts, *, width: int = 1, options: Mapping[str, Any] | None = None) -> str | None:
-        """Return the reason why this graph, width or option set does not fit, or None. Imports the module."""
+        """Return the reason why this graph, width or option set does not fit, or None; imports nothing."""
         for name, limit in self.limits.items():
             if getattr(facts, name) > limit:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
-        module = self.load()
-        reason = getattr(module, "skip", None)
+        reason = _standalone_function(self.file, "skip")
         return reason(facts, width=width, **self.resolve(options)) if reason else None
 
     def source_fingerprint(self) -> str:
@@ -239,6 +239,18 @@ def _evaluate(node: ast.expr) -> Any:
             _evaluate(k): _evaluate(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
         }
     return ast.literal_eval(node)
+
+
+@cache
+def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | None:
+    """Return one function of a file, compiled alone; None when the file does not define it."""
+    for node in ast.parse(file.read_text(), str(file)).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            namespace: dict[str, Any] = {}
+            future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0, lineno=1, col_offset=0)
+            exec(compile(ast.Module([future, node], []), str(file), "exec"), namespace)
+            return namespace[name]
+    return None
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,1 @@
+"""Subcommands of `mst`: one module each, with `HELP`, `configure(parser)` and `run(arguments)`."""

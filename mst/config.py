@@ -1,0 +1,142 @@
+"""The configuration: one typed model over ``config/config.yaml``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from mst.bench.experiment import Experiment, read_experiment
+from mst.bench.machine import Machine, host_name, this_machine
+from mst.bench.plan import GraphState
+from mst.errors import ConfigError, nearest
+from mst.resources import path as resource
+from mst.typed import StrictModel, parse, read_yaml
+
+if TYPE_CHECKING:
+    from mst.catalog import Catalog, Entry
+    from mst.download import Sources
+
+ENVIRONMENT = "MST_CONFIG"
+
+
+class Config(StrictModel):
+    """What ``config/config.yaml`` may say."""
+
+    machine: str | None = Field(None, description="name of this machine in results; default: the host's name")
+    results: str = Field("results", description="folder of everything produced")
+    mirrors: list[str] = Field(default_factory=list, description="folders or address prefixes, tried first")
+    offline: bool = Field(False, description="never touch the network")
+    strict: bool = Field(False, description="an unavailable graph is an error")
+    retry: list[Literal["error", "timeout", "out-of-memory", "unavailable"]] = Field(
+        default_factory=list, description="statuses that are planned again"
+    )
+    experiment: Experiment
+
+    @field_validator("machine")
+    @classmethod
+    def _slug(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
+            raise ValueError("use letters, digits, dots and dashes")
+        return value
+
+    @field_validator("retry", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        # `--config retry=error,timeout` arrives as one string.
+        return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else value
+
+    @property
+    def machine_name(self) -> str:
+        """Name of this machine in results."""
+        return self.machine or os.environ.get("MST_MACHINE") or host_name()
+
+    @property
+    def root(self) -> Path:
+        """Folder of everything produced."""
+        return Path(self.results)
+
+    @property
+    def records(self) -> Path:
+        """Folder of records."""
+        return self.root / "records"
+
+    def sources(self) -> Sources:
+        """Return where raw graph files come from."""
+        from mst.download import Sources
+
+        return Sources.from_settings(mirrors=self.mirrors, offline=self.offline)
+
+
+def load(path: Path | None = None) -> Config:
+    """Read the configuration: `path`, else ``$MST_CONFIG`` (JSON), else ``config/config.yaml``."""
+    if path is None and (text := os.environ.get(ENVIRONMENT)):
+        return from_mapping(json.loads(text), f"${ENVIRONMENT}")
+    file = path or resource("config/config.yaml")
+    return parse(Config, read_yaml(file), str(file))
+
+
+def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -> Config:
+    """Return the configuration that a mapping holds, such as Snakemake's `config`."""
+    return parse(Config, dict(values), where)
+
+
+def papers() -> dict[str, Experiment]:
+    """Return every experiment of ``config/papers/`` by the name of its file."""
+    return {file.stem: read_experiment(file) for file in sorted(resource("config/papers").glob("*.yaml"))}
+
+
+def every_experiment(config: Config) -> list[Experiment]:
+    """Return the default experiment and every paper's."""
+    return [config.experiment, *papers().values()]
+
+
+def paper(name: str) -> Experiment:
+    """Return one paper's experiment, or raise `ConfigError` with the nearest known one."""
+    file = resource("config/papers") / f"{name}.yaml"
+    if not file.is_file():
+        known = [f.stem for f in resource("config/papers").glob("*.yaml")]
+        raise ConfigError(f"no paper {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
+    return read_experiment(file)
+
+
+def graph_folder(config: Config, entry: Entry) -> Path:
+    """Return where a graph's canonical file and manifest lie."""
+    return config.root / "graphs" / entry.name / entry.recipe
+
+
+def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict[str, GraphState]:
+    """Return what is known of each graph whose manifest is there."""
+    from mst.catalog import read_manifest
+
+    states = {}
+    for name in dict.fromkeys(names):
+        file = graph_folder(config, catalog[name]) / "manifest.json"
+        if file.is_file():
+            manifest = read_manifest(file)
+            if manifest.status == "ok":
+                states[name] = GraphState(name, "ok", manifest.facts(), manifest.digest)
+            else:
+                states[name] = GraphState(name, "unavailable", reason=manifest.reason or "not to be had")
+    return states
+
+
+def machine_of(config: Config) -> Machine:
+    """Return the hardware that runs are planned for; refuse a known name with another fingerprint."""
+    here = this_machine()
+    file = config.root / "machines" / f"{config.machine_name}.json"
+    if file.is_file():
+        facts = json.loads(file.read_text())
+        if facts["fingerprint"] != here.fingerprint:
+            differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
+            changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)
+            raise ConfigError(
+                f"{file}: machine {config.machine_name!r} is known with other hardware ({changes}); "
+                "give this one a name of its own: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
+            )
+    return here
