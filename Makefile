@@ -40,8 +40,12 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types
 	$(PYTHON) -m mypy
 
 report: $(SETUP)  ## the default experiment; ends by printing where the report is
-	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES)
+	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)
 	@echo "report: $(CURDIR)/results/report.html"
+
+paper-%: $(SETUP)  ## one paper's experiment, such as make paper-durbhakula
+	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) papers/$* $(ARGS)
+	@echo "report: $(CURDIR)/results/reports/papers/$*/report.html"
 
 # Needs uv; resolves anew and exports names, versions and hashes.
 EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate --format requirements-txt

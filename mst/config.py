@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from mst.bench.experiment import Experiment, read_experiment
 from mst.bench.machine import Machine, host_name, this_machine
-from mst.bench.plan import GraphState
+from mst.bench.plan import GraphState, Planned, plan, to_retry
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.typed import StrictModel, parse, read_yaml
@@ -140,3 +140,62 @@ def machine_of(config: Config) -> Machine:
                 "give this one a name of its own: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
             )
     return here
+
+
+def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
+    """Return the experiment of a scope: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
+    kind, _, name = scope.partition("/")
+    if kind == "papers":
+        return papers[name]
+    if kind == "graphs":
+        return config.experiment.model_copy(update={"graphs": [name]})
+    return config.experiment
+
+
+def scope_graphs(config: Config, papers: Mapping[str, Experiment], scope: str) -> list[str]:
+    """Return the graphs that a scope needs, each once."""
+    return list(dict.fromkeys(scope_experiment(config, papers, scope).graphs))
+
+
+def scope_plan(
+    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine, scope: str
+) -> list[Planned]:
+    """Return the plan of a scope, from the manifests that are there."""
+    rows = plan(
+        [scope_experiment(config, papers, scope)],
+        graph_states(config, catalog, scope_graphs(config, papers, scope)),
+        machine_name=config.machine_name,
+        machine=machine,
+        records=config.records,
+    )
+    kind, _, name = scope.partition("/")
+    return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
+
+
+def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:
+    """Return what the table needs of a plan; it changes only when what is planned does."""
+    return [{**row.row(), "machine": config.machine_name} for row in rows]
+
+
+def to_try_again(
+    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine
+) -> list[Path]:
+    """Return files whose removal plans their making again: failed runs of ``retry``, unavailable graphs.
+
+    An unavailable graph is also asked for again when the sources have changed since.
+    """
+    from mst.catalog import read_manifest
+
+    again: list[Path] = []
+    names = {name for e in (config.experiment, *papers.values()) for name in e.graphs}
+    for name in sorted(names):
+        file = graph_folder(config, catalog[name]) / "manifest.json"
+        if file.is_file():
+            manifest = read_manifest(file)
+            changed = manifest.status != "ok" and manifest.tried != config.sources().describe(catalog[name])
+            if manifest.status != "ok" and ("unavailable" in config.retry or changed):
+                again.append(file)
+    if config.retry:
+        for scope in ("default", *(f"papers/{name}" for name in papers)):
+            again += to_retry(scope_plan(config, papers, catalog, machine, scope), config.records, config.retry)
+    return list(dict.fromkeys(again))

@@ -53,17 +53,17 @@ class Planned:
     seconds: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """Return the plan's row as plain values."""
+        """Return the row as plain values that stay the same until something else is planned."""
         return {
             "graph": self.graph,
             "algorithm": self.algorithm,
             "paradigm": self.paradigm,
             "options": self.options,
             "width": self.width,
-            "status": self.status,
+            "layout": "",
+            "status": "planned" if self.status == "done" else self.status,
             "reason": self.reason,
-            "path": str(self.run.path) if self.run else None,
-            "seconds": self.seconds,
+            "fingerprint": self.run.fingerprint if self.run else None,
         }
 
 

@@ -93,8 +93,9 @@ def _judge(
         return {
             "status": "wrong",
             "grade": None,
-            "reason": f"its edge ids differ from the reference: {forest['edges']} edges of weight "
-            f"{forest['weight']}, the minimum spanning forest has {reference['edges']} of {reference['weight']}",
+            "reason": "its edge ids differ from the reference: "
+            f"{forest['edges']} edges of weight {forest['weight']}, "
+            f"the minimum spanning forest has {reference['edges']} of {reference['weight']}",
         }
     return _judge_own_forest(run, reference, record, reference_file)
 

@@ -7,6 +7,7 @@ a tiny graph; it starts no thread, no device context and no BLAS call, so its ch
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -142,7 +143,7 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
             "weight": str(weight),
             "digest": digest(ids),
         },
-        "threads": len(os.listdir("/proc/self/task")),
+        "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
 
@@ -177,10 +178,8 @@ def _timed(function: Callable, *args: Any, **kwargs: Any) -> tuple[Any, float]:
 
 def _reset_peak() -> int:
     """Forget the peak of resident memory; return what is resident now, in bytes."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
     return _status("VmRSS")
 
 

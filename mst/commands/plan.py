@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         for row in rows:
-            print(json.dumps(row.row()))
+            print(json.dumps({**row.row(), "status": row.status, "seconds": row.seconds}))
         return 0
     for row in rows:
         if row.status == "done" and not arguments.all:

@@ -93,8 +93,8 @@ def _run_of(arguments: argparse.Namespace, machine_name: str, machine: Machine, 
         now = run_fingerprint(registry.get(planned.algorithm).source_fingerprint(), graph_digest)
         if now != planned.fingerprint:
             raise ConfigError(
-                f"{arguments.record}: planned for fingerprint {planned.fingerprint}, the code or the graph is now "
-                f"{now}: plan again"
+                f"{arguments.record}: planned for fingerprint {planned.fingerprint}, "
+                f"the code or the graph is now {now}: plan again"
             )
         return planned
     algorithm = registry.get(arguments.algorithm)

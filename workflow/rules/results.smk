@@ -1,0 +1,36 @@
+# One tidy table of everything measured, here and on other machines, and the last gate.
+
+IMPORTED = [
+    str(folder) for folder in sorted(Path("results/reference").glob("*/records"))
+]
+
+
+rule table:
+    input:
+        proofs=lambda wildcards: proofs(scope_of(wildcards)),
+        plan=lambda wildcards: plan_file(scope_of(wildcards)),
+    output:
+        parquet=RESULTS / "{where}table.parquet",
+        csv=RESULTS / "{where}table.csv",
+    log:
+        RESULTS / "logs/{where}table.log",
+    params:
+        records=str(RECORDS),
+        imported=IMPORTED,
+    script:
+        "../scripts/table.py"
+
+
+rule check:
+    input:
+        RESULTS / "{where}table.parquet",
+        # Last of all: whatever it says, the page is there to show it.
+        RESULTS / "{where}report.html",
+    output:
+        RESULTS / "{where}checked.json",
+    log:
+        RESULTS / "logs/{where}check.log",
+    params:
+        strict=CONFIG.strict,
+    script:
+        "../scripts/check.py"
