@@ -143,7 +143,7 @@ def machine_of(config: Config) -> Machine:
 
 
 def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
-    """Return the experiment of a scope: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
+    """Return what a scope asks for: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
     kind, _, name = scope.partition("/")
     if kind == "papers":
         return papers[name]
