@@ -34,7 +34,8 @@ and these functions:
 ``phases(problem) -> dict[str, float]`` (optional)
     Seconds per named phase, from a separate instrumented run.
 
-Files whose names start with an underscore are helpers, not algorithms.
+Files whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
+(separated like ``$PATH``) are searched too, so that an algorithm need not be put into an installed package.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -54,6 +57,7 @@ from typing import Any
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.kernels.sources import PACKAGE, fingerprint
 
+EXTRA_FOLDERS = "MST_ALGORITHMS"
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
 _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
@@ -167,7 +171,14 @@ class Algorithm:
         if self.file.is_relative_to(PACKAGE):
             parts = self.file.relative_to(PACKAGE).with_suffix("").parts
             return importlib.import_module(".".join(("mst", *parts)))
-        raise ConfigError(f"{self.file} lies outside the package")
+        name = f"mst_algorithms_{self.file.stem}"
+        if name not in sys.modules:
+            spec = importlib.util.spec_from_file_location(name, self.file)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            sys.modules[name] = module
+        return sys.modules[name]
 
     def skip(self, facts: Facts, *, width: int = 1, options: Mapping[str, Any] | None = None) -> str | None:
         """Return the reason why this graph, width or option set does not fit, or None; imports nothing."""
@@ -198,7 +209,9 @@ def get(algorithm: str) -> Algorithm:
 def algorithms() -> dict[str, Algorithm]:
     """Return every algorithm by id, in the order of paradigms and ids, importing none of them."""
     found: dict[str, Algorithm] = {}
-    for file in sorted((PACKAGE / "algorithms").glob("*/[!_]*.py")):
+    own = sorted((PACKAGE / "algorithms").glob("*/[!_]*.py"))
+    named = [Path(folder) for folder in os.environ.get(EXTRA_FOLDERS, "").split(os.pathsep) if folder]
+    for file in [*own, *(file for folder in named for file in sorted(folder.resolve().glob("[!_]*.py")))]:
         algorithm = read_literal(file)
         if algorithm.id in found:
             raise ConfigError(f"{file} and {found[algorithm.id].file} both define {algorithm.id!r}")

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def measure_run(
     path = records / run.path
     keep_ids = algorithm.ties != "order" or not algorithm.exact
     before, busy_before = conditions(), _busy_seconds()
-    started = time.monotonic()
+    begun, started = datetime.now(UTC), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch:
         ids_file = Path(scratch, "ids.npy")
         spec = {
@@ -116,7 +116,7 @@ def measure_run(
     state["granted_width"] = granted
     state["pinned"] = pinned_environment(run.width)
     state["flags"] = _flags(outcome, state, run, algorithm.paradigm, cores, granted, measure)
-    measurement = _measurement(run, algorithm, options, manifest, measure, outcome, state, seconds)
+    measurement = _measurement(run, algorithm, options, manifest, measure, outcome, state, begun, seconds)
     write_json(path, measurement)
     return measurement
 
@@ -339,6 +339,7 @@ def _measurement(
     measure: Measure,
     outcome: Outcome,
     state: dict[str, Any],
+    begun: datetime,
     seconds: float,
 ) -> dict[str, Any]:
     processes = outcome.processes
@@ -392,7 +393,8 @@ def _measurement(
         "git": _git(),
         "measure": measure.model_dump(),
         "seconds": round(seconds, 3),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": begun.isoformat(timespec="milliseconds"),
+        "created": (begun + timedelta(seconds=seconds)).isoformat(timespec="milliseconds"),
     }
 
 
