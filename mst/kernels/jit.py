@@ -25,14 +25,8 @@ import numba
 import numpy as np
 from numba.core import config
 
+from mst.kernels.cache import cache_root
 from mst.kernels.sources import fingerprint
-
-
-def cache_root() -> Path:
-    """Return the folder of all caches: ``$MST_CACHE``, else ``$XDG_CACHE_HOME/mst``, else ``~/.cache/mst``."""
-    if named := os.environ.get("MST_CACHE"):
-        return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mst"
 
 
 @cache

@@ -1,0 +1,13 @@
+"""Where caches live: compiled kernels, raw files as fetched, canonical graphs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_root() -> Path:
+    """Return the folder of all caches: ``$MST_CACHE``, else ``$XDG_CACHE_HOME/mst``, else ``~/.cache/mst``."""
+    if named := os.environ.get("MST_CACHE"):
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mst"
