@@ -1,1 +1,137 @@
-"""One file per file format: read and write."""
+"""Graph files: one module per format; the content decides which one reads, the name only hints.
+
+>>> import pathlib, tempfile
+>>> from mst import Graph, formats
+>>> with tempfile.TemporaryDirectory() as folder:
+...     file = pathlib.Path(folder, "triangle.gr.gz")
+...     formats.write(file, Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6]))
+...     formats.detect(file), formats.read(file).w.tolist()
+('dimacs', [5, 7, 6])
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mst.errors import ConfigError, FormatError, InputError, nearest
+from mst.formats import canonical, dimacs, edges
+from mst.formats.base import Format, Notes, RawGraph, replacing
+from mst.formats.source import SUFFIXES, Source, sink, strip_compression
+from mst.graph import Graph
+
+_IN_ORDER_OF_DETECTION = (canonical, dimacs, edges)
+
+FORMATS: dict[str, Format] = {module.FORMAT.id: module.FORMAT for module in _IN_ORDER_OF_DETECTION}
+"""Every format by id, in the order in which content is tried."""
+
+
+def read(path: str | Path, *, format: str | None = None) -> Graph:
+    """Return the graph in a file; edges without weights weigh 1 (int32).
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, or compressed by gzip, zstd, bzip2 or xz (told by content).
+    format : str, optional
+        A key of `FORMATS`, where the content shall not decide.
+
+    Returns
+    -------
+    Graph
+        Rows in the file's order, self-loops and parallel edges included; adjacency formats that list each edge
+        from both ends give it once. `mst.simplify.simplify` merges the rest.
+
+    Raises
+    ------
+    FormatError
+        With file, line, the line's text and what was expected.
+    InputError
+        The file cannot be opened.
+    ConfigError
+        No such format.
+    """
+    path = Path(path)
+    if _chosen(path, format) is canonical.FORMAT:
+        return canonical.read_canonical(path)
+    return read_raw(path, format=format).graph(name=_stem(path))
+
+
+def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
+    """Return a file's content with what it said of itself; see `read` for parameters and errors."""
+    with Source(Path(path)) as source:
+        return (_known(format) if format else _sniffed(source)).read(source)
+
+
+def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
+    """Write a graph; the name's suffix decides format and compression, unless `format` is given.
+
+    The file appears whole or not at all.
+
+    Raises
+    ------
+    InputError
+        The graph does not fit the format, or the folder is not there.
+    ConfigError
+        No such format, or one that is only read.
+    """
+    path = Path(path)
+    chosen = _known(format) if format else _by_suffix(path)
+    if chosen.write is None:
+        raise ConfigError(f"{chosen.id} files are read, not written: {', '.join(_writable())} are written")
+    with replacing(path) as scratch, sink(scratch, SUFFIXES.get(path.suffix.lower())) as stream:
+        chosen.write(stream, graph)
+
+
+def detect(path: str | Path) -> str:
+    """Return the id of a file's format, from its first 64 KiB of content."""
+    with Source(Path(path)) as source:
+        return _sniffed(source).id
+
+
+def _chosen(path: Path, format: str | None) -> Format:
+    if format:
+        return _known(format)
+    with Source(path) as source:
+        return _sniffed(source)
+
+
+def _known(format: str) -> Format:
+    if format not in FORMATS:
+        raise ConfigError(
+            f"no file format {format!r}{nearest(format, FORMATS)}; there are: {', '.join(FORMATS)}"
+        )
+    return FORMATS[format]
+
+
+def _sniffed(source: Source) -> Format:
+    if not source.head:
+        raise FormatError(source.path, "the file is empty: expected a graph")
+    for candidate in FORMATS.values():
+        if candidate.sniff(source.head, source.name):
+            return candidate
+    raise FormatError(
+        source.path,
+        f"in no known format: expected one of {', '.join(FORMATS)}",
+        text=source.head.split(b"\n")[0],
+    )
+
+
+def _by_suffix(path: Path) -> Format:
+    name = strip_compression(path.name).lower()
+    for candidate in FORMATS.values():
+        if candidate.writable and name.endswith(candidate.suffixes):
+            return candidate
+    raise InputError(
+        f"{path}: the name does not tell the format; give format=, one of {', '.join(_writable())}"
+    )
+
+
+def _writable() -> list[str]:
+    return [candidate.id for candidate in FORMATS.values() if candidate.writable]
+
+
+def _stem(path: Path) -> str:
+    return strip_compression(path.name).split(".")[0]
+
+
+__all__ = ["FORMATS", "Format", "Notes", "RawGraph", "detect", "read", "read_raw", "write"]

@@ -1,0 +1,233 @@
+"""Edge lists: a row per edge, ``u v`` or ``u v weight``, between blanks, commas, semicolons or bars.
+
+Lines that begin with ``#``, ``%`` or ``/`` are comments; a header row may name the columns. A vertex count is
+declared by a comment in the manner of SNAP, ``# Nodes: 7115 Edges: 103689`` (https://snap.stanford.edu/data);
+it wins, so that isolated vertices stay. Without one, ids are compacted in ascending order, and kept. Also read:
+``id u v weight`` rows (https://users.cs.utah.edu/~lifeifei/SpatialDataset.htm), told by ids that count from 0
+or 1, and KONECT's ``u v weight time`` (http://konect.cc).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+
+from mst.errors import FormatError
+from mst.formats.base import Format, Notes, RawGraph
+from mst.formats.source import Source, is_text
+from mst.formats.text import Layout, Table, Text, read_table
+from mst.graph import Graph
+
+COMMENTS = b"#%/"
+
+_COUNTS = re.compile(
+    rb"(?i)^[#%/\s]*nodes?\s*[:=]?\s*(\d{1,18})[\s,;]+(?:edges?|arcs?)\s*[:=]?\s*(\d{1,18})\s*$"
+)
+_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:inf|infinity|nan)")
+_ENDS = re.compile(
+    r"(u|v|i|j|x|y|a|b|head|tail|begin|end|start|stop|to|from|row|col|one|other|"
+    r"(from|to|init|term|source|src|target|dest|destination|dst|node|vertex|id|start|end|one|other)[ _-]?"
+    r"(node|nodes|vertex|id|nodeid|node_id|vertexid|a|b|u|v|1|2|0)?)"
+)
+_WEIGHT = re.compile(
+    r"(w|wt|weights?|costs?|dist|distances?|len|lengths?|values?|val|"
+    r"(edge|arc)[ _-]?(weight|cost|length|value))"
+)
+
+
+@dataclass(frozen=True)
+class _Preamble:
+    """What the comments at the top say."""
+
+    n: int | None = None
+    m: int | None = None
+    direction: str = "unknown"
+    konect: str = ""
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """True for text that begins with a row of numbers, or with a header row above one."""
+    if not is_text(head):
+        return False
+    sample = _sample(head)
+    if not sample and head.lstrip()[:1] in (b"#", b"%"):
+        return True
+    delimiter = delimiter_of(sample)
+    rows = [split(line, delimiter) for line in sample[:2]]
+    return any(len(row) >= 2 and all(map(_NUMBER.fullmatch, row[:2])) for row in rows)
+
+
+def _sample(head: bytes, limit: int = 50) -> list[bytes]:
+    """The first rows: lines that are whole, not blank and no comments."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(head) >= 1 << 16:
+        lines.pop()
+    kept = (line.strip() for line in lines)
+    return [line for line in kept if line and line[0] not in COMMENTS][:limit]
+
+
+def delimiter_of(sample: list[bytes]) -> str:
+    """The character between the columns, or empty for blanks."""
+    return next((d for d in ",;|" if sample and d.encode() in sample[-1]), "")
+
+
+def split(line: bytes, delimiter: str) -> list[bytes]:
+    """The fields of a row."""
+    return [field.strip() for field in line.split(delimiter.encode())] if delimiter else line.split()
+
+
+def read(source: Source) -> RawGraph:
+    """Read an edge list."""
+    return _graph(source, *_read_rows(source))
+
+
+def _read_rows(source: Source) -> tuple[Text, _Preamble, Table]:
+    text = Text(source)
+    preamble = _read_preamble(text)
+    layout = _layout(text, _sample(source.head), preamble)
+    table = read_table(text, layout, limit=preamble.m)
+    return text, preamble, table
+
+
+def _read_preamble(text: Text) -> _Preamble:
+    n = m = None
+    direction, konect = "unknown", ""
+    while (line := text.peek()) is not None:
+        words = line.split()
+        if words and words[0][0] not in COMMENTS:
+            break
+        if counts := _COUNTS.match(line):
+            n, m = int(counts[1]), int(counts[2])
+        elif words[:1] == [b"%"] and words[1:2] and words[1] in (b"sym", b"asym", b"bip"):
+            konect = words[1].decode()
+            if konect == "bip":
+                text.line()
+                raise text.error_behind(
+                    "expected one set of vertices; this file has two, whose ids overlap", line
+                )
+        if words and b"undirected" in line.lower():
+            direction = "edges"
+        elif words and b"directed" in line.lower():
+            direction = "arcs"
+        text.line()
+    return _Preamble(n, m, {"sym": "edges", "asym": "arcs"}.get(konect, direction), konect)
+
+
+def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
+    """The columns, by a header row or by the first rows."""
+    delimiter = delimiter_of(sample)
+    line = text.peek()
+    if line is None:
+        return Layout("uv", "`<u> <v>`")
+    fields = split(line, delimiter)
+    if not _NUMBER.fullmatch(fields[0]):
+        text.line()
+        columns = _named_columns(text, line, [_plain(field) for field in fields])
+        more = columns.endswith("*")
+        return _row_layout(columns.rstrip("*"), delimiter, more)
+    if len(fields) == 4 and preamble.konect:
+        return _row_layout("uvw-", delimiter)
+    if len(fields) == 4 and _counts_up([split(row, delimiter) for row in sample]):
+        return _row_layout("-uvw", delimiter)
+    if len(fields) not in (2, 3):
+        raise text.error(
+            "expected `<u> <v>` or `<u> <v> <weight>`; among more columns, a header row with the names source, "
+            "target and weight tells",
+            text=line,
+        )
+    return _row_layout("uvw"[: len(fields)], delimiter)
+
+
+def _row_layout(columns: str, delimiter: str, more: bool = False) -> Layout:
+    names = {"u": "<u>", "v": "<v>", "w": "<weight>", "-": "<…>"}
+    row = f"{delimiter or ' '}".join(names[c] for c in columns)
+    return Layout(columns, f"`{row}`", comments=COMMENTS, delimiter=delimiter, more=more)
+
+
+def _plain(field: bytes) -> str:
+    return field.decode(errors="replace").strip("\"' ").lower()
+
+
+def _named_columns(text: Text, line: bytes, names: list[str]) -> str:
+    """The layout that a header row describes; ``*`` at its end stands for columns that do not matter."""
+    weights = [i for i, name in enumerate(names) if _WEIGHT.fullmatch(name)]
+    ends = [i for i, name in enumerate(names) if _ENDS.fullmatch(name) and i not in weights]
+    if len(names) in (2, 3) and len(ends) != 2:
+        ends = [0, 1]
+    if len(names) == 3 and not weights and ends == [0, 1]:
+        raise text.error_behind(
+            "expected the third column to be named weight (or cost, distance, length, value)", line
+        )
+    if len(ends) != 2 or len(weights) > 1 or (weights and weights[0] in ends):
+        raise text.error_behind("expected columns named source, target and, if any, weight", line)
+    parts = {ends[0]: "u", ends[1]: "v", **dict.fromkeys(weights, "w")}
+    columns = "".join(parts.get(i, "-") for i in range(len(names)))
+    kept = columns.rstrip("-")
+    return kept + "*" * (len(kept) < len(columns))
+
+
+def _counts_up(rows: list[list[bytes]]) -> bool:
+    """True when the first column counts 0, 1, 2, … or 1, 2, 3, …"""
+    first = [row[0] for row in rows]
+    return any(first == [b"%d" % (i + base) for i in range(len(first))] for base in (0, 1))
+
+
+def _graph(source: Source, text: Text, preamble: _Preamble, table: Table) -> RawGraph:
+    n, m, path = preamble.n, preamble.m, source.path
+    if m is not None and table.rows != m:
+        raise FormatError(
+            path, f"declares {m:,} edges and has {table.rows:,} rows: the file is cut or mixed up"
+        )
+    if table.rows == 0 and n is None:
+        raise FormatError(
+            path, "expected rows `<u> <v>` or `<u> <v> <weight>`, or a comment `# Nodes: … Edges: …`"
+        )
+    low, high = _id_range(table)
+    u, v = table.u.array(), table.v.array()
+    ids, remarks = None, []
+    if n is None or high > n or (high == n and low == 0):
+        ids, u, v = _compacted(path, u, v, n)
+        n = len(ids)
+        if np.array_equal(ids, np.arange(n)):
+            ids = None
+    elif high == n:
+        u, v = u - 1, v - 1
+        remarks.append("ids count from 1")
+    notes = Notes(table.rows, preamble.n, m, preamble.direction, remarks=tuple(remarks))
+    return RawGraph(n, u, v, table.w.array() if table.w else None, ids, "edges", notes)
+
+
+def _id_range(table: Table) -> tuple[int, int]:
+    if table.rows == 0:
+        return 0, -1
+    return int(min(table.u.low, table.v.low)), int(max(table.u.high, table.v.high))
+
+
+def _compacted(path, u: np.ndarray, v: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids in ascending order; vertices that are counted and never named follow as -1."""
+    from mst.kernels.relabel import compact
+
+    ids, u, v = compact(u, v)
+    if n is not None and len(ids) > n:
+        raise FormatError(path, f"declares {n:,} vertices and names {len(ids):,}: the file is cut or mixed up")
+    unnamed = np.full((n or len(ids)) - len(ids), -1, np.int64)
+    return np.concatenate([ids, unnamed]), u, v
+
+
+def write(sink: IO[bytes], graph: Graph) -> None:
+    """Write the counts as a comment in SNAP's manner and a row per edge, ids from 0."""
+    from mst.formats.text import write_rows
+
+    sink.write(
+        f"# Undirected graph\n# Nodes: {graph.n} Edges: {graph.m}\n# FromNodeId ToNodeId Weight\n".encode()
+    )
+    write_rows(sink, graph, base=0)
+
+
+FORMAT = Format(
+    "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
+    (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write,
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""Files as streams of bytes, decompressed on the way: gzip, zstd, bzip2 and xz, told by their first bytes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mst.errors import FormatError, InputError
+
+HEAD = 1 << 16
+"""Bytes of decompressed content that decide the format."""
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+
+
+class Source:
+    """An open file: its decompressed bytes, in order, once.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Attributes
+    ----------
+    path : Path
+    name : str
+        The file's name without the suffix of its compression.
+    head : bytes
+        The first `HEAD` decompressed bytes; reading does not consume them.
+    compression : str or None
+    """
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+        try:
+            self._file: IO[bytes] = self.path.open("rb")
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        try:
+            self.compression = compression_of(self._file.peek(8))  # type: ignore[attr-defined]
+            self.name = strip_compression(self.path.name)
+            self._stream = decompress(self._file, self.compression)
+            self.head, self._replayed = b"", 0
+            self.head = self._read_head()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._file.close()
+
+    def _read_head(self) -> bytes:
+        head = bytearray()
+        while len(head) < HEAD and (more := self._pull(HEAD - len(head))):
+            head += more
+        if compression_of(bytes(head)):
+            raise FormatError(self.path, "compressed twice: decompress it once")
+        return bytes(head)
+
+    def _pull(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except EOFError as error:
+            raise self._broken() from error
+        except (OSError, zlib.error, ValueError, RuntimeError) as error:
+            if "runcated" in str(error):
+                raise self._broken() from error
+            raise FormatError(
+                self.path, f"the {self.compression or 'file'} data cannot be read: {error}"
+            ) from error
+        except Exception as error:  # lzma.LZMAError has no base of its own
+            raise FormatError(self.path, f"the {self.compression} data is damaged: {error}") from error
+
+    def _broken(self) -> FormatError:
+        return FormatError(self.path, f"the {self.compression} data ends early: fetch or copy the file again")
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, fewer only at the end."""
+        parts = []
+        while size > 0:
+            if self._replayed < len(self.head):
+                part = self.head[self._replayed : self._replayed + size]
+                self._replayed += len(part)
+            else:
+                part = self._pull(min(size, 1 << 22))
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def array(self, dtype: Any, count: int, what: str) -> np.ndarray:
+        """Return the next `count` items of a binary file, allocating no more than the file has.
+
+        Raises
+        ------
+        FormatError
+            The file ends before, or `count` is negative.
+        """
+        dtype = np.dtype(dtype)
+        parts, left = [], count * dtype.itemsize
+        while left > 0 and (part := self.read(min(left, 1 << 26))):
+            parts.append(np.frombuffer(part, np.uint8))
+            left -= len(part)
+        if left:
+            raise FormatError(
+                self.path, f"expected {count:,} {what}, and the file ends {max(left, 0):,} bytes early"
+            )
+        data = np.concatenate(parts) if parts else np.empty(0, np.uint8)
+        return data.view(dtype)
+
+    def at_end(self) -> bool:
+        """True when nothing is left."""
+        if self._replayed < len(self.head):
+            return False
+        more = self._pull(1)
+        if more:
+            self.head, self._replayed = more, 0
+        return not more
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return the compression that the first bytes announce, or None."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def strip_compression(name: str) -> str:
+    """Return a file name without the suffix of its compression.
+
+    >>> strip_compression("road.gr.gz")
+    'road.gr'
+    """
+    stem, dot, suffix = name.rpartition(".")
+    return stem if dot and f".{suffix.lower()}" in SUFFIXES else name
+
+
+def decompress(file: IO[bytes], compression: str | None) -> Any:
+    """Return a stream of the decompressed bytes of `file`."""
+    if compression == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=file)
+    if compression == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(file)
+    if compression == "xz":
+        import lzma
+
+        return lzma.LZMAFile(file)
+    if compression == "zstd":
+        import pyarrow
+
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")
+    return file
+
+
+@contextmanager
+def sink(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
+    """Open `path` for writing; the bytes of a compressed file depend on nothing but the content."""
+    with path.open("wb") as file:
+        if compression == "gzip":
+            import gzip
+
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as stream:
+                yield stream  # type: ignore[misc]
+        elif compression == "bzip2":
+            import bz2
+
+            with bz2.BZ2File(file, "wb") as packed:
+                yield packed  # type: ignore[misc]
+        elif compression == "xz":
+            import lzma
+
+            with lzma.LZMAFile(file, "wb") as packed_xz:
+                yield packed_xz  # type: ignore[misc]
+        elif compression == "zstd":
+            import pyarrow
+
+            with pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, mode="w"), "zstd") as packed_zstd:
+                yield packed_zstd
+        else:
+            yield file
+
+
+def is_text(head: bytes) -> bool:
+    """True when the first bytes hold no control characters but white space."""
+    return not head.translate(None, bytes(b for b in range(256) if b >= 32 or b in b"\t\n\r\f"))
+
+
+__all__ = ["HEAD", "SUFFIXES", "Source", "compression_of", "decompress", "is_text", "sink", "strip_compression"]
