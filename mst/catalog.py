@@ -475,7 +475,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
     FormatError
         The raw file is not what its format promises; nothing is left in the folder.
     """
-    from mst.formats.canonical import content_digest, write_canonical
+    from mst.formats.canonical import write_canonical
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -496,12 +496,13 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         )
     else:
         with clock("describe"):
-            known |= more | _described(graph) | {"digest": content_digest(graph)}
+            known |= more | _described(graph)
         with clock("write"):
-            write_canonical(graph_file, graph, metadata=_metadata(entry, known))
+            written = write_canonical(graph_file, graph, _metadata(entry, known))
         manifest = Manifest(
             **known,
             status="ok",
+            digest=written["digest"],
             bytes=graph_file.stat().st_size,
             seconds=clock.seconds,
             checks=_checks(entry, known),
@@ -628,17 +629,26 @@ def _rounded_like(value: float, printed: str) -> str:
     return f"{value:.{len(printed.partition('.')[2])}f}"
 
 
-def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, str]:
-    raw = known.get("raw")
-    if raw is not None:
-        return {"name": entry.name, "source": raw.location, "sha256": raw.sha256}
-    return {"name": entry.name, "generator": json.dumps(known["generator"]), "seed": str(entry.seed)}
+def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, Any]:
+    raw: Raw | None = known.get("raw")
+    return {
+        "name": entry.name,
+        "recipe": entry.recipe,
+        "source": raw.location if raw else None,
+        "raw_sha256": raw.sha256 if raw else None,
+        "generator": known.get("generator"),
+        "weights": known["weights"],
+        "seed": entry.seed if entry.weights else None,
+    }
 
 
 def _ids(raw: Any) -> str:
     if raw.original_ids is None:
         return "as in the file, from 0"
-    return f"{raw.n:,} ids compacted in ascending order, from {raw.original_ids[0]} to {raw.original_ids[-1]}"
+    used = raw.original_ids[raw.original_ids >= 0]
+    if used.size == 0:
+        return "no edge names a vertex"
+    return f"{used.size:,} ids compacted in ascending order, from {used[0]} to {used[-1]}"
 
 
 @contextmanager

@@ -276,8 +276,8 @@ class Sources:
                         raise
             part.replace(target)
             _discard(part)
-        receipt = dict(location=location, name=name, sha256=sha256, bytes=size)
-        write_atomically(target.parent / "receipt.json", json.dumps(receipt, indent=1) + "\n")
+            receipt = dict(location=location, name=name, sha256=sha256, bytes=size)
+            write_atomically(target.parent / "receipt.json", json.dumps(receipt, indent=1) + "\n")
         return Fetched(target, location, sha256, size, check)
 
     def _checked(self, location: str, wanted: Wanted, sha256: str) -> str:

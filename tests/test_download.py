@@ -1,0 +1,587 @@
+"""Fetching: mirrors, resuming, retries, checksums, against servers on the loopback that misbehave."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import io
+import json
+import multiprocessing
+import re
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from mst.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
+from mst.errors import ConfigError
+
+BODY = bytes(range(256)) * 8192  # 2 MiB
+SHA256 = hashlib.sha256(BODY).hexdigest()
+
+
+class Server:
+    """A server on the loopback whose behaviour is a function of the request and its number."""
+
+    def __init__(self, behave):
+        self.requests: list[dict] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            timeout = 10
+
+            def do_GET(self):
+                outer.requests.append({"path": self.path, **{k.lower(): v for k, v in self.headers.items()}})
+                try:
+                    behave(self, len(outer.requests))
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+
+            def log_message(self, *_):
+                pass
+
+        self.httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.httpd.daemon_threads = True
+        self.thread = threading.Thread(target=self.httpd.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+        self.host = f"127.0.0.1:{self.httpd.server_address[1]}"
+
+    def address(self, name="file.gr.gz") -> str:
+        return f"http://{self.host}/data/{name}"
+
+    def close(self):
+        self.httpd.shutdown()
+        self.httpd.server_close()
+
+
+def send(handler, body=BODY, *, status=200, length=None, **headers):
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(body) if length is None else length))
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def send_range(handler, body=BODY, *, upto=None, etag='"v1"'):
+    """Serve the file as a good server does, ranges and validators included, breaking off after `upto`."""
+    wanted = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", ""))
+    if wanted and handler.headers.get("If-Range", etag) == etag:
+        start = int(wanted[1])
+        if start >= len(body):
+            send(handler, b"", status=416, Content_Range=f"bytes */{len(body)}")
+            return
+        handler.send_response(206)
+        handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+    else:
+        start = 0
+        handler.send_response(200)
+    handler.send_header("Content-Length", str(len(body) - start))
+    handler.send_header("ETag", etag)
+    handler.end_headers()
+    handler.wfile.write(body[start:][:upto])
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Start servers that are closed after the test; proxies are never asked for the loopback."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+    servers = []
+
+    def start(behave=lambda handler, _: send_range(handler)) -> Server:
+        servers.append(Server(behave))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def sources(tmp_path):
+    def make(mirrors=(), **options):
+        quick = dict(cache=tmp_path / "cache", timeout=2.0, retries=2, wait=0.005, progress=False)
+        return Sources(mirrors, **{**quick, **options})
+
+    return make
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    return mirror
+
+
+def wanted(*servers: Server, sha256=SHA256, names=()) -> Wanted:
+    return Wanted("road", tuple(server.address() for server in servers), tuple(names), sha256)
+
+
+def leftovers(cache: Path) -> list[str]:
+    """Names of files that pretend to be whole, or were forgotten."""
+    return sorted(p.name for p in (cache / "raw").rglob("*") if p.is_file() and p.name != "lock")
+
+
+def check_whole(fetched: Fetched, server: Server, check="published"):
+    assert fetched.path.read_bytes() == BODY
+    assert (fetched.location, fetched.sha256, fetched.bytes, fetched.check) == (
+        server.address(),
+        SHA256,
+        len(BODY),
+        check,
+    )
+
+
+def test_fetches_and_keeps_only_the_file_and_its_receipt(serve, sources, tmp_path):
+    server = serve()
+    check_whole(sources().fetch(wanted(server)), server)
+    assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]
+    assert server.requests[0]["user-agent"].startswith("mst/")
+
+
+def test_a_second_fetch_asks_nobody(serve, sources):
+    server = serve()
+    sources().fetch(wanted(server))
+    check_whole(sources().fetch(wanted(server)), server)
+    check_whole(sources(offline=True).fetch(wanted(server)), server)
+    assert len(server.requests) == 1
+
+
+def test_a_damaged_cached_file_is_fetched_again(serve, sources):
+    server = serve()
+    fetched = sources().fetch(wanted(server))
+    fetched.path.write_bytes(BODY[:-1] + b"\0")
+    check_whole(sources().fetch(wanted(server)), server)
+    assert len(server.requests) == 2
+
+
+def test_resumes_where_the_connection_broke_off(serve, sources):
+    half = len(BODY) // 2
+    server = serve(lambda h, number: send_range(h, upto=half if number == 1 else None))
+    check_whole(sources().fetch(wanted(server)), server)
+    assert [r.get("range") for r in server.requests] == [None, f"bytes={half}-"]
+    assert server.requests[1]["if-range"] == '"v1"'
+
+
+def test_resumes_what_an_earlier_process_left(serve, sources, tmp_path):
+    broken = [True]
+    server = serve(lambda h, _: send_range(h, upto=1000 if broken[0] else None))
+    with pytest.raises(NotFetched, match="broke off after"):
+        sources(retries=0).fetch(wanted(server))
+    assert [name for name in leftovers(tmp_path / "cache") if not name.startswith("file.gr.gz.part")] == []
+    broken[0] = False
+    check_whole(sources().fetch(wanted(server)), server)
+    assert server.requests[-1]["range"] == "bytes=1000-"
+
+
+def test_a_server_that_ignores_ranges_is_read_from_the_start(serve, sources):
+    server = serve(lambda h, number: send(h, BODY[:1000] if number == 1 else BODY, length=len(BODY)))
+    check_whole(sources().fetch(wanted(server)), server)
+    assert "range" in server.requests[1]
+
+
+def test_a_file_that_changed_in_between_is_not_glued_together(serve, sources):
+    old = b"old" * 100_000
+
+    def behave(handler, number):
+        if number == 1:
+            send_range(handler, old, upto=5000, etag='"old"')
+        else:
+            send_range(handler)
+
+    server = serve(behave)
+    check_whole(sources().fetch(wanted(server)), server)
+    assert server.requests[1]["if-range"] == '"old"'
+
+
+def test_a_changed_file_without_validators_is_noticed_by_its_length(serve, sources):
+    def behave(handler, number):
+        if number == 1:
+            send(handler, b"x" * 5000, length=9000)
+        elif "Range" in handler.headers:
+            start = int(handler.headers["Range"][6:-1])
+            total = f"bytes {start}-{len(BODY) - 1}/{len(BODY)}"
+            send(handler, BODY[start:], status=206, Content_Range=total)
+        else:
+            send(handler)
+
+    server = serve(behave)
+    check_whole(sources().fetch(wanted(server)), server)
+    assert [("range" in r) for r in server.requests] == [False, True, False]
+
+
+def test_a_stale_beginning_with_the_same_length_is_noticed_by_its_checksum(serve, sources):
+    first = [True]
+
+    def behave(handler, _):
+        if first[0]:
+            send(handler, b"x" * 5000, length=len(BODY))
+        else:
+            send_range(handler, etag="")
+
+    server = serve(behave)
+    with pytest.raises(NotFetched):
+        sources(retries=0).fetch(wanted(server))
+    first[0] = False
+    check_whole(sources().fetch(wanted(server)), server)
+    assert [("range" in r) for r in server.requests] == [False, True, False]
+
+
+def test_a_range_other_than_asked_for_starts_anew(serve, sources):
+    def behave(handler, number):
+        if number == 1:
+            send(handler, BODY[:5000], length=len(BODY))
+        elif number == 2:
+            send(handler, BODY, status=206, Content_Range=f"bytes 0-{len(BODY) - 1}/{len(BODY)}")
+        else:
+            send(handler)
+
+    server = serve(behave)
+    check_whole(sources().fetch(wanted(server)), server)
+    assert len(server.requests) == 3
+
+
+def test_a_complete_part_is_accepted_without_its_bytes(serve, sources):
+    def behave(handler, number):
+        # No length is told: the client cannot know that it has everything before a 416 says so.
+        if number == 1:
+            handler.send_response(200)
+            handler.send_header("Transfer-Encoding", "chunked")
+            handler.end_headers()
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(BODY), BODY))  # the last chunk never comes
+            handler.close_connection = True
+        else:
+            send_range(handler)
+
+    server = serve(behave)
+    check_whole(sources().fetch(wanted(server)), server)
+
+
+def test_a_server_that_stalls_is_given_up(serve, sources):
+    release = threading.Event()
+
+    def behave(handler, _):
+        send(handler, BODY[:100], length=len(BODY))
+        handler.wfile.flush()
+        release.wait(5)
+
+    server = serve(behave)
+    began = time.monotonic()
+    with pytest.raises(NotFetched, match="stalled after 100 bytes"):
+        sources(timeout=0.2, retries=1).fetch(wanted(server))
+    assert time.monotonic() - began < 4
+    release.set()
+
+
+def test_a_trickle_counts_as_a_stall(serve, sources):
+    stop = threading.Event()
+
+    def behave(handler, _):
+        send(handler, b"", length=len(BODY))
+        for byte in BODY[:200]:
+            handler.wfile.write(bytes([byte]))
+            handler.wfile.flush()
+            if stop.wait(0.05):
+                return
+
+    server = serve(behave)
+    with pytest.raises(NotFetched, match="stalled"):
+        sources(timeout=0.3, retries=0).fetch(wanted(server))
+    stop.set()
+
+
+def test_no_answer_at_all_gives_the_host_up_at_once(serve, sources):
+    release = threading.Event()
+    server = serve(lambda h, _: release.wait(5))
+    both = Wanted("road", (server.address("a"), server.address("b")), sha256=SHA256)
+    with pytest.raises(NotFetched) as caught:
+        sources(timeout=0.2).fetch(both)
+    release.set()
+    assert len(server.requests) == 1
+    assert [reason for _, reason in caught.value.tried] == [
+        "dead connection: timed out",
+        f"{server.host} was given up in this run: timed out",
+    ]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_dead_host_is_asked_once_in_a_run(sources, tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    address = f"http://127.0.0.1:{free_port()}/file"
+    shared = sources(dead_hosts=tmp_path / "run" / "dead-hosts")
+    with pytest.raises(NotFetched, match="dead connection"):
+        shared.fetch(Wanted("road", (address,)))
+    with pytest.raises(NotFetched, match="was given up in this run"):
+        shared.fetch(Wanted("other", (address,)))
+    another_process = sources(dead_hosts=tmp_path / "run" / "dead-hosts")
+    with pytest.raises(NotFetched, match="was given up in this run"):
+        another_process.fetch(Wanted("other", (address,)))
+    with pytest.raises(NotFetched, match="dead connection"):
+        sources(dead_hosts=tmp_path / "later").fetch(Wanted("other", (address,)))
+
+
+def test_the_next_address_is_asked(serve, sources):
+    gone = serve(lambda h, _: send(h, b"no", status=404))
+    good = serve()
+    check_whole(sources().fetch(wanted(gone, good)), good)
+    assert len(gone.requests) == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_busy_server_is_asked_again(serve, sources, status):
+    server = serve(lambda h, n: send(h, b"", status=status, Retry_After="0") if n < 3 else send_range(h))
+    check_whole(sources().fetch(wanted(server)), server)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_refusal_is_not_asked_again_and_the_host_stays_alive(serve, sources, status):
+    server = serve(lambda h, n: send(h, b"", status=status) if n == 1 else send_range(h))
+    asked = sources()
+    with pytest.raises(NotFetched, match=f"HTTP {status}"):
+        asked.fetch(wanted(server))
+    assert len(server.requests) == 1
+    check_whole(asked.fetch(wanted(server)), server)
+
+
+def test_a_connection_closed_without_an_answer_is_tried_again(serve, sources):
+    def behave(handler, number):
+        if number == 1:
+            handler.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            send_range(handler)
+
+    server = serve(behave)
+    check_whole(sources().fetch(wanted(server)), server)
+
+
+def test_redirects_are_followed(serve, sources):
+    target = serve()
+    server = serve(lambda h, _: send(h, b"", status=302, Location=target.address()))
+    check_whole(sources().fetch(wanted(server)), server)
+
+
+def test_a_redirect_in_circles_ends(serve, sources):
+    server = serve(lambda h, _: send(h, b"", status=302, Location=h.path))
+    with pytest.raises(NotFetched, match="HTTP 302"):
+        sources().fetch(wanted(server))
+
+
+@pytest.mark.parametrize(
+    "target, reason",
+    [("file:///etc/passwd", "HTTP 302 .*not allowed"), ("ftp://127.0.0.1/file", "no web address")],
+)
+def test_a_redirect_off_the_web_is_refused(serve, sources, target, reason):
+    server = serve(lambda h, _: send(h, b"", status=302, Location=target))
+    with pytest.raises(NotFetched, match=reason):
+        sources().fetch(wanted(server))
+
+
+def test_a_redirect_to_a_dead_host_gives_that_host_up(serve, sources):
+    dead = f"127.0.0.1:{free_port()}"
+    server = serve(lambda h, _: send(h, b"", status=302, Location=f"http://{dead}/file"))
+    asked = sources()
+    with pytest.raises(NotFetched, match="dead connection"):
+        asked.fetch(wanted(server))
+    with pytest.raises(NotFetched, match=f"{dead} was given up"):
+        asked.fetch(wanted(server))
+    assert len(server.requests) == 2
+
+
+def test_a_wrong_checksum_is_refused_and_nothing_stays(serve, sources, tmp_path):
+    liar = serve(lambda h, _: send(h, BODY[::-1]))
+    with pytest.raises(NotFetched, match=f"is not the published {SHA256}"):
+        sources().fetch(wanted(liar))
+    assert leftovers(tmp_path / "cache") == []
+    good = serve()
+    check_whole(sources().fetch(wanted(liar, good)), good)
+
+
+def test_the_first_checksum_seen_is_kept_and_a_later_difference_refused(serve, sources, tmp_path):
+    bodies = [BODY, BODY, BODY + b"changed"]
+    server = serve(lambda h, number: send(h, bodies[number - 1]))
+    one = wanted(server, sha256=None)
+    check_whole(sources().fetch(one), server, "first")
+    (tmp_path / "cache" / "raw").rename(tmp_path / "cache" / "elsewhere")
+    check_whole(sources().fetch(one), server, "recorded")
+    (tmp_path / "cache" / "raw").rename(tmp_path / "cache" / "elsewhere2")
+    with pytest.raises(NotFetched, match=r"differs from \w+, seen there first"):
+        sources().fetch(one)
+    note = json.loads((tmp_path / "cache" / "checksums" / "road.json").read_text())
+    assert note == {server.address(): SHA256}
+
+
+def test_checksums_belong_to_their_location(serve, sources, folder):
+    (folder / "file.gr.gz").write_bytes(b"packed otherwise")
+    server = serve()
+    repacked = sources([str(folder)]).fetch(wanted(server))
+    assert (repacked.check, repacked.location) == ("first", str(folder / "file.gr.gz"))
+    assert server.requests == []
+
+
+def test_a_longer_body_than_announced_is_cut_by_the_announcement(serve, sources):
+    server = serve(lambda h, _: send(h, BODY + b"more", length=len(BODY)))
+    check_whole(sources().fetch(wanted(server)), server)
+
+
+def test_a_web_page_is_not_a_graph(serve, sources):
+    page = serve(lambda h, _: send(h, b"<html>moved</html>", Content_Type="text/html"))
+    with pytest.raises(NotFetched, match="answered with a web page"):
+        sources().fetch(wanted(page, sha256=None))
+
+
+def test_mirrors_come_first_and_in_order(serve, sources, folder, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (folder / "file.gr.gz").write_bytes(BODY)
+    server = serve()
+    fetched = sources([str(empty), str(folder)]).fetch(wanted(server))
+    assert fetched.location == str(folder / "file.gr.gz")
+    assert fetched.check == "published"
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("name", ["file.gr", "file.gr.gz", "file.gr.xz", "other name.gr.gz", "other name.gr"])
+def test_mirrors_may_pack_and_name_otherwise(serve, sources, folder, name):
+    (folder / name).write_bytes(BODY)
+    server = serve(lambda h, _: send(h, b"", status=404))
+    fetched = sources([str(folder)]).fetch(wanted(server, sha256=None, names=["other name.gr.gz"]))
+    assert fetched.path.name == name
+    web = serve(
+        lambda h, _: send_range(h) if h.path == f"/m/{name.replace(' ', '%20')}" else send(h, status=404)
+    )
+    other = sources([f"http://{web.host}/m"], cache=folder / "cache2")
+    assert other.fetch(wanted(server, sha256=None, names=["other name.gr.gz"])).path.read_bytes() == BODY
+
+
+def test_several_sources_are_tried_in_order(sources, folder):
+    (folder / "second.mtx").write_bytes(BODY)
+    one, two = Wanted("road", names=("first.gr",)), Wanted("road", names=("second.mtx",))
+    assert sources([str(folder)]).fetch(one, two).path.name == "second.mtx"
+
+
+def test_offline_touches_no_network(serve, sources, folder):
+    server = serve()
+    with pytest.raises(NotFetched) as caught:
+        sources([str(folder), f"http://{server.host}"], offline=True).fetch(wanted(server))
+    assert server.requests == []
+    assert {reason for location, reason in caught.value.tried if server.host in location} == {"offline"}
+    (folder / "file.gr.gz").write_bytes(BODY)
+    assert sources([str(folder)], offline=True).fetch(wanted(server)).bytes == len(BODY)
+
+
+def test_the_error_lists_every_location_with_its_reason(serve, sources, folder):
+    server = serve(lambda h, _: send(h, b"", status=404))
+    with pytest.raises(NotFetched) as caught:
+        sources([str(folder)]).fetch(wanted(server, names=["alias.gr"]))
+    assert caught.value.tried == [
+        (str(folder), "has no file.gr, alias.gr, compressed or not"),
+        (server.address(), "HTTP 404 Not Found"),
+    ]
+    assert "road is not to be had" in str(caught.value) and "MST_MIRROR" in str(caught.value)
+
+
+def test_without_any_location_the_error_says_so(sources):
+    with pytest.raises(NotFetched, match="gives no address, and no mirror is configured"):
+        sources().fetch(Wanted("road", names=("file",)))
+
+
+def test_an_unreadable_mirror_file_is_passed_over(sources, folder, serve):
+    (folder / "file.gr.gz").mkdir()
+    server = serve()
+    check_whole(sources([str(folder)]).fetch(wanted(server)), server)
+
+
+def _fetch_in_process(address, cache, results):
+    sources = Sources(cache=cache, timeout=5.0, progress=False)
+    results.put(sources.fetch(Wanted("road", (address,), sha256=SHA256)).path.read_bytes() == BODY)
+
+
+def test_concurrent_processes_share_one_download(serve, tmp_path):
+    def slowly(handler, _):
+        time.sleep(0.3)
+        send_range(handler)
+
+    server = serve(slowly)
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    workers = [
+        context.Process(target=_fetch_in_process, args=(server.address(), tmp_path / "cache", results))
+        for _ in range(3)
+    ]
+    for worker in workers:
+        worker.start()
+    assert [results.get(timeout=60) for _ in workers] == [True] * 3
+    for worker in workers:
+        worker.join(10)
+    assert len(server.requests) == 1
+    assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]
+
+
+def test_without_file_locks_every_process_has_a_part_of_its_own(serve, sources, tmp_path, monkeypatch):
+    def no_locks(*_):
+        raise OSError("no locks here")
+
+    monkeypatch.setattr("mst.download.fcntl.flock", no_locks)
+    server = serve()
+    check_whole(sources().fetch(wanted(server)), server)
+    assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]
+
+
+def test_progress_is_shown_when_asked_for(serve, sources, monkeypatch):
+    written = io.StringIO()
+    monkeypatch.setattr("sys.stderr", written)
+    server = serve()
+    sources(progress=True).fetch(wanted(server))
+    assert re.search(r"road: 2\.1 of 2\.1 MB, [\d.,]+ MB/s", written.getvalue())
+    written.truncate(0)
+    (server_two := serve())
+    sources(progress=None).fetch(Wanted("other", (server_two.address(),)))
+    assert "road" not in written.getvalue() and "other" not in written.getvalue()  # no terminal, no flag
+
+
+@pytest.mark.parametrize(
+    "text, mirrors",
+    [
+        ("", []),
+        ("/a/b", ["/a/b"]),
+        ("/a:/b", ["/a", "/b"]),
+        ("/a  https://h/x", ["/a", "https://h/x"]),
+        ("http://h:8080/x:/a", ["http://h:8080/x", "/a"]),
+        ("http://h:8080:/a:relative/b", ["http://h:8080", "/a", "relative/b"]),
+        ("https://[::1]:80/x:file:///a", ["https://[::1]:80/x", "file:///a"]),
+    ],
+)
+def test_mirrors_of_the_environment(text, mirrors):
+    assert split_mirrors(text) == mirrors
+
+
+def test_the_environment_comes_before_the_configuration(monkeypatch, tmp_path):
+    monkeypatch.setenv("MST_MIRROR", "/first:/second")
+    monkeypatch.setenv("MST_DEAD_HOSTS", str(tmp_path / "dead"))
+    made = Sources.from_environment(["/third", "/first"], cache=tmp_path)
+    assert made.mirrors == ("/first", "/second", "/third")
+    assert made._dead_hosts == tmp_path / "dead"
+
+
+def test_a_folder_with_a_space_is_one_mirror(tmp_path):
+    spaced = tmp_path / "my graphs"
+    spaced.mkdir()
+    assert split_mirrors(str(spaced)) == [str(spaced)]
+
+
+def test_a_mirror_of_another_scheme_is_refused():
+    with pytest.raises(ConfigError, match="only folders, http:// and https://"):
+        Sources(["ftp://host/graphs"])
+
+
+def test_base_names_of_addresses():
+    assert basename("https://h/a%20b/c%2Bd.gz?version=2#x") == "c+d.gz"
+    assert basename("/data/x.gr") == "x.gr"
