@@ -19,7 +19,7 @@ from mst.resources import path as resource
 from mst.typed import StrictModel, parse, read_yaml
 
 if TYPE_CHECKING:
-    from mst.catalog import Catalog, Entry
+    from mst.catalog import Catalog, Entry, Manifest
     from mst.download import Sources
 
 ENVIRONMENT = "MST_CONFIG"
@@ -70,7 +70,7 @@ class Config(StrictModel):
         """Return where raw graph files come from."""
         from mst.download import Sources
 
-        return Sources.from_settings(mirrors=self.mirrors, offline=self.offline)
+        return Sources.from_environment(self.mirrors, self.offline)
 
 
 def load(path: Path | None = None) -> Config:
@@ -120,7 +120,7 @@ def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict
         if file.is_file():
             manifest = read_manifest(file)
             if manifest.status == "ok":
-                states[name] = GraphState(name, "ok", manifest.facts(), manifest.digest)
+                states[name] = GraphState(name, "ok", manifest.facts(), manifest.digest or "")
             else:
                 states[name] = GraphState(name, "unavailable", reason=manifest.reason or "not to be had")
     return states
@@ -177,6 +177,13 @@ def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any
     return [{**row.row(), "machine": config.machine_name} for row in rows]
 
 
+def _asks_elsewhere(config: Config, manifest: Manifest) -> bool:
+    """Return whether the sources have a place now that was not asked when the graph was not to be had."""
+    sources = config.sources()
+    new_mirror = any(not any(t.location.startswith(m) for t in manifest.tried) for m in sources.mirrors)
+    return new_mirror or (not sources.offline and any(t.reason == "offline" for t in manifest.tried))
+
+
 def to_try_again(
     config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine
 ) -> list[Path]:
@@ -192,8 +199,7 @@ def to_try_again(
         file = graph_folder(config, catalog[name]) / "manifest.json"
         if file.is_file():
             manifest = read_manifest(file)
-            changed = manifest.status != "ok" and manifest.tried != config.sources().describe(catalog[name])
-            if manifest.status != "ok" and ("unavailable" in config.retry or changed):
+            if manifest.status != "ok" and ("unavailable" in config.retry or _asks_elsewhere(config, manifest)):
                 again.append(file)
     if config.retry:
         for scope in ("default", *(f"papers/{name}" for name in papers)):

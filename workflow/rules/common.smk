@@ -17,8 +17,10 @@ try:
 except MSTError as error:
     raise WorkflowError(str(error))
 
-# The commands that rules start read the same configuration, overrides included.
+# The commands that rules start read the same configuration, overrides included, and tell each other which hosts
+# do not answer.
 os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
+os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve())
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
@@ -97,6 +99,7 @@ def plan_file(scope):
 
 
 if workflow.is_main_process and not workflow.dryrun:
+    Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
     # Failed runs and missing graphs that are to be tried again make room for the new attempt.
     for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, MACHINE):
         print(f"trying again: {path}", file=sys.stderr)

@@ -6,8 +6,8 @@ checkpoint graph:
         manifest=RESULTS / "graphs/{graph}/{recipe}/manifest.json",
     log:
         RESULTS / "logs/graphs/{graph}-{recipe}.log",
-    shell:
-        "{MST} fetch {wildcards.graph} > {log} 2>&1"
+    script:
+        "../scripts/graph.py"
 
 
 rule reference:
