@@ -20,6 +20,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -507,7 +508,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
             seconds=clock.seconds,
             checks=_checks(entry, known),
         )
-    write_atomically(manifest_file, manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n")
+    write_atomically(manifest_file, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
     return manifest
 
 
@@ -524,7 +525,6 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
     from mst.formats import read_raw
     from mst.graph import Graph
     from mst.simplify import simplify
-    from mst.weights import hash_weights
 
     with clock("fetch"):
         source, fetched = fetch_raw(entry, sources)
@@ -536,7 +536,7 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         graph, merged = simplify(raw.graph(name=entry.name))
     if entry.weights is not None:
         with clock("weigh"):
-            w = hash_weights(graph.u, graph.v, seed=entry.seed, spec=_weight_spec(entry.weights))
+            w = _hashed(graph, entry.weights, entry.seed)
             graph = Graph(graph.n, graph.u, graph.v, w, name=entry.name, trusted=True)
     described = Raw(
         location=fetched.location,
@@ -549,7 +549,7 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         ids=_ids(raw),
         remarks=raw.notes.remarks,
     )
-    return graph, dict(raw=described, merged=merged.as_dict(), weights=_origin_of_weights(entry))
+    return graph, dict(raw=described, merged=asdict(merged), weights=_origin_of_weights(entry))
 
 
 def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
@@ -562,6 +562,12 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
         )
     recipe = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
     return graph, dict(generator=recipe, weights=_origin_of_weights(entry))
+
+
+def _hashed(graph: Graph, weights: Weights, seed: int) -> Any:
+    from mst.weights import hash_weights
+
+    return hash_weights(graph.u, graph.v, seed=seed, spec=_weight_spec(weights))
 
 
 def _weight_spec(weights: Weights) -> Any:
