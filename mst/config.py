@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
+from mst import registry
 from mst.bench.experiment import Experiment, read_experiment
 from mst.bench.machine import Machine, host_name, this_machine
 from mst.bench.plan import GraphState, Planned, plan, to_retry
@@ -170,6 +171,16 @@ def scope_plan(
     )
     kind, _, name = scope.partition("/")
     return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
+
+
+def request_document(config: Config, papers: Mapping[str, Experiment], machine: Machine) -> dict[str, Any]:
+    """Return all that a plan is made of besides its graphs: settings, experiments, algorithms, hardware."""
+    return {
+        "config": config.model_dump(mode="json"),
+        "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
+        "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
+        "machine": {"name": config.machine_name, **machine.as_dict()},
+    }
 
 
 def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:

@@ -39,6 +39,7 @@ Files whose names start with an underscore are helpers, not algorithms. Folders 
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import hashlib
@@ -260,8 +261,9 @@ def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | N
     for node in ast.parse(file.read_text(), str(file)).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             namespace: dict[str, Any] = {}
-            future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0, lineno=1, col_offset=0)
-            exec(compile(ast.Module([future, node], []), str(file), "exec"), namespace)
+            # Annotations stay text: the names that they use are the module's.
+            flags = __future__.annotations.compiler_flag
+            exec(compile(ast.Module([node], []), str(file), "exec", flags, dont_inherit=True), namespace)
             return namespace[name]
     return None
 

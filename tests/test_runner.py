@@ -11,13 +11,13 @@ import time
 import numpy as np
 import psutil
 import pytest
-from mst.formats.canonical import content_digest, write_canonical
 
 from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import measure_run, pinned_environment
 from mst.errors import ConfigError
+from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
 
 PROBES = {

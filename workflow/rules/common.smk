@@ -24,6 +24,7 @@ os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve(
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
+REQUEST = RESULTS / "request.json"
 PAGE_SUFFIXES = {".py", ".html", ".css", ".js", ".yaml", ".md"}
 SCOPES = [
     *(f"papers/{name}" for name in PAPERS),
@@ -87,15 +88,14 @@ def scope_experiment(scope):
     return {"scope": scope, "machine": CONFIG.machine_name, **experiment.model_dump()}
 
 
-def plan_file(scope):
-    """The plan as a file that changes only when the plan does; left alone by a dry run."""
-    file = folder_of(scope) / "plan.json"
-    document = settings_of.plan_document(CONFIG, planned_rows(scope))
+def request_file():
+    """What a plan is made of besides its graphs, as a file that changes only when that does."""
+    document = settings_of.request_document(CONFIG, PAPERS, MACHINE)
     if not workflow.dryrun and not (
-        file.is_file() and json.loads(file.read_text()) == document
+        REQUEST.is_file() and json.loads(REQUEST.read_text()) == document
     ):
-        write_json(file, document)
-    return [str(file)] if file.is_file() else []
+        write_json(REQUEST, document)
+    return [str(REQUEST)] if REQUEST.is_file() else []
 
 
 if workflow.is_main_process and not workflow.dryrun:
@@ -104,3 +104,5 @@ if workflow.is_main_process and not workflow.dryrun:
     for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, MACHINE):
         print(f"trying again: {path}", file=sys.stderr)
         path.unlink()
+
+REQUESTED = request_file()

@@ -5,10 +5,24 @@ IMPORTED = [
 ]
 
 
+rule plan:
+    input:
+        REQUESTED,
+        lambda wildcards: manifests(scope_of(wildcards)),
+    output:
+        RESULTS / "{where}plan.json",
+    log:
+        RESULTS / "logs/{where}plan.log",
+    params:
+        scope=lambda wildcards: scope_of(wildcards),
+    script:
+        "../scripts/plan.py"
+
+
 rule table:
     input:
         proofs=lambda wildcards: proofs(scope_of(wildcards)),
-        plan=lambda wildcards: plan_file(scope_of(wildcards)),
+        plan=RESULTS / "{where}plan.json",
     output:
         parquet=RESULTS / "{where}table.parquet",
         csv=RESULTS / "{where}table.csv",

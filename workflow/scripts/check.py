@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from mst.reporting.check import check_table
 
 check_table(Path(snakemake.input[0]), Path(snakemake.output[0]), strict=snakemake.params.strict)

@@ -3,8 +3,6 @@
 import contextlib
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from mst import catalog, config
 
 with Path(snakemake.log[0]).open("w") as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):

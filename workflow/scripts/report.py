@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from mst.reporting.facts import machine_facts
 from mst.reporting.page import write_report
 
