@@ -7,221 +7,48 @@ with its parameters and seed. `materialise` brings an entry into a folder as ``g
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-import lzma
 import os
-import shutil
-import tarfile
-import tempfile
 import time
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from mst import resources
-from mst.download import Fetched, NotFetched, Sources, Wanted, basename, write_atomically
-from mst.errors import ConfigError, FormatError, InputError, UnavailableError, nearest
-from mst.registry import Facts
+from mst.archive import unpacked
+from mst.download import Fetched, NotFetched, Sources, basename, write_atomically
+from mst.entry import Entry, Published, Source, Strict, Weights, first_complaint
+from mst.errors import ConfigError, InputError, nearest
+from mst.kernels.cache import cache_root
+from mst.manifest import Check, Manifest, Raw, Tried, read_manifest
 
 if TYPE_CHECKING:
     from mst.graph import Graph
 
-# Raised when the conversion itself changes what a graph file holds, so that old files are made again.
-RECIPE_VERSION = 1
-
-FAMILIES = (
-    "road",
-    "grid",
-    "mesh",
-    "random",
-    "rmat",
-    "dense",
-    "structured",
-    "social",
-    "web",
-    "communication",
-    "collaboration",
-    "citation",
-    "internet",
-    "co-purchase",
-    "geometric",
-    "infrastructure",
-    "known-answer",
-)
-
-Number = int | float
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Address = Annotated[str, Field(pattern=r"^https?://\S+$")]
-
-
-class _Strict(BaseModel):
-    """A model that refuses unknown keys and names the nearest known one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            for key in data:
-                if key not in cls.model_fields:
-                    known = ", ".join(cls.model_fields)
-                    raise ValueError(
-                        f"unknown key {key!r}{nearest(str(key), cls.model_fields)}; known: {known}"
-                    )
-        return data
-
-
-class Weights(_Strict):
-    """Weights that are made: a hash of (seed, smaller end, larger end) in a range.
-
-    Attributes
-    ----------
-    dtype : str
-        int32, int64, float32 or float64.
-    low, high : number
-        The range; both ends belong to it for integers.
-    distinct : bool
-        No two edges weigh the same.
-    """
-
-    dtype: Literal["int32", "int64", "float32", "float64"] = "int32"
-    low: Number = 1
-    high: Number = 2**24 - 1
-    distinct: bool = False
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Weights:
-        if self.low > self.high:
-            raise ValueError(f"weights: low = {self.low} is above high = {self.high}")
-        return self
-
-
-class Source(_Strict):
-    """One raw file: the same bytes at every address.
-
-    Attributes
-    ----------
-    format : str, optional
-        A format of `mst.formats`; without it the content decides.
-    address : tuple of str
-        Official addresses.
-    mirror_names : tuple of str
-        Names under which a mirror may hold it, besides the addresses' base names.
-    member : str, optional
-        The file inside a tar or zip archive.
-    sha256 : str, optional
-        As published with the official addresses.
-    origin : str, optional
-        How a file that has no official address came to be.
-    """
-
-    format: str | None = None
-    address: tuple[Address, ...] = ()
-    mirror_names: tuple[str, ...] = ()
-    member: str | None = None
-    sha256: Sha256 | None = None
-    origin: str | None = None
-
-    @model_validator(mode="after")
-    def _somewhere(self) -> Source:
-        if not self.address and not self.mirror_names:
-            raise ValueError("a source needs an address or mirror_names")
-        return self
-
-    def wanted(self, graph: str) -> Wanted:
-        """Return what to ask `Sources` for."""
-        return Wanted(graph, self.address, self.mirror_names, self.sha256)
-
-
-class Published(_Strict):
-    """What somebody published of the graph; each count says by its name what it counts.
-
-    Attributes
-    ----------
-    by : str
-        A key of the catalogue's citations.
-    n : int
-        Vertices.
-    rows : int
-        Lines or entries of the file, before anything is merged.
-    edges : int
-        Undirected edges without loops and parallels.
-    arcs : int
-        Both directions of those edges: twice `edges`.
-    components : int
-        Connected components, isolated vertices included.
-    average_degree : str
-        As printed: the digits say how far it was rounded.
-    maximum_degree : int
-    """
-
-    by: str
-    n: int | None = None
-    rows: int | None = None
-    edges: int | None = None
-    arcs: int | None = None
-    components: int | None = None
-    average_degree: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
-    maximum_degree: int | None = None
-
-
-class Entry(_Strict):
-    """A graph of the catalogue."""
-
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
-    title: str
-    family: str
-    citation: tuple[str, ...]
-    sources: tuple[Source, ...] = ()
-    generator: str | None = None
-    parameters: dict[str, bool | int | float | str | list[int] | list[float]] = {}
-    seed: int = 1
-    weights: Weights | None = None
-    published: tuple[Published, ...] = ()
-    known_weight: Number | None = None
-    known_weight_by: str | None = None
-    note: str | None = None
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> Entry:
-        if bool(self.sources) == bool(self.generator):
-            raise ValueError("give either sources or a generator")
-        if self.generator and self.weights is None:
-            raise ValueError("a generated graph needs weights")
-        if self.parameters and not self.generator:
-            raise ValueError("parameters belong to a generator")
-        if self.family not in FAMILIES:
-            raise ValueError(f"unknown family {self.family!r}{nearest(self.family, FAMILIES)}")
-        return self
-
-    @property
-    def recipe(self) -> str:
-        """8 hex digits over all that decides the data; titles, citations and mirrors do not count."""
-        what: dict[str, Any] = {"version": RECIPE_VERSION, "weights": _plain(self.weights)}
-        if self.generator:
-            what |= {"generator": self.generator, "parameters": self.parameters, "seed": self.seed}
-        else:
-            what["seed"] = self.seed if self.weights else None
-            what["sources"] = [
-                {
-                    "names": [basename(a) for a in source.address] or list(source.mirror_names),
-                    "format": source.format,
-                    "member": source.member,
-                    "sha256": source.sha256,
-                }
-                for source in self.sources
-            ]
-        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
+__all__ = [
+    "Catalog",
+    "Check",
+    "Entry",
+    "Manifest",
+    "Published",
+    "Raw",
+    "Source",
+    "Tried",
+    "Weights",
+    "default_folder",
+    "describe",
+    "fetch_raw",
+    "load",
+    "materialise",
+    "obtain",
+    "read_manifest",
+    "schema",
+]
 
 
 class Catalog(Mapping[str, Entry]):
@@ -239,6 +66,20 @@ class Catalog(Mapping[str, Entry]):
                 "`mst info` without a name lists them all"
             ) from None
 
+    def matching(self, patterns: Iterable[str]) -> list[Entry]:
+        """Return the entries of these names or patterns (``*`` and ``?``), each once.
+
+        Raises
+        ------
+        ConfigError
+            A name or pattern fits no entry.
+        """
+        found: dict[str, Entry] = {}
+        for pattern in patterns:
+            names = [name for name in self if fnmatchcase(name, pattern)] or [pattern]
+            found |= {name: self[name] for name in names}
+        return list(found.values())
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 
@@ -249,7 +90,7 @@ class Catalog(Mapping[str, Entry]):
         return len(self._entries)
 
 
-class _File(_Strict):
+class _File(Strict):
     """The whole file ``config/graphs.yaml``."""
 
     citations: dict[str, str]
@@ -280,7 +121,7 @@ def load(path: str | os.PathLike | None = None) -> Catalog:
     try:
         whole = _File.model_validate(content)
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_first(error)}") from None
+        raise ConfigError(f"{file}: {first_complaint(error)}") from None
     entries = {}
     for name, body in whole.graphs.items():
         if not isinstance(body, dict):
@@ -288,7 +129,7 @@ def load(path: str | os.PathLike | None = None) -> Catalog:
         try:
             entry = Entry.model_validate({"name": name, **body})
         except ValidationError as error:
-            raise ConfigError(f"{file}: graph {name!r}: {_first(error)}") from None
+            raise ConfigError(f"{file}: graph {name!r}: {first_complaint(error)}") from None
         for key in (*entry.citation, *(published.by for published in entry.published)):
             if key not in whole.citations:
                 raise ConfigError(f"{file}: graph {name!r}: no citation {key!r}{nearest(key, whole.citations)}")
@@ -316,143 +157,30 @@ def schema() -> dict[str, Any]:
     }
 
 
-class Check(_Strict):
-    """A published number beside the one found."""
+class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Refuses a key given twice, of which YAML would silently keep the last."""
 
-    by: str
-    quantity: str
-    published: Number | str
-    found: Number | str
-    agrees: bool
-
-
-class Tried(_Strict):
-    """A location that did not have the file, and why."""
-
-    location: str
-    reason: str
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
 
 
-class Raw(_Strict):
-    """The raw file that a graph was read from.
-
-    Attributes
-    ----------
-    location : str
-        The mirror's file or the official address.
-    sha256 : str
-    bytes : int
-    check : str
-        ``published``, ``recorded`` or ``first``: see `mst.download.Fetched`.
-    format : str
-    member : str, optional
-        The file inside an archive.
-    rows : int
-        Edge entries in the file.
-    ids : str
-        What became of the file's vertex ids.
-    remarks : tuple of str
-        What the reader assumed.
-    """
-
-    location: str
-    sha256: Sha256
-    bytes: int
-    check: Literal["published", "recorded", "first"]
-    format: str
-    member: str | None = None
-    rows: int
-    ids: str
-    remarks: tuple[str, ...] = ()
-
-
-class Manifest(_Strict):
-    """What is known of a canonical graph without opening it; the JSON file beside it.
-
-    Attributes
-    ----------
-    status : str
-        ``ok``, or ``unavailable`` with `reason` and `tried`; then the counts are None and there is no graph.
-    m : int
-        Undirected edges.
-    weight_min, weight_max : number, optional
-        None for a graph without edges.
-    merged : dict of str to int
-        What making it simple took away, as `mst.simplify.MergeCounts`.
-    digest : str
-        Of the canonical graph's content: equal digests are equal graphs.
-    bytes : int
-        Size of the canonical file.
-    seconds : dict of str to float
-        Wall time by part.
-    checks : tuple of Check
-        Every published number that can be compared.
-    """
-
-    version: Literal[1] = 1
-    name: str
-    family: str
-    recipe: str
-    status: Literal["ok", "unavailable"]
-    reason: str | None = None
-    tried: tuple[Tried, ...] = ()
-    n: int | None = None
-    m: int | None = None
-    components: int | None = None
-    average_degree: float | None = None
-    maximum_degree: int | None = None
-    weight_dtype: str | None = None
-    weight_min: Number | None = None
-    weight_max: Number | None = None
-    weights: str | None = None
-    merged: dict[str, int] = {}
-    raw: Raw | None = None
-    generator: dict[str, Any] | None = None
-    digest: str | None = None
-    bytes: int | None = None
-    seconds: dict[str, float] = {}
-    checks: tuple[Check, ...] = ()
-
-    @property
-    def mismatches(self) -> tuple[Check, ...]:
-        """The published numbers that the graph does not have."""
-        return tuple(check for check in self.checks if not check.agrees)
-
-    def facts(self) -> Facts:
-        """Return what algorithms are asked with before they get the graph.
-
-        Raises
-        ------
-        UnavailableError
-            There is no graph.
-        """
-        from mst.registry import Facts
-
-        if self.n is None or self.m is None or self.weight_dtype is None:
-            raise UnavailableError(f"{self.name} is not to be had: {self.reason}")
-        return Facts(
-            n=self.n,
-            m=self.m,
-            weight_dtype=self.weight_dtype,
-            components=self.components,
-            weight_min=self.weight_min,
-            weight_max=self.weight_max,
-            loops=0,
-            parallel=0,
-        )
-
-
-def read_manifest(path: str | os.PathLike) -> Manifest:
-    """Read the manifest at `path`, or in the folder `path`."""
-    file = Path(path)
-    if file.is_dir():
-        file = file / "manifest.json"
+def _read_yaml(file: Path) -> Any:
     try:
-        return Manifest.model_validate_json(file.read_bytes())
+        return yaml.load(file.read_bytes(), Loader=_UniqueKeys)
     except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise FormatError(file, f"not a manifest of this version of mst: {_first(error)}") from None
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{file}, line {mark.line + 1}" if mark else str(file)
+        raise ConfigError(f"{where}: {getattr(error, 'problem', None) or error}") from None
 
 
 def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) -> Manifest:
@@ -497,7 +225,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         )
     else:
         with clock("describe"):
-            known |= more | _described(graph)
+            known |= more | describe(graph)
         with clock("write"):
             written = write_canonical(graph_file, graph, _metadata(entry, known))
         manifest = Manifest(
@@ -510,6 +238,42 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         )
     write_atomically(manifest_file, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
     return manifest
+
+
+def default_folder(entry: Entry) -> Path:
+    """Return where `obtain` keeps a graph when it is told no folder: in the cache, by name and recipe."""
+    return cache_root() / "graphs" / f"{entry.name}-{entry.recipe}"
+
+
+def obtain(
+    entry: Entry, folder: str | os.PathLike | None = None, *, sources: Sources, again: bool = False
+) -> tuple[Path, Manifest]:
+    """Return a graph's folder and manifest, made only if they are not there already.
+
+    Parameters
+    ----------
+    entry : Entry
+    folder : path-like, optional
+        By default `default_folder`.
+    sources : Sources
+    again : bool
+        Make it anew in any case.
+    """
+    folder = Path(folder) if folder is not None else default_folder(entry)
+    if not again and (manifest := _kept(entry, folder)):
+        return folder, manifest
+    return folder, materialise(entry, folder, sources=sources)
+
+
+def _kept(entry: Entry, folder: Path) -> Manifest | None:
+    """Return the manifest in `folder` if it describes this very graph and the graph is there."""
+    try:
+        manifest = read_manifest(folder)
+        size = (folder / "graph.arrow").stat().st_size
+    except (InputError, OSError):
+        return None
+    kept = manifest.status == "ok" and manifest.recipe == entry.recipe and manifest.bytes == size
+    return manifest if kept else None
 
 
 def fetch_raw(entry: Entry, sources: Sources) -> tuple[Source, Fetched]:
@@ -528,7 +292,8 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
 
     with clock("fetch"):
         source, fetched = fetch_raw(entry, sources)
-    with clock("read"), _member(fetched.path, source.member) as path:
+        member = source.inside(fetched.path.name)
+    with clock("read"), unpacked(fetched.path, member) as path:
         raw = read_raw(path, format=source.format)
     if raw.w is None and entry.weights is None:
         raise ConfigError(f"{entry.name}: {fetched.location} has no weights; give the entry weights")
@@ -544,7 +309,7 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         bytes=fetched.bytes,
         check=fetched.check,  # type: ignore[arg-type]
         format=raw.format,
-        member=source.member,
+        member=member,
         rows=raw.notes.rows,
         ids=_ids(raw),
         remarks=raw.notes.remarks,
@@ -584,7 +349,8 @@ def _origin_of_weights(entry: Entry) -> str:
     return f"made: {made.dtype} in [{made.low}, {made.high}]{distinct}, seed {entry.seed}"
 
 
-def _described(graph: Graph) -> dict[str, Any]:
+def describe(graph: Graph) -> dict[str, Any]:
+    """Return n, m, components, degrees and weight range of a graph, under the names of `Manifest`."""
     from mst.kernels.components import count_components, degrees
 
     degree = degrees(graph.n, graph.u, graph.v)
@@ -657,46 +423,6 @@ def _ids(raw: Any) -> str:
     return f"{used.size:,} ids compacted in ascending order, from {used[0]} to {used[-1]}"
 
 
-@contextmanager
-def _member(path: Path, member: str | None) -> Iterator[Path]:
-    """Yield the file itself, or the named member of an archive, unpacked for as long as it is read."""
-    if member is None:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="mst-", dir=path.parent) as scratch:
-        target = Path(scratch, basename(member))
-        unpack = _from_zip if zipfile.is_zipfile(path) else _from_tar
-        try:
-            unpack(path, member, target)
-        except _BROKEN_ARCHIVE as error:
-            raise FormatError(path, f"an archive that holds {member} ({error})") from None
-        yield target
-
-
-_BROKEN_ARCHIVE = (
-    KeyError,
-    EOFError,
-    zlib.error,
-    gzip.BadGzipFile,
-    lzma.LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-)
-
-
-def _from_zip(archive: Path, member: str, target: Path) -> None:
-    with zipfile.ZipFile(archive) as opened, opened.open(member) as packed, target.open("wb") as out:
-        shutil.copyfileobj(packed, out, 1 << 20)
-
-
-def _from_tar(archive: Path, member: str, target: Path) -> None:
-    with tarfile.open(archive) as opened, target.open("wb") as out:
-        packed = opened.extractfile(member)
-        if packed is None:
-            raise KeyError(f"{member} is no file")
-        shutil.copyfileobj(packed, out, 1 << 20)
-
-
 class _Clock:
     """Wall seconds by part."""
 
@@ -710,41 +436,3 @@ class _Clock:
             yield
         finally:
             self.seconds[part] = round(time.perf_counter() - began, 6)
-
-
-def _plain(model: BaseModel | None) -> Any:
-    return None if model is None else model.model_dump(mode="json")
-
-
-class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Refuses a key given twice, of which YAML would silently keep the last."""
-
-    def construct_mapping(self, node, deep=False):
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} is given twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _read_yaml(file: Path) -> Any:
-    try:
-        return yaml.load(file.read_bytes(), Loader=_UniqueKeys)
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{file}, line {mark.line + 1}" if mark else str(file)
-        raise ConfigError(f"{where}: {getattr(error, 'problem', None) or error}") from None
-
-
-def _first(error: ValidationError) -> str:
-    """Return pydantic's first complaint in one line: where, what."""
-    found = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in found["loc"])
-    message = found["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message

@@ -64,7 +64,7 @@ class Wanted:
     def known_names(self) -> tuple[str, ...]:
         """Every name that a mirror may use, the likeliest first."""
         plain = [basename(address) for address in self.addresses] + list(self.names)
-        packed = [_unpacked(name) + packing for name in plain for packing in _PACKINGS]
+        packed = [uncompressed(name) + packing for name in plain for packing in _PACKINGS]
         return tuple(dict.fromkeys(plain + packed))
 
 
@@ -215,7 +215,7 @@ class Sources:
                     except _Refused as refused:
                         tried.append((_join(mirror, name), str(refused)))
             if missing:
-                plain = dict.fromkeys(_unpacked(name) for name in missing)
+                plain = dict.fromkeys(uncompressed(name) for name in missing)
                 tried.append((mirror, f"has no {', '.join(plain)}, compressed or not"))
         for one in wanted:
             for address in one.addresses:
@@ -514,6 +514,13 @@ def basename(location: str) -> str:
     return path.rstrip("/").rsplit("/", 1)[-1]
 
 
+def uncompressed(name: str) -> str:
+    """Return a file name without the suffixes of compression."""
+    for packing in _PACKINGS[1:]:
+        name = name.removesuffix(packing)
+    return name
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a small file so that no reader ever sees half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{random.getrandbits(32):08x}")
@@ -563,12 +570,6 @@ def _check_scheme(mirror: str) -> None:
 
 def _join(mirror: str, name: str) -> str:
     return f"{mirror.rstrip('/')}/{urllib.parse.quote(name) if _remote(mirror) else name}"
-
-
-def _unpacked(name: str) -> str:
-    for packing in _PACKINGS[1:]:
-        name = name.removesuffix(packing)
-    return name
 
 
 def _copy(source: Path, part: Path) -> None:

@@ -1,0 +1,79 @@
+"""``mst clean``: what the caches hold, and their removal."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+HELP = "show the caches with their sizes, and remove those that are named"
+
+PARTS = {
+    "raw": "raw files as fetched, and parts of them to resume",
+    "graphs": "canonical graphs",
+    "checksums": "checksums seen first; without them a changed file is not noticed",
+    "numba": "compiled kernels of the processor",
+    "cuda": "compiled kernels of the GPU",
+}
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=f"what to remove: {', '.join(PARTS)}; none: only show the sizes",
+    )
+    parser.add_argument("--all", action="store_true", help="remove every part but the checksums")
+    parser.add_argument("--graph", metavar="NAME", help="only what belongs to this graph of the catalogue")
+    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+
+
+def run(args: Namespace) -> int:
+    from mst.commands._print import columns, size
+    from mst.errors import ConfigError, nearest
+    from mst.kernels.cache import cache_root
+
+    for part in args.parts:
+        if part not in PARTS:
+            raise ConfigError(f"no cache {part!r}{nearest(part, PARTS)}; there are: {', '.join(PARTS)}")
+    root = cache_root()
+    named = args.parts or ([part for part in PARTS if part != "checksums"] if args.all else [])
+    if not named:
+        rows = [(part, size(_bytes(_places(root, part, args.graph))), PARTS[part]) for part in PARTS]
+        print(f"{root}\n{columns(rows)}\nremove with `mst clean PART …` or `mst clean --all`")
+        return 0
+    for part in named:
+        places = _places(root, part, args.graph)
+        freed = _bytes(places)
+        if not args.dry_run:
+            for place in places:
+                _remove(place)
+        print(f"{part}: {'would remove' if args.dry_run else 'removed'} {size(freed)}")
+    return 0
+
+
+def _places(root: Path, part: str, graph: str | None) -> list[Path]:
+    """Return the files and folders that a part consists of; of one graph, or of all."""
+    folder = root / part
+    if graph is None:
+        return [folder] if folder.is_dir() else []
+    if part == "raw":
+        return [place for place in [folder / graph] if place.is_dir()]
+    if part == "checksums":
+        return [place for place in [folder / f"{graph}.json"] if place.is_file()]
+    if part == "graphs":
+        return [place for place in folder.glob("*") if place.name.rpartition("-")[0] == graph]
+    return []
+
+
+def _bytes(places: list[Path]) -> int:
+    files = (file for place in places for file in (place.rglob("*") if place.is_dir() else [place]))
+    return sum(file.lstat().st_size for file in files if file.is_file())
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)

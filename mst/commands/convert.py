@@ -1,0 +1,75 @@
+"""``mst convert``: a graph file into another format."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+HELP = "convert a graph file into another format"
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("source", metavar="IN", help="a graph file; its content tells the format")
+    parser.add_argument("target", metavar="OUT", help="the file to write; its name tells the format")
+    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="read IN as this format")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="write OUT in this format")
+    parser.add_argument(
+        "--simple",
+        action="store_true",
+        help="drop self-loops, keep the lightest of parallel edges, sort the rows by (u, v)",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="DTYPE:LOW:HIGH[:distinct]",
+        help="make weights, such as int32:1:1000; the same edge gets the same weight whatever the file's order",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the made weights (default: %(default)s)")
+
+
+def run(args: Namespace) -> int:
+    from mst import formats
+    from mst.graph import Graph
+    from mst.simplify import simplify
+
+    raw = formats.read_raw(args.source, format=args.source_format)
+    graph = raw.graph()
+    for remark in raw.notes.remarks:
+        print(f"{args.source}: {remark}", file=sys.stderr)
+    if args.simple:
+        graph, merged = simplify(graph)
+        print(
+            f"{args.source}: dropped {merged.loops:,} self-loops, {merged.reciprocal:,} reciprocal arcs, "
+            f"{merged.parallel:,} parallel edges",
+            file=sys.stderr,
+        )
+    if args.weights:
+        from mst.weights import hash_weights
+
+        w = hash_weights(graph.u, graph.v, seed=args.seed, spec=_weight_spec(args.weights))
+        graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
+    elif raw.w is None:
+        print(f"{args.source}: has no weights; every edge weighs 1 (see --weights)", file=sys.stderr)
+    formats.write(args.target, graph, format=args.target_format)
+    print(f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}")
+    return 0
+
+
+def _weight_spec(text: str):
+    from mst.catalog import Weights
+    from mst.errors import ConfigError
+    from mst.weights import WeightSpec
+
+    dtype, _, rest = text.partition(":")
+    low, _, rest = rest.partition(":")
+    high, _, distinct = rest.partition(":")
+    try:
+        number = float if dtype.startswith("float") else int
+        if distinct not in ("", "distinct"):
+            raise ValueError
+        checked = Weights(dtype=dtype, low=number(low), high=number(high), distinct=bool(distinct))  # type: ignore[arg-type]
+    except ValueError:
+        raise ConfigError(
+            f"--weights {text!r}: expected DTYPE:LOW:HIGH or DTYPE:LOW:HIGH:distinct, such as int32:1:1000, "
+            "with LOW ≤ HIGH and one of int32, int64, float32, float64"
+        ) from None
+    return WeightSpec(checked.dtype, checked.low, checked.high, checked.distinct)

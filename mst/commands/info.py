@@ -1,0 +1,150 @@
+"""``mst info``: what is known of a graph, or which graphs there are."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+HELP = "n, m, components, degrees, weights and what was merged, of graph files or catalogue graphs"
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "graphs", nargs="*", metavar="GRAPH", help="graph files or catalogue names; none: list the catalogue"
+    )
+    parser.add_argument("--format", help="read files as this format")
+    parser.add_argument("--json", action="store_true", help="for programs to read")
+    parser.add_argument("--catalog", metavar="FILE", help="another catalogue than the one that comes with mst")
+
+
+def run(args: Namespace) -> int:
+    import json
+
+    from mst import catalog
+
+    listing = catalog.load(args.catalog)
+    if not args.graphs:
+        _list(listing, args.json)
+        return 0
+    told = [_about(name, listing, args.format) for name in args.graphs]
+    if args.json:
+        print(json.dumps(told if len(told) > 1 else told[0], indent=1, ensure_ascii=False))
+    else:
+        print("\n\n".join(_as_text(one) for one in told))
+    return 0
+
+
+def _list(listing, as_json: bool) -> None:
+    import json
+
+    from mst.commands._print import columns
+
+    if as_json:
+        print(json.dumps({name: entry.model_dump(mode="json") for name, entry in listing.items()}, indent=1))
+        return
+    rows = [(entry.name, entry.family, *_expected(entry), entry.title) for entry in listing.values()]
+    print(columns([("graph", "family", "n", "m", "title"), *rows]))
+
+
+def _expected(entry) -> tuple[int | None, int | None]:
+    """Return the published vertex and undirected edge counts, where there are any."""
+    n = next((p.n for p in entry.published if p.n is not None), None)
+    m = next((p.edges for p in entry.published if p.edges is not None), None)
+    arcs = next((p.arcs for p in entry.published if p.arcs is not None), None)
+    return n, m if m is not None or arcs is None else arcs // 2
+
+
+def _about(name: str, listing, format: str | None) -> dict[str, Any]:
+    from mst.errors import InputError, nearest
+
+    path = Path(name)
+    if path.name == "manifest.json" or (path.is_dir() and (path / "manifest.json").is_file()):
+        return _about_manifest(path)
+    if path.is_file():
+        return _about_file(path, format)
+    if name not in listing:
+        raise InputError(f"{name} is neither a file nor a graph of the catalogue{nearest(name, listing)}")
+    return _about_entry(listing[name])
+
+
+def _about_file(path: Path, format: str | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from mst import formats
+    from mst.catalog import describe
+    from mst.simplify import simplify
+
+    raw = formats.read_raw(path, format=format)
+    graph, merged = simplify(raw.graph(name=path.name))
+    return {
+        "file": str(path),
+        "format": raw.format,
+        "rows": raw.notes.rows,
+        **describe(graph),
+        "weights": "none in the file" if raw.w is None else "from the file",
+        "merged": asdict(merged),
+        "remarks": list(raw.notes.remarks),
+    }
+
+
+def _about_manifest(path: Path) -> dict[str, Any]:
+    from mst.catalog import read_manifest
+
+    return read_manifest(path).model_dump(mode="json", exclude_none=True)
+
+
+def _about_entry(entry) -> dict[str, Any]:
+    from mst.catalog import default_folder
+
+    told = entry.model_dump(mode="json", exclude_defaults=True) | {"recipe": entry.recipe}
+    folder = default_folder(entry)
+    if (folder / "manifest.json").is_file():
+        told["here"] = str(folder / "graph.arrow")
+        told["manifest"] = _about_manifest(folder)
+    else:
+        told["here"] = f"no: mst fetch {entry.name}"
+    return told
+
+
+def _as_text(told: dict[str, Any], indent: str = "") -> str:
+    """Return nested keys and values as indented lines."""
+    lines = []
+    for key, value in _for_people(told).items():
+        label = f"{indent}{key.replace('_', ' ')}:"
+        if isinstance(value, dict) and value:
+            lines += [label, _as_text(value, indent + "  ")]
+        elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            lines += [label, *(f"{indent}  {_inline(one)}" for one in value)]
+        elif value not in ([], {}):
+            lines.append(f"{label} {_plain(value)}")
+    return "\n".join(lines)
+
+
+def _for_people(told: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is said twice; of the comparisons with published numbers, name those that fail."""
+    told = dict(told)
+    if "manifest" in told:
+        said = ("version", "name", "family", "recipe")
+        told["manifest"] = {key: value for key, value in told["manifest"].items() if key not in said}
+    if checks := told.pop("checks", None):
+        failing = [check for check in checks if not check["agrees"]]
+        told["published numbers that it has"] = f"{len(checks) - len(failing)} of {len(checks)}"
+        told["mismatches"] = [
+            f"{c['by']} gives {c['quantity']} = {c['published']}, found {c['found']}" for c in failing
+        ]
+    return told
+
+
+def _inline(value: dict[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {_plain(one)}" for key, one in value.items())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
