@@ -22,7 +22,7 @@ from mst.download import Sources
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
-from mst.kernels.components import count_components, degrees
+from mst.kernels.connectivity import count_components, degrees
 
 LISTED = catalog.load()
 
