@@ -40,13 +40,17 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types
 	$(PYTHON) -m mypy
 
 report: $(SETUP)  ## the default experiment; ends by printing where the report is
-	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES)
+	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)
 	@echo "report: $(CURDIR)/results/report.html"
+
+paper-%: $(SETUP)  ## one paper's experiment, such as make paper-durbhakula
+	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) papers/$* $(ARGS)
+	@echo "report: $(CURDIR)/results/reports/papers/$*/report.html"
 
 # Needs uv; resolves anew and exports names, versions and hashes.
 EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate --format requirements-txt
-lock:  ## resolve the requirements anew (needs uv)
-	uv lock --upgrade
+lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
+	uv lock $(if $(UPGRADE),--upgrade)
 	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build -o envs/requirements.txt
 	$(EXPORT) --extra workflow --extra mpi --extra peers --group build --group dev -o envs/requirements-dev.txt
 	$(EXPORT) --extra cuda12 --no-default-groups -o envs/requirements-cuda12.txt

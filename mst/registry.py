@@ -27,23 +27,28 @@ and these functions:
 ``collect(problem, result) -> numpy.ndarray``
     Edge ids of the forest on the host, in any order.
 ``skip(facts, *, width, **options) -> str | None`` (optional)
-    The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph.
+    The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph. It must stand
+    alone (builtins only): plans are made where numba or CuPy are not installed, so it runs without its module.
 ``counters(problem, result) -> dict`` (optional)
     What the run counted itself: rounds, edges kept, messages, …
 ``phases(problem) -> dict[str, float]`` (optional)
     Seconds per named phase, from a separate instrumented run.
 
-Files whose names start with an underscore are helpers, not algorithms.
+Files whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
+(separated like ``$PATH``) are searched too, so that an algorithm need not be put into an installed package.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -53,6 +58,7 @@ from typing import Any
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.kernels.sources import PACKAGE, fingerprint
 
+EXTRA_FOLDERS = "MST_ALGORITHMS"
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
 _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
@@ -166,15 +172,21 @@ class Algorithm:
         if self.file.is_relative_to(PACKAGE):
             parts = self.file.relative_to(PACKAGE).with_suffix("").parts
             return importlib.import_module(".".join(("mst", *parts)))
-        raise ConfigError(f"{self.file} lies outside the package")
+        name = f"mst_algorithms_{self.file.stem}"
+        if name not in sys.modules:
+            spec = importlib.util.spec_from_file_location(name, self.file)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            sys.modules[name] = module
+        return sys.modules[name]
 
     def skip(self, facts: Facts, *, width: int = 1, options: Mapping[str, Any] | None = None) -> str | None:
-        """Return the reason why this graph, width or option set does not fit, or None. Imports the module."""
+        """Return the reason why this graph, width or option set does not fit, or None; imports nothing."""
         for name, limit in self.limits.items():
             if getattr(facts, name) > limit:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
-        module = self.load()
-        reason = getattr(module, "skip", None)
+        reason = _standalone_function(self.file, "skip")
         return reason(facts, width=width, **self.resolve(options)) if reason else None
 
     def source_fingerprint(self) -> str:
@@ -198,7 +210,9 @@ def get(algorithm: str) -> Algorithm:
 def algorithms() -> dict[str, Algorithm]:
     """Return every algorithm by id, in the order of paradigms and ids, importing none of them."""
     found: dict[str, Algorithm] = {}
-    for file in sorted((PACKAGE / "algorithms").glob("*/[!_]*.py")):
+    own = sorted((PACKAGE / "algorithms").glob("*/[!_]*.py"))
+    named = [Path(folder) for folder in os.environ.get(EXTRA_FOLDERS, "").split(os.pathsep) if folder]
+    for file in [*own, *(file for folder in named for file in sorted(folder.resolve().glob("[!_]*.py")))]:
         algorithm = read_literal(file)
         if algorithm.id in found:
             raise ConfigError(f"{file} and {found[algorithm.id].file} both define {algorithm.id!r}")
@@ -239,6 +253,19 @@ def _evaluate(node: ast.expr) -> Any:
             _evaluate(k): _evaluate(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
         }
     return ast.literal_eval(node)
+
+
+@cache
+def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | None:
+    """Return one function of a file, compiled alone; None when the file does not define it."""
+    for node in ast.parse(file.read_text(), str(file)).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            namespace: dict[str, Any] = {}
+            # Annotations stay text: the names that they use are the module's.
+            flags = __future__.annotations.compiler_flag
+            exec(compile(ast.Module([node], []), str(file), "exec", flags, dont_inherit=True), namespace)
+            return namespace[name]
+    return None
 
 
 def _text(value: Any) -> str:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from mst.kernels.cache import cache_root
 from mst.kernels.sources import fingerprint
@@ -37,14 +38,47 @@ def _toolchain() -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 
-@contextmanager
-def _cache_dir(folder: Path):
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
+class _Locator(_CacheLocator):
+    """Says where a function's machine code lies: a folder that is valid by its name alone.
+
+    Neither the path of the source nor its time stamp counts, so clones and virtual environments share code.
+    """
+
+    def __init__(self, function: Callable, file: str):
+        self._py_file = file
+        self._line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable, file: str) -> _Locator:
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        source = Path(self._py_file)
+        return str(cache_root() / "numba" / f"{source.stem}-{fingerprint(source)}-{_toolchain()}")
+
+    def get_source_stamp(self) -> str:
+        return "by name"
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class _Cache(FunctionCache):
+    _impl_class = _CacheImpl
+
+
+@cache
+def _writable(folder: Path) -> bool:
     try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
 
 
 def njit(*args: Any, **options: Any) -> Any:
@@ -58,12 +92,9 @@ def njit(*args: Any, **options: Any) -> Any:
 
     def decorate(function: Callable) -> Any:
         dispatcher = numba.njit(**{"error_model": "numpy", "boundscheck": False, **options})(function)
-        source = Path(function.__code__.co_filename)
-        if config.DISABLE_JIT or not source.is_file():
-            return dispatcher
-        folder = cache_root() / "numba" / f"{source.stem}-{fingerprint(source)}-{_toolchain()}"
-        with _cache_dir(folder):
-            dispatcher.enable_caching()
+        known = Path(function.__code__.co_filename).is_file()
+        if known and not config.DISABLE_JIT and _writable(cache_root() / "numba"):
+            dispatcher._cache = _Cache(function)
         return dispatcher
 
     if len(args) == 1 and callable(args[0]) and not options:

@@ -1,0 +1,109 @@
+"""What an experiment asks for: graphs, algorithms, options, widths, and how long to measure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from mst import registry
+from mst.errors import ConfigError
+from mst.typed import StrictModel, parse, read_yaml
+
+Scalar = bool | int | float | str
+
+
+class Measure(StrictModel):
+    """How a run is measured and when it is ended."""
+
+    processes: int = Field(5, ge=1, description="fresh processes per run")
+    samples: int = Field(5, ge=1, description="timed solves per process, after the warm-up")
+    budget: float = Field(10.0, gt=0, description="seconds per run; past it fewer processes and samples")
+    timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
+    memory: float = Field(0.9, gt=0, description="GiB a run may hold; at most 1: a share of what is free")
+
+
+class Block(StrictModel):
+    """Some algorithms, with the options and widths that they are run with."""
+
+    algorithms: list[str] | Literal["all"]
+    options: dict[str, Scalar | list[Scalar]] = Field(
+        default_factory=dict, description="a list of values is swept; all combinations are run"
+    )
+    widths: list[int] | Literal["one", "powers", "cores"] = "powers"
+    graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
+    paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
+    oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
+    measure: Measure | None = None
+
+    @field_validator("algorithms")
+    @classmethod
+    def _known(cls, value: list[str] | str) -> list[str] | str:
+        for name in value if isinstance(value, list) else ():
+            try:
+                registry.get(name)
+            except ConfigError as error:
+                raise ValueError(str(error)) from None
+        return value
+
+
+class Experiment(StrictModel):
+    """One file of ``config/papers/``, or the default experiment of ``config/config.yaml``."""
+
+    title: str
+    paper: str | None = None
+    description: str = ""
+    baseline: str = Field("kruskal", description="the sequential algorithm that speedups are against")
+    statistic: str = Field("", description="the paper's own statistic, shown beside ours")
+    graphs: list[str]
+    runs: list[Block]
+    measure: Measure = Measure()
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read an experiment file."""
+    return parse(Experiment, read_yaml(path), str(path))
+
+
+def widths_of(block: Block, paradigm: str, cores: int) -> list[int]:
+    """Return the widths of a block for a paradigm on a machine of `cores` cores, ascending."""
+    if paradigm in ("sequential", "peer") or block.widths == "one":
+        return [1]
+    if paradigm == "cuda":
+        return block.widths if isinstance(block.widths, list) else [1]
+    if block.widths == "cores":
+        return [cores]
+    if block.widths == "powers":
+        powers = [2**k for k in range(cores.bit_length())]
+        return powers if powers[-1] == cores else [*powers, cores]
+    return sorted(set(block.widths))
+
+
+def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the block's options."""
+    swept = {k: v if isinstance(v, list) else [v] for k, v in block.options.items()}
+    for values in itertools.product(*swept.values()):
+        yield algorithm.resolve(dict(zip(swept, values, strict=True)))
+
+
+def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str, width: int) -> bool:
+    """Return whether a block asks for this run; widths that depend on the machine count as asked for."""
+    if block.graphs is not None and graph not in block.graphs:
+        return False
+    if block.algorithms != "all" and algorithm.id not in block.algorithms:
+        return False
+    if block.paradigms is not None and algorithm.paradigm not in block.paradigms:
+        return False
+    if (
+        isinstance(block.widths, list)
+        and algorithm.paradigm in ("threads", "mpi")
+        and width not in block.widths
+    ):
+        return False
+    try:
+        return options in {algorithm.options_slug(o) for o in option_sets(block, algorithm)}
+    except ConfigError:
+        return False

@@ -1,0 +1,192 @@
+"""From an experiment and what is known of its graphs to the list of runs, each with its path or its reason."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mst import registry
+from mst.bench.experiment import Block, Experiment, Measure, option_sets, widths_of
+from mst.bench.machine import Machine
+from mst.bench.records import Run, proof_path, read_measurement, run_fingerprint
+
+
+@dataclass(frozen=True)
+class GraphState:
+    """A graph as the plan sees it: its facts once it is there, or why it is not to be had."""
+
+    name: str
+    status: str
+    facts: registry.Facts | None = None
+    digest: str = ""
+    reason: str = ""
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One row of the plan.
+
+    Attributes
+    ----------
+    status : str
+        ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
+        (its graph is not there yet, so neither is the path).
+    run : Run or None
+        None when nothing will be run.
+    """
+
+    graph: str
+    algorithm: str
+    paradigm: str
+    options: str
+    width: int
+    status: str
+    reason: str = ""
+    run: Run | None = None
+    measure: Measure | None = None
+    oversubscribe: bool = False
+    seconds: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Return the row as plain values that stay the same until something else is planned."""
+        return {
+            "graph": self.graph,
+            "algorithm": self.algorithm,
+            "paradigm": self.paradigm,
+            "options": self.options,
+            "width": self.width,
+            "layout": "",
+            "status": "planned" if self.status == "done" else self.status,
+            "reason": self.reason,
+            "fingerprint": self.run.fingerprint if self.run else None,
+        }
+
+
+def plan(
+    experiments: Iterable[Experiment],
+    graphs: Mapping[str, GraphState],
+    *,
+    machine_name: str,
+    machine: Machine,
+    records: Path,
+) -> list[Planned]:
+    """Return every run that the experiments ask for, once each, in their order.
+
+    Parameters
+    ----------
+    experiments : iterable of Experiment
+    graphs : mapping of str to GraphState
+        What is known of each graph; absent ones are ``waiting``.
+    machine_name : str
+    machine : Machine
+        Hardware that the runs will be measured on.
+    records : Path
+        Folder of records, to see what is done and how long it took.
+    """
+    seen: dict[tuple, Planned] = {}
+    for experiment in experiments:
+        for block in experiment.runs:
+            for planned in _rows_of(experiment, block, graphs, machine_name, machine, records):
+                key = (planned.graph, planned.algorithm, planned.options, planned.width)
+                seen.setdefault(key, planned)
+    return list(seen.values())
+
+
+def _rows_of(
+    experiment: Experiment,
+    block: Block,
+    graphs: Mapping[str, GraphState],
+    machine_name: str,
+    machine: Machine,
+    records: Path,
+) -> Iterator[Planned]:
+    for graph in experiment.graphs:
+        if block.graphs is not None and graph not in block.graphs:
+            continue
+        state = graphs.get(graph, GraphState(graph, "waiting"))
+        for algorithm in _algorithms_of(block):
+            for options in option_sets(block, algorithm):
+                for width in widths_of(block, algorithm.paradigm, machine.cores):
+                    status, reason = _status(algorithm, options, width, state, machine, block.oversubscribe)
+                    run = seconds = None
+                    slug = algorithm.options_slug(options)
+                    if status == "planned":
+                        fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
+                        run = Run(machine_name, graph, algorithm.id, slug, width, fingerprint)
+                        seconds = _seconds_before(records, run)
+                        if (records / run.path).is_file() and proof_path(records / run.path).is_file():
+                            status = "done"
+                    yield Planned(
+                        graph=graph,
+                        algorithm=algorithm.id,
+                        paradigm=algorithm.paradigm,
+                        options=slug,
+                        width=width,
+                        status=status,
+                        reason=reason,
+                        run=run,
+                        measure=block.measure or experiment.measure,
+                        oversubscribe=block.oversubscribe,
+                        seconds=seconds,
+                    )
+
+
+def _algorithms_of(block: Block) -> list[registry.Algorithm]:
+    if block.algorithms == "all":
+        chosen = list(registry.algorithms().values())
+    else:
+        chosen = [registry.get(name) for name in block.algorithms]
+    return [a for a in chosen if block.paradigms is None or a.paradigm in block.paradigms]
+
+
+def _status(
+    algorithm: registry.Algorithm,
+    options: Mapping[str, Any],
+    width: int,
+    state: GraphState,
+    machine: Machine,
+    oversubscribe: bool,
+) -> tuple[str, str]:
+    if state.status == "unavailable":
+        return "unavailable", state.reason
+    absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, machine, oversubscribe)
+    if absent:
+        return "unsupported", absent
+    if state.facts is None:
+        return "waiting", "its graph is not there yet"
+    if reason := algorithm.skip(state.facts, width=width, options=options):
+        return "unsupported", reason
+    return "planned", ""
+
+
+def hardware_reason(paradigm: str, width: int, machine: Machine, oversubscribe: bool = False) -> str:
+    """Return why a paradigm cannot run at this width on this machine, or an empty string."""
+    if paradigm == "cuda" and width > len(machine.gpus):
+        return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {len(machine.gpus) or 'none'}"
+    if paradigm in ("threads", "mpi") and width > machine.cores and not oversubscribe:
+        return f"width {width} is above the {machine.cores} cores of this machine"
+    if paradigm == "mpi" and not shutil.which("mpiexec"):
+        return "needs mpiexec, not found on PATH"
+    return ""
+
+
+def _seconds_before(records: Path, run: Run) -> float | None:
+    """Return how long the newest measurement of this run took, whatever the version of its code."""
+    folder = (records / run.path).parent
+    found = [p for p in folder.glob("[!.]*.json") if not p.name.endswith(".proof.json")]
+    if not found:
+        return None
+    newest = max(found, key=lambda p: p.stat().st_mtime)
+    return read_measurement(newest).get("seconds")
+
+
+def to_retry(rows: Iterable[Planned], records: Path, statuses: Iterable[str]) -> list[Path]:
+    """Return measurements on disk whose status is to be tried again."""
+    wanted = set(statuses)
+    paths = [records / row.run.path for row in rows if row.run and (records / row.run.path).is_file()]
+    return [path for path in paths if json.loads(path.read_text())["status"] in wanted]

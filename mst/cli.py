@@ -1,0 +1,93 @@
+"""The command `mst`: finds its subcommands in `mst.commands`, imports only the one that is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mst.errors import MSTError, nearest
+
+EXIT_ERROR = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit code.
+
+    Errors that `mst` raises on purpose are one or two lines on standard error with exit code 2; ``--debug``
+    shows the traceback.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in arguments
+    arguments = [a for a in arguments if a != "--debug"]
+    known = commands()
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_overview(known))
+        return 0 if arguments else EXIT_ERROR
+    if arguments[0] == "--version":
+        from mst import __version__
+
+        print(f"mst {__version__}")
+        return 0
+    name = arguments[0]
+    if name not in known:
+        print(f"mst: no command {name!r}{nearest(name, known)}; mst --help lists them", file=sys.stderr)
+        return EXIT_ERROR
+    module = importlib.import_module(f"mst.commands.{known[name][0]}")
+    parser = argparse.ArgumentParser(prog=f"mst {name}", description=module.HELP)
+    module.configure(parser)
+    try:
+        return int(module.run(parser.parse_args(arguments[1:])) or 0)
+    except MSTError as error:
+        if debug:
+            raise
+        print(f"mst {name}: {error}", file=sys.stderr)
+    except MemoryError as error:
+        if debug:
+            raise
+        print(f"mst {name}: out of memory: {error}", file=sys.stderr)
+    except OSError as error:
+        if debug or error.filename is None:
+            raise
+        print(f"mst {name}: {error.filename}: {error.strerror}", file=sys.stderr)
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say, not even at shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print(f"mst {name}: interrupted", file=sys.stderr)
+        return 130
+    return EXIT_ERROR
+
+
+def commands() -> dict[str, tuple[str, str]]:
+    """Return each command's module and one-line help, reading no more than the files' text."""
+    found = {}
+    for file in sorted((Path(__file__).parent / "commands").glob("[!_]*.py")):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP":
+                found[file.stem.rstrip("_")] = (file.stem, ast.literal_eval(node.value))
+    return found
+
+
+def _overview(known: dict[str, tuple[str, str]]) -> str:
+    lines = [f"  {name:<10} {text}" for name, (_, text) in known.items()]
+    return "\n".join(
+        [
+            "usage: mst COMMAND [options]",
+            "",
+            "Minimum spanning forests, fast and reproducible.",
+            "",
+            *lines,
+            "",
+            "mst COMMAND --help explains a command; --debug shows tracebacks; --version the version.",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

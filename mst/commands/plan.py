@@ -1,0 +1,65 @@
+"""``mst plan``: what would run, for how long, and what would not, with the reason."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+HELP = "show what would run, how long it took before, and what cannot run and why"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_config(parser)
+    parser.add_argument("--all", action="store_true", help="also list what is done")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per row")
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that choose a configuration and an experiment."""
+    parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
+    parser.add_argument("--paper", metavar="NAME", help="the experiment of config/papers/NAME.yaml")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the plan."""
+    from mst import catalog, config
+    from mst.bench.plan import plan
+
+    settings = config.load(arguments.configfile)
+    experiment = config.paper(arguments.paper) if arguments.paper else settings.experiment
+    graphs = config.graph_states(settings, catalog.load(), experiment.graphs)
+    rows = plan(
+        [experiment],
+        graphs,
+        machine_name=settings.machine_name,
+        machine=config.machine_of(settings),
+        records=settings.records,
+    )
+    if arguments.json:
+        for row in rows:
+            print(json.dumps({**row.row(), "status": row.status, "seconds": row.seconds}))
+        return 0
+    for row in rows:
+        if row.status == "done" and not arguments.all:
+            continue
+        seconds = f"{row.seconds:.1f} s" if row.seconds else ""
+        print(
+            f"{row.status:<11}  {row.graph:<22}  {row.algorithm:<22}  {row.options:<14}  "
+            f"w{row.width:<4}  {seconds:>8}  {row.reason}".rstrip()
+        )
+    print(_summary(rows, settings.machine_name))
+    return 0
+
+
+def _summary(rows: list, machine: str) -> str:
+    counts = Counter(row.status for row in rows)
+    told = ", ".join(
+        f"{counts[s]} {s}" for s in ("planned", "done", "waiting", "unsupported", "unavailable") if counts[s]
+    )
+    known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
+    unknown = counts["planned"] - len(known)
+    time = f"about {sum(known):.0f} s of measuring" + (f", {unknown} runs not timed before" if unknown else "")
+    return f"on {machine}: {told or 'nothing asked for'}; {time}"

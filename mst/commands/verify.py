@@ -1,0 +1,59 @@
+"""``mst verify``: is this the minimum spanning forest?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+HELP = "prove a forest, or the measurement of a run, against its graph"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("graph", metavar="GRAPH", nargs="?", type=Path, help="graph file")
+    parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges)")
+    parser.add_argument("--format", metavar="F", help="read both files as this format")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")
+    parser.add_argument("--reference", type=Path, metavar="FILE", help="reference.json of the record's graph")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prove; exit with 1 when the forest is wrong."""
+    from mst.errors import ConfigError
+
+    if arguments.record:
+        if not arguments.reference:
+            raise ConfigError("--record needs --reference, the reference.json of its graph")
+        from mst.bench.verify import verify_record
+
+        proof = verify_record(arguments.record, arguments.reference)
+        verdict = {"record": str(arguments.record), **proof}
+        wrong = proof["status"] == "wrong"
+    else:
+        if not arguments.graph or not arguments.forest:
+            raise ConfigError("give a graph file and a forest file, or --record and --reference")
+        verdict = _verify_files(arguments)
+        wrong = not verdict["ok"]
+    if arguments.json:
+        print(json.dumps(verdict))
+    else:
+        print("\n".join(f"{key}: {value}" for key, value in verdict.items() if value not in (None, {}, "")))
+    return 1 if wrong else 0
+
+
+def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
+    import dataclasses
+
+    from mst.bench.verify import locate_edges
+    from mst.proof import prove
+    from mst.solver import read_graph
+
+    graph = read_graph(arguments.graph, format=arguments.format)
+    forest = read_graph(arguments.forest, format=arguments.format)
+    ids, missing = locate_edges(graph, forest)
+    if missing is not None:
+        return {"ok": False, "reason": missing}
+    return dataclasses.asdict(prove(graph, ids))

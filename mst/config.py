@@ -1,0 +1,218 @@
+"""The configuration: one typed model over ``config/config.yaml``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from mst import registry
+from mst.bench.experiment import Experiment, read_experiment
+from mst.bench.machine import Machine, host_name, this_machine
+from mst.bench.plan import GraphState, Planned, plan, to_retry
+from mst.errors import ConfigError, nearest
+from mst.resources import path as resource
+from mst.typed import StrictModel, parse, read_yaml
+
+if TYPE_CHECKING:
+    from mst.catalog import Catalog, Entry, Manifest
+    from mst.download import Sources
+
+ENVIRONMENT = "MST_CONFIG"
+
+
+class Config(StrictModel):
+    """What ``config/config.yaml`` may say."""
+
+    machine: str | None = Field(None, description="name of this machine in results; default: the host's name")
+    results: str = Field("results", description="folder of everything produced")
+    mirrors: list[str] = Field(default_factory=list, description="folders or address prefixes, tried first")
+    offline: bool = Field(False, description="never touch the network")
+    strict: bool = Field(False, description="an unavailable graph is an error")
+    retry: list[Literal["error", "timeout", "out-of-memory", "unavailable"]] = Field(
+        default_factory=list, description="statuses that are planned again"
+    )
+    experiment: Experiment
+
+    @field_validator("machine")
+    @classmethod
+    def _slug(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
+            raise ValueError("use letters, digits, dots and dashes")
+        return value
+
+    @field_validator("retry", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        # `--config retry=error,timeout` arrives as one string.
+        return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else value
+
+    @property
+    def machine_name(self) -> str:
+        """Name of this machine in results."""
+        return self.machine or os.environ.get("MST_MACHINE") or host_name()
+
+    @property
+    def root(self) -> Path:
+        """Folder of everything produced."""
+        return Path(self.results)
+
+    @property
+    def records(self) -> Path:
+        """Folder of records."""
+        return self.root / "records"
+
+    def sources(self) -> Sources:
+        """Return where raw graph files come from."""
+        from mst.download import Sources
+
+        return Sources.from_environment(self.mirrors, self.offline)
+
+
+def load(path: Path | None = None) -> Config:
+    """Read the configuration: `path`, else ``$MST_CONFIG`` (JSON), else ``config/config.yaml``."""
+    if path is None and (text := os.environ.get(ENVIRONMENT)):
+        return from_mapping(json.loads(text), f"${ENVIRONMENT}")
+    file = path or resource("config/config.yaml")
+    return parse(Config, read_yaml(file), str(file))
+
+
+def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -> Config:
+    """Return the configuration that a mapping holds, such as Snakemake's `config`."""
+    return parse(Config, dict(values), where)
+
+
+def papers() -> dict[str, Experiment]:
+    """Return every experiment of ``config/papers/`` by the name of its file."""
+    return {file.stem: read_experiment(file) for file in sorted(resource("config/papers").glob("*.yaml"))}
+
+
+def every_experiment(config: Config) -> list[Experiment]:
+    """Return the default experiment and every paper's."""
+    return [config.experiment, *papers().values()]
+
+
+def paper(name: str) -> Experiment:
+    """Return one paper's experiment, or raise `ConfigError` with the nearest known one."""
+    file = resource("config/papers") / f"{name}.yaml"
+    if not file.is_file():
+        known = [f.stem for f in resource("config/papers").glob("*.yaml")]
+        raise ConfigError(f"no paper {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
+    return read_experiment(file)
+
+
+def graph_folder(config: Config, entry: Entry) -> Path:
+    """Return where a graph's canonical file and manifest lie."""
+    return config.root / "graphs" / entry.name / entry.recipe
+
+
+def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict[str, GraphState]:
+    """Return what is known of each graph whose manifest is there."""
+    from mst.catalog import read_manifest
+
+    states = {}
+    for name in dict.fromkeys(names):
+        file = graph_folder(config, catalog[name]) / "manifest.json"
+        if file.is_file():
+            manifest = read_manifest(file)
+            if manifest.status == "ok":
+                states[name] = GraphState(name, "ok", manifest.facts(), manifest.digest or "")
+            else:
+                states[name] = GraphState(name, "unavailable", reason=manifest.reason or "not to be had")
+    return states
+
+
+def machine_of(config: Config) -> Machine:
+    """Return the hardware that runs are planned for; refuse a known name with another fingerprint."""
+    here = this_machine()
+    file = config.root / "machines" / f"{config.machine_name}.json"
+    if file.is_file():
+        facts = json.loads(file.read_text())
+        if facts["fingerprint"] != here.fingerprint:
+            differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
+            changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)
+            raise ConfigError(
+                f"{file}: machine {config.machine_name!r} is known with other hardware ({changes}); "
+                "give this one a name of its own: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
+            )
+    return here
+
+
+def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
+    """Return what a scope asks for: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
+    kind, _, name = scope.partition("/")
+    if kind == "papers":
+        return papers[name]
+    if kind == "graphs":
+        return config.experiment.model_copy(update={"graphs": [name]})
+    return config.experiment
+
+
+def scope_graphs(config: Config, papers: Mapping[str, Experiment], scope: str) -> list[str]:
+    """Return the graphs that a scope needs, each once."""
+    return list(dict.fromkeys(scope_experiment(config, papers, scope).graphs))
+
+
+def scope_plan(
+    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine, scope: str
+) -> list[Planned]:
+    """Return the plan of a scope, from the manifests that are there."""
+    rows = plan(
+        [scope_experiment(config, papers, scope)],
+        graph_states(config, catalog, scope_graphs(config, papers, scope)),
+        machine_name=config.machine_name,
+        machine=machine,
+        records=config.records,
+    )
+    kind, _, name = scope.partition("/")
+    return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
+
+
+def request_document(config: Config, papers: Mapping[str, Experiment], machine: Machine) -> dict[str, Any]:
+    """Return all that a plan is made of besides its graphs: settings, experiments, algorithms, hardware."""
+    return {
+        "config": config.model_dump(mode="json"),
+        "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
+        "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
+        "machine": {"name": config.machine_name, **machine.as_dict()},
+    }
+
+
+def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:
+    """Return what the table needs of a plan; it changes only when what is planned does."""
+    return [{**row.row(), "machine": config.machine_name} for row in rows]
+
+
+def _asks_elsewhere(config: Config, manifest: Manifest) -> bool:
+    """Return whether the sources have a place now that was not asked when the graph was not to be had."""
+    sources = config.sources()
+    new_mirror = any(not any(t.location.startswith(m) for t in manifest.tried) for m in sources.mirrors)
+    return new_mirror or (not sources.offline and any(t.reason == "offline" for t in manifest.tried))
+
+
+def to_try_again(
+    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine
+) -> list[Path]:
+    """Return files whose removal plans their making again: failed runs of ``retry``, unavailable graphs.
+
+    An unavailable graph is also asked for again when the sources have changed since.
+    """
+    from mst.catalog import read_manifest
+
+    again: list[Path] = []
+    names = {name for e in (config.experiment, *papers.values()) for name in e.graphs}
+    for name in sorted(names):
+        file = graph_folder(config, catalog[name]) / "manifest.json"
+        if file.is_file():
+            manifest = read_manifest(file)
+            if manifest.status != "ok" and ("unavailable" in config.retry or _asks_elsewhere(config, manifest)):
+                again.append(file)
+    if config.retry:
+        for scope in ("default", *(f"papers/{name}" for name in papers)):
+            again += to_retry(scope_plan(config, papers, catalog, machine, scope), config.records, config.retry)
+    return list(dict.fromkeys(again))

@@ -1,0 +1,50 @@
+"""G(n, m): every set of m pairs of vertices is equally likely."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.generators.family import MAX_VERTICES, Edges, Parameter, family, require
+
+
+@family(
+    "uniform random graph G(n, m): exactly m of the n(n-1)/2 pairs, all sets equally likely",
+    connected="on request",
+    n=Parameter(int, "vertices", high=MAX_VERTICES),
+    m=Parameter(int, "edges, exactly"),
+)
+def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
+    """Sample pairs without replacement, as a prefix of a random order of all pairs (Erdős and Rényi 1959).
+
+    With `connected`, the first n - 1 edges are those of a random recursive tree, and the others are sampled
+    from the pairs outside it.
+    """
+    return sample("uniform", n, m, seed, connected)
+
+
+def sample(family: str, n: int, m: int, seed: int, connected: bool) -> Edges:
+    """Return exactly `m` pairs of `n` vertices, for the `family` that messages name."""
+    from mst.kernels import hashing
+    from mst.kernels.generate_uniform import fill_sample
+
+    everything = n * (n - 1) // 2
+    require(m <= everything, family, f"{n:,} vertices have {everything:,} pairs, so m = {m:,} is too many")
+    order = hashing.permutation(seed, "pairs", everything)
+    pairs = np.empty(m, np.uint64)
+    if not connected:
+        fill_sample(pairs, n, order, 0)
+        return Edges(n, pairs, "shuffled")
+    require(
+        m >= n - 1, family, f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}"
+    )
+    from mst.generators.tree import Tree
+
+    tree = Tree(n, seed)
+    filled = tree.fill(pairs)
+    position = 0
+    while filled < m:
+        rest = pairs[filled:]
+        fill_sample(rest, n, order, position)
+        position += len(rest)
+        filled += tree.keep_others(rest)
+    return Edges(n, pairs)

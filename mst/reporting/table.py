@@ -1,0 +1,148 @@
+"""The tidy table: one row per record, and one per planned run that was not possible; Parquet and CSV."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mst.bench.records import load_records, table_rows
+
+KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
+NOT_RUN = ("unsupported", "unavailable")
+
+# Types are stated, so that a column that is empty today has the same type tomorrow.
+COLUMNS = {
+    "machine": "string",
+    "graph": "string",
+    "family": "string",
+    "n": "int64",
+    "m": "int64",
+    "algorithm": "string",
+    "title": "string",
+    "paradigm": "string",
+    "options": "string",
+    "width": "int64",
+    "layout": "string",
+    "fingerprint": "string",
+    "status": "string",
+    "reason": "string",
+    "grade": "string",
+    "processes": "int64",
+    "samples": "int64",
+    "compute_seconds": "float64",
+    "compute_low": "float64",
+    "compute_high": "float64",
+    "init_seconds": "float64",
+    "transfer_seconds": "float64",
+    "edges_per_second": "float64",
+    "peak_bytes": "int64",
+    "working_bytes": "int64",
+    "device_bytes": "int64",
+    "energy_joules": "float64",
+    "weight": "string",
+    "components": "int64",
+    "flags": "string",
+    "oversubscribed": "bool",
+    "cpu": "string",
+    "gpu": "string",
+    "machine_fingerprint": "string",
+    "commit": "string",
+    "created": "string",
+    "origin": "string",
+    "current": "bool",
+}
+
+
+def write_table(
+    records_folders: Iterable[Path],
+    plan_rows: Iterable[Mapping[str, Any]],
+    out_parquet: Path,
+    out_csv: Path,
+) -> int:
+    """Write the tidy table of every record and of every planned run that could not be; return its row count.
+
+    Parameters
+    ----------
+    records_folders : iterable of Path
+        Folders of records (``results/records``, ``results/reference``, …). The same run in two of them is
+        one row, the first folder's.
+    plan_rows : iterable of mapping
+        The plan, one mapping per run, with columns of the table as keys; unknown keys are ignored. A row whose
+        status is ``unsupported`` or ``unavailable`` (with its reason) becomes a row of the table unless the run
+        has a record. A row with a ``fingerprint`` says which version of the code and graph is the current one.
+    out_parquet, out_csv : Path
+        Where the table goes, twice.
+    """
+    plan = [dict(row) for row in plan_rows]
+    rows = _records(records_folders)
+    wanted = {_key(row): row["fingerprint"] for row in plan if row.get("fingerprint")}
+    _mark_current(rows, wanted)
+    measured = {_key(row) for row in rows}
+    for row in plan:
+        if row.get("status") in NOT_RUN and _key(row) not in measured:
+            rows.append({**_blank(), **{k: v for k, v in row.items() if k in COLUMNS}, "current": True})
+    rows.sort(key=lambda row: (*map(str, _key(row)[:4]), row["width"] or 0, row["created"] or ""))
+    _write_parquet(rows, out_parquet)
+    _write_csv(rows, out_csv)
+    return len(rows)
+
+
+def _records(folders: Iterable[Path]) -> list[dict[str, Any]]:
+    rows: dict[tuple, dict[str, Any]] = {}
+    for folder in folders:
+        for row in table_rows(load_records(Path(folder))):
+            rows.setdefault((*_key(row), row["fingerprint"]), {**_blank(), **row})
+    return list(rows.values())
+
+
+def _mark_current(rows: Sequence[dict[str, Any]], wanted: Mapping[tuple, str]) -> None:
+    """Mark one version of each run: the planned one if it was measured, else the newest."""
+    versions: dict[tuple, list[dict[str, Any]]] = {}
+    for row in rows:
+        row["current"] = False
+        versions.setdefault(_key(row), []).append(row)
+    for key, same in versions.items():
+        planned = [row for row in same if row["fingerprint"] == wanted.get(key)]
+        max(planned or same, key=lambda row: (row["created"], row["fingerprint"]))["current"] = True
+
+
+def _key(row: Mapping[str, Any]) -> tuple:
+    return tuple(row.get(name) or "" for name in KEY)
+
+
+def _blank() -> dict[str, Any]:
+    return {**dict.fromkeys(COLUMNS), "options": "default", "layout": "", "flags": "", "oversubscribed": False}
+
+
+def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
+    table = pa.Table.from_pylist(rows, schema=schema)
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary)
+
+
+def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`; it takes the place of `path` when the block ends well."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

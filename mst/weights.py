@@ -1,0 +1,212 @@
+"""Hashed weights, for graphs that have none: a function of the seed and the edge's two ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mst.errors import InputError, nearest
+from mst.graph import WEIGHT_DTYPES
+
+_NAMES = tuple(dtype.name for dtype in WEIGHT_DTYPES)
+_SIGNIFICAND_BITS = {"float32": 24, "float64": 53}
+_LEAST_EXPONENT = {"float32": -149, "float64": -1074}
+
+
+@dataclass(frozen=True)
+class WeightSpec:
+    """Which weights to make: dtype, range, and whether all must differ.
+
+    Parameters
+    ----------
+    dtype : {"int32", "int64", "float32", "float64"}
+        The dtype of the weights.
+    low, high : int or float
+        Integers are drawn from ``low … high``, both included; floats from ``[low, high)``. Every value of
+        the range is equally likely, where a float range stands for the multiples in it of one power of two:
+        the spacing of the dtype just below its bound of larger magnitude. ``[0, 1)`` in float64 is thus the
+        usual multiples of 2⁻⁵³.
+    distinct : bool
+        No two edges get the same weight.
+
+    Raises
+    ------
+    InputError
+        For another dtype, bounds that do not fit it, or an empty range.
+
+    Examples
+    --------
+    >>> from mst.weights import WeightSpec
+    >>> WeightSpec("int64", 1, 1000).count
+    1000
+    >>> str(WeightSpec("float32", 0, 1, distinct=True))
+    'float32:0.0:1.0:distinct'
+    """
+
+    dtype: str = "int32"
+    low: int | float = 1
+    high: int | float = 2**24 - 1
+    distinct: bool = False
+
+    def __post_init__(self):
+        name = str(self.dtype) if isinstance(self.dtype, str) else np.dtype(self.dtype).name
+        if name not in _NAMES:
+            raise InputError(
+                f"weights cannot be {name!r}{nearest(name, _NAMES)}: use one of {', '.join(_NAMES)}"
+            )
+        if not isinstance(self.distinct, bool):
+            raise InputError(f"distinct must be true or false, got {self.distinct!r}")
+        object.__setattr__(self, "dtype", name)
+        for field in ("low", "high"):
+            object.__setattr__(self, field, _bound(getattr(self, field), field, name))
+        if self.count < 1:
+            ends = "high ≥ low" if self.is_integer else "high > low, with a float in between"
+            raise InputError(f"weights {self} are an empty range: give {ends}")
+
+    @classmethod
+    def parse(cls, text: str) -> WeightSpec:
+        """Read ``dtype[:low:high[:distinct]]``, as the command line has it.
+
+        Examples
+        --------
+        >>> from mst.weights import WeightSpec
+        >>> WeightSpec.parse("int32:1:1000")
+        WeightSpec(dtype='int32', low=1, high=1000, distinct=False)
+        """
+        parts = text.split(":")
+        if len(parts) not in (1, 3, 4) or (len(parts) == 4 and parts[3] != "distinct"):
+            raise InputError(
+                f"weights {text!r} are not dtype:low:high or dtype:low:high:distinct, "
+                "for instance int32:1:1000 or float64:0:1:distinct"
+            )
+        range_given: dict[str, Any] = dict(zip(("low", "high"), parts[1:3], strict=False))
+        return cls(parts[0], **range_given, distinct=len(parts) == 4)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}:{self.low}:{self.high}" + (":distinct" if self.distinct else "")
+
+    @property
+    def is_integer(self) -> bool:
+        """True for int32 and int64."""
+        return self.dtype.startswith("int")
+
+    @property
+    def count(self) -> int:
+        """Number of values that a weight can take."""
+        first, stop, _ = self.lattice
+        return stop - first
+
+    @property
+    def lattice(self) -> tuple[int, int, int]:
+        """``(first, stop, exponent)``: the weights are ``j * 2**exponent`` for ``first ≤ j < stop``.
+
+        So every weight is exact, and neither bias nor a collision can come from rounding.
+        """
+        if self.is_integer:
+            return int(self.low), int(self.high) + 1, 0
+        significand, exponent = math.frexp(max(abs(self.low), abs(self.high)))
+        if significand == 0.5:  # a power of two: what lies below it is spaced more finely
+            exponent -= 1
+        exponent = max(exponent - _SIGNIFICAND_BITS[self.dtype], _LEAST_EXPONENT[self.dtype])
+        unit = Fraction(2) ** exponent
+        return math.ceil(Fraction(self.low) / unit), math.ceil(Fraction(self.high) / unit), exponent
+
+
+def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
+    """Return a weight for every edge, as a function of the seed and the edge's two ends.
+
+    The same edge has the same weight whatever its direction, its row, and the platform. Parallel edges have
+    equal weights, unless they must be distinct.
+
+    With ``spec.distinct`` the edges are ranked by (smaller end, larger end, row), and a seeded permutation of
+    the whole range takes ranks to weights: a sample without replacement, spread over the range. A weight then
+    depends on which edges there are, yet still neither on the order of the file nor on directions.
+
+    Parameters
+    ----------
+    u, v : array_like of int, shape (m,)
+        Ends of each edge, at least 0.
+    seed : int
+        Any integer.
+    spec : WeightSpec
+        Dtype, range, and whether the weights must be distinct.
+
+    Returns
+    -------
+    numpy.ndarray, shape (m,)
+        Of dtype ``spec.dtype``.
+
+    Raises
+    ------
+    InputError
+        When distinct weights are asked for and the range holds fewer values than there are edges.
+
+    Examples
+    --------
+    >>> from mst.weights import WeightSpec, hash_weights
+    >>> spec = WeightSpec("int32", 1, 1000)
+    >>> a = hash_weights([0, 1], [1, 2], seed=1, spec=spec)
+    >>> b = hash_weights([2, 1], [1, 0], seed=1, spec=spec)
+    >>> a.tolist() == b.tolist()[::-1]
+    True
+    """
+    from mst.kernels import hashing
+
+    u, v = (np.asarray(ends if np.size(ends) else np.empty(0, np.int32)) for ends in (u, v))
+    if u.shape != v.shape or u.ndim != 1:
+        raise InputError(f"u and v must be of one length, got shapes {u.shape} and {v.shape}")
+    first, _, exponent = spec.lattice
+    start = np.uint64(first % 2**64)
+    unit = 1 if spec.is_integer else 2.0**exponent
+    out = np.empty(len(u), spec.dtype)
+    if not spec.distinct:
+        hashing.fill_hashed(
+            out, u, v, hashing.stream(seed, "weights"), np.uint64(spec.count % 2**64), start, unit
+        )
+        return out
+    if spec.count < len(u):
+        raise InputError(
+            f"{len(u):,} edges cannot have distinct weights out of the {spec.count:,} of {spec}: "
+            "widen the range, or use int64 or float64"
+        )
+    order = hashing.permutation(seed, "distinct weights", min(spec.count, 2**64 - 1))
+    hashing.fill_permuted(out, _ranks(u, v), order, start, unit)
+    return out
+
+
+def _ranks(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Rank of each edge by (smaller end, larger end, row)."""
+    from mst.kernels.radix import argsort
+
+    low, high = np.minimum(u, v), np.maximum(u, v)
+    if high.size and high.max() >= 2**32:
+        order = np.lexsort((high, low))
+    else:
+        pairs = low.astype(np.uint64) << np.uint64(32) | high.astype(np.uint64)
+        if (pairs[:-1] < pairs[1:]).all():
+            return np.arange(len(u))
+        order = argsort(pairs)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order), dtype=order.dtype)
+    return ranks
+
+
+def _bound(value: Any, field: str, dtype: str) -> int | float:
+    """Return a bound as a Python number that the dtype can hold."""
+    try:
+        if not dtype.startswith("int"):
+            bound: int | float = float(value)
+            legal = math.isfinite(bound) and abs(bound) <= float(np.finfo(dtype).max)
+        else:
+            bound = int(value) if isinstance(value, str) else int(Fraction(value))
+            info = np.iinfo(dtype)
+            legal = (isinstance(value, str) or bound == value) and info.min <= bound <= info.max
+    except (TypeError, ValueError, OverflowError):
+        legal = False
+    if not legal:
+        raise InputError(f"weights: {field} = {value!r} is not a value of {dtype}")
+    return bound

@@ -1,0 +1,206 @@
+"""One run, supervised: limits that end everything, pins that hold, noise that is flagged."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from mst import registry
+from mst.bench.experiment import Measure
+from mst.bench.records import Run, load_ids, read_measurement
+from mst.bench.runner import measure_run, pinned_environment
+from mst.errors import ConfigError
+from mst.formats.canonical import content_digest, write_canonical
+from mst.graph import Graph
+
+PROBES = {
+    "probe-children": """
+    import subprocess, time
+    subprocess.Popen(["setsid", "sleep", "{marker}"], start_new_session=True)
+    time.sleep(60)
+""",
+    "probe-memory": """
+    import numpy as np, time
+    hoard = [np.ones(1 << 24) for _ in range(40)]
+    time.sleep(60)
+""",
+    "probe-memory-error": "raise MemoryError('no more')",
+    "probe-killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "probe-threads": """
+    import os
+    from threadpoolctl import threadpool_info
+    import numpy as np
+    np.ones((300, 300)) @ np.ones((300, 300))
+    counts = [pool["num_threads"] for pool in threadpool_info()]
+    problem["seen"] = dict(pools=counts, cpus=len(os.sched_getaffinity(0)))
+""",
+    "probe-fork-differs": """
+    import os, pathlib
+    flag = pathlib.Path("{marker}")
+    if not flag.exists():
+        flag.write_text(str(os.getpid()))
+    return np.array([0, 1 if flag.read_text() == str(os.getpid()) else 2])
+""",
+}
+
+SOURCE = '''"""A probe of the tests."""
+
+import numpy as np
+
+ALGORITHM = dict(id="{id}", paradigm="{paradigm}", title="{id}", ties="any")
+
+
+def prepare(graph, *, width):
+    return dict(seen=dict())
+
+
+def solve(problem):
+    {body}
+    return np.array([0, 1])
+
+
+def collect(problem, result):
+    return result
+
+
+def counters(problem, result):
+    return problem["seen"]
+'''
+
+
+@pytest.fixture
+def probe(tmp_path, monkeypatch):
+    """Return a function that drops in one probe algorithm and measures it."""
+    graph = Graph(3, [0, 1, 2], [1, 2, 0], [1, 1, 1], name="triangle")
+    file = tmp_path / "graph.arrow"
+    write_canonical(file, graph, {"name": "triangle"})
+    manifest = {"name": "triangle", "n": 3, "m": 3, "digest": content_digest(graph), "weight_dtype": "int32"}
+    folder = tmp_path / "algorithms"
+    folder.mkdir()
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
+
+    def measure(
+        name: str, *, width: int = 1, paradigm: str = "sequential", marker: str = "60", **settings
+    ) -> dict:
+        body = PROBES[name].replace("{marker}", marker).strip()
+        source = SOURCE.format(id=name, paradigm=paradigm, body=body)
+        (folder / f"{name.replace('-', '_')}.py").write_text(source)
+        registry.algorithms.cache_clear()
+        run = Run("here", "triangle", name, "default", width, "0" * 12)
+        chosen = Measure(**{"processes": 2, "samples": 2, "budget": 5, "timeout": 30, **settings})
+        records = tmp_path / "records"
+        measurement = measure_run(run, manifest=manifest, graph_file=file, records=records, measure=chosen)
+        return measurement | {"path": records / run.path}
+
+    yield measure
+    registry.algorithms.cache_clear()
+
+
+def sleepers(marker: str) -> list[psutil.Process]:
+    return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", marker]]
+
+
+def test_time_limit_ends_the_run_and_its_children(probe):
+    marker = f"{time.time_ns()}"
+    started = time.monotonic()
+    measurement = probe("probe-children", marker=marker, timeout=3)
+    assert time.monotonic() - started < 20
+    assert measurement["status"] == "timeout" and "3 s" in measurement["reason"]
+    assert not sleepers(marker), "a daemonised grandchild outlived the run"
+    assert read_measurement(measurement["path"])["status"] == "timeout"
+
+
+def test_memory_limit_ends_the_run(probe):
+    measurement = probe("probe-memory", memory=1.5, timeout=60)
+    assert measurement["status"] == "out-of-memory"
+    assert "the limit is 1.50 GiB" in measurement["reason"]
+
+
+def test_memory_error_is_out_of_memory(probe):
+    measurement = probe("probe-memory-error")
+    assert measurement["status"] == "out-of-memory" and "no more" in measurement["reason"]
+
+
+def test_killed_process_is_recorded(probe):
+    measurement = probe("probe-killed")
+    assert measurement["status"] == "out-of-memory" and "signal 9" in measurement["reason"]
+
+
+def test_threads_are_pinned(probe):
+    measurement = probe("probe-threads", width=1)
+    assert measurement["status"] == "ok", measurement["detail"]
+    assert measurement["counters"]["cpus"] == 1
+    assert measurement["counters"]["pools"] and set(measurement["counters"]["pools"]) == {1}
+    assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == "1"
+
+
+def test_rayon_is_pinned():
+    code = (
+        "import rustworkx as rx, os\n"
+        "g = rx.PyGraph(); g.add_nodes_from(range(400))\n"
+        "g.add_edges_from([(i, (i * 7 + 1) % 400, 1.0) for i in range(400)])\n"
+        "rx.minimum_spanning_edges(g)\n"
+        "rx.graph_distance_matrix(g, parallel_threshold=1)\n"
+        "print(sum(1 for t in os.scandir('/proc/self/task')))\n"
+    )
+
+    def threads(width: int) -> int:
+        # NumPy's BLAS comes along with rustworkx; only rayon's threads are to differ.
+        environment = {**os.environ, **pinned_environment(width), "OPENBLAS_NUM_THREADS": "1"}
+        return int(
+            subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+            ).stdout
+        )
+
+    assert threads(4) - threads(1) == 3
+
+
+def test_processes_that_disagree_are_an_error(probe, tmp_path):
+    measurement = probe("probe-fork-differs", paradigm="threads", marker=str(tmp_path / "first"), processes=2)
+    assert measurement["status"] == "error" and "different forests" in measurement["reason"]
+
+
+def test_width_above_the_cores_is_refused(probe):
+    with pytest.raises(ConfigError, match="oversubscribe"):
+        probe("probe-threads", width=1000, paradigm="threads")
+
+
+def test_load_is_flagged(probe):
+    burners = [
+        subprocess.Popen(
+            [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.time() < end: pass"]
+        )
+        for _ in range(2)
+    ]
+    try:
+        measurement = probe("probe-threads")
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    assert "busy" in measurement["conditions"]["flags"]
+    assert measurement["conditions"]["others_cores"] > 0.15
+
+
+def test_measurement_holds_what_the_contract_says(probe):
+    measurement = probe("probe-threads")
+    stored = json.loads(measurement["path"].read_text())
+    assert stored["schema"] == 1
+    assert len(stored["samples"]["compute"]) == 2 and all(len(s) >= 2 for s in stored["samples"]["compute"])
+    assert stored["machine"]["fingerprint"] and stored["versions"]["python"]
+    assert stored["memory"]["peak_bytes"] > stored["memory"]["working_bytes"] >= 0
+    assert stored["forest"] == {
+        "edges": 2,
+        "components": 1,
+        "weight": "2",
+        "digest": stored["forest"]["digest"],
+    }
+    assert np.array_equal(load_ids(measurement["path"]), [0, 1])

@@ -1,0 +1,207 @@
+"""The workflow on real jobs: what runs, what does not run again, and what is left when something goes wrong."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from workflow_clone import Clone, jobs
+
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
+
+ALGORITHMS = ["kruskal", "scipy"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Clone:
+    """A clone in which the small experiment has been run once, by the plain command line."""
+    clone = Clone.create(tmp_path_factory.mktemp("base") / "clone", algorithms=ALGORITHMS)
+    code, output = clone.snakemake(profile=False)
+    assert code == 0, output
+    return clone
+
+
+@pytest.fixture
+def clone(finished, tmp_path) -> Clone:
+    return finished.copy(tmp_path / "clone")
+
+
+def test_first_run_measures_proves_and_reports(finished):
+    records = finished.records()
+    assert len(records) == 4
+    for name, record in records.items():
+        assert record["status"] == "ok", (name, record["reason"], record["detail"])
+        assert len(record["samples"]["compute"]) == 2
+        proof = json.loads((finished.folder / "results/records" / name).with_suffix(".proof.json").read_text())
+        assert proof["status"] == "ok"
+        assert proof["grade"] == "identical" or (
+            record["run"]["algorithm"] == "scipy" and proof["grade"] == "edges"
+        )
+    assert finished.checked()["status"] == {"ok": 4}
+    page = (finished.folder / "results/report.html").read_text()
+    assert "small-grid" in page and "kruskal" in page
+
+
+def test_nothing_changed_nothing_runs(clone):
+    code, output = clone.snakemake(profile=False)
+    assert code == 0 and "Nothing to be done" in output, output
+    shutil.rmtree(clone.folder / ".snakemake")
+    for profile in (False, True):
+        code, output = clone.snakemake(profile=profile)
+        assert code == 0 and "Nothing to be done" in output, output
+
+
+def test_touched_graph_file_runs_nothing(clone):
+    graphs = list((clone.folder / "results/graphs").glob("*/*/graph.arrow"))
+    assert len(graphs) == 2
+    for graph in graphs:
+        os.utime(graph)
+    code, output = clone.snakemake(profile=False)
+    assert code == 0 and "Nothing to be done" in output, output
+
+
+def test_edited_algorithm_reruns_it_alone(clone):
+    before = clone.stamps()
+    file = clone.folder / "mst/algorithms/sequential/kruskal.py"
+    file.write_text(file.read_text() + "\n\n# A comment is no change.\n")
+    code, output = clone.snakemake()
+    assert code == 0 and "Nothing to be done" in output, output
+    file.write_text(file.read_text() + "\nREVISION = 2\n")
+    code, output = clone.snakemake()
+    assert code == 0, output
+    after = clone.stamps()
+    assert {name: after[name] for name in before} == before, "old versions stay as they were"
+    new = set(after) - set(before)
+    assert len(new) == 2 and all("/kruskal/" in name for name in new)
+    assert jobs(output).count("run") == 2
+
+
+def test_new_option_reruns_only_its_runs(clone):
+    before = clone.stamps()
+    clone.configure(algorithms=ALGORITHMS)
+    clone.configure(
+        algorithms=ALGORITHMS,
+        experiment={
+            "runs": [{"algorithms": ALGORITHMS}, {"algorithms": ["kruskal"], "options": {"sort": "comparison"}}]
+        },
+    )
+    code, output = clone.snakemake()
+    assert code == 0, output
+    new = set(clone.stamps()) - set(before)
+    assert len(new) == 2 and all("/kruskal/sort=comparison/" in name for name in new)
+    assert {name: clone.stamps()[name] for name in before} == before
+
+
+def test_failures_are_measurements_and_the_rest_is_done(clone):
+    clone.add_probe("probe-raises", 'raise RuntimeError("as asked")')
+    clone.add_probe("probe-hangs", "time.sleep(3600)")
+    clone.add_probe("probe-dies", "os.abort()")
+    names = ["probe-raises", "probe-hangs", "probe-dies"]
+    clone.configure(
+        algorithms=[*ALGORITHMS, *names],
+        experiment={
+            "graphs": ["small-grid"],
+            "measure": {"processes": 1, "samples": 1, "budget": 5, "timeout": 4},
+        },
+    )
+    code, output = clone.snakemake()
+    assert code == 0, output
+    found = {r["run"]["algorithm"]: r for r in clone.records().values() if r["run"]["graph"] == "small-grid"}
+    assert found["probe-raises"]["status"] == "error" and "as asked" in found["probe-raises"]["reason"]
+    assert found["probe-hangs"]["status"] == "timeout"
+    assert found["probe-dies"]["status"] == "error"
+    assert found["kruskal"]["status"] == "ok"
+    code, output = clone.snakemake()
+    assert code == 0 and "Nothing to be done" in output, output
+    code, output = clone.snakemake("--config", "retry=error")
+    assert code == 0, output
+    assert jobs(output).count("run") == 2, "the two errors, not the timeout"
+
+
+def test_wrong_forest_is_reported_and_fails_the_gate(clone):
+    clone.add_probe("probe-wrong", "return kruskal.solve(problem)[1:]")
+    clone.configure(algorithms=[*ALGORITHMS, "probe-wrong"], experiment={"graphs": ["small-grid"]})
+    code, output = clone.snakemake()
+    assert code != 0
+    assert "wrong: probe-wrong" in output
+    assert "probe-wrong" in (clone.folder / "results/report.html").read_text()
+
+
+def test_killed_in_the_middle_resumes(clone):
+    clone.add_probe("probe-slow", "time.sleep(0 if os.path.exists('go') else 3600)")
+    clone.configure(algorithms=[*ALGORITHMS, "probe-slow"], experiment={"graphs": ["small-grid"]})
+    before = clone.stamps()
+    process = clone.start()
+    logs = clone.folder / "results/logs/runs"
+    deadline = time.monotonic() + 120
+    while not list(logs.glob("*/*/probe-slow*")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(1.0)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert not any("probe-slow" in name for name in clone.records()), "nothing half-written"
+    (clone.folder / "go").touch()
+    code, output = clone.snakemake("--unlock")
+    code, output = clone.snakemake()
+    assert code == 0, output
+    assert jobs(output).count("run") == 1
+    assert {name: clone.stamps()[name] for name in before} == before
+
+
+def test_timed_runs_never_overlap(finished):
+    spans = sorted(
+        (datetime.fromisoformat(r["started"]), datetime.fromisoformat(r["created"]))
+        for r in finished.records().values()
+    )
+    assert len(spans) == 4
+    for (_, end), (start, _) in itertools.pairwise(spans):
+        assert end <= start
+
+
+def test_unavailable_graph_is_reported_and_the_rest_done(clone):
+    clone.configure(
+        algorithms=["kruskal"], offline=True, experiment={"graphs": ["USA-road-d.NY", "small-grid"]}
+    )
+    environment = {"MST_CACHE": str(clone.folder / "empty-cache")}
+    os.environ.update(environment)
+    try:
+        code, output = clone.snakemake()
+        assert code == 0, output
+        assert clone.checked()["status"] == {"ok": 2, "unavailable": 1}
+        assert "USA-road-d.NY" in (clone.folder / "results/report.html").read_text()
+        code, output = clone.snakemake()
+        assert code == 0 and "Nothing to be done" in output, output
+        code, output = clone.snakemake("--config", "strict=true", "--forcerun", "check")
+        assert code != 0 and "unavailable: kruskal" in output, output
+    finally:
+        for name in environment:
+            del os.environ[name]
+
+
+def test_targets_and_dry_run(clone):
+    for target in ("graphs/small-grid", "algorithms/kruskal"):
+        code, output = clone.snakemake(target)
+        assert code == 0, output
+        assert (clone.folder / "results/reports" / target / "report.html").is_file()
+        assert "run" not in jobs(output), "its runs were there already"
+    shutil.rmtree(clone.folder / "results")
+    started = time.monotonic()
+    code, output = clone.snakemake("-n")
+    assert code == 0 and "checkpoint graph" in output, output
+    assert time.monotonic() - started < 15
+    assert not (Path(clone.folder) / "results").exists(), "a dry run writes nothing"
+
+
+def test_bad_configuration_is_one_clear_error(clone):
+    clone.configure(algorithms=["kruskal"], strickt=True)
+    code, output = clone.snakemake("-n")
+    assert code != 0
+    assert "strickt" in output and "did you mean 'strict'?" in output
+    assert "Traceback" not in output

@@ -1,0 +1,137 @@
+"""A clone of this project with a small experiment, on which workflow tests run real jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+TAKEN = ("Snakefile", "workflow", "mst", "config", "report", "pyproject.toml")
+
+GRAPHS = {
+    "small-uniform": {"family": "uniform", "n": 300, "m": 900},
+    "small-grid": {"family": "grid", "rows": 12, "columns": 20},
+}
+
+PROBE = '''"""An algorithm of the tests: Kruskal's forest, after doing something to the run."""
+
+import os
+import time
+
+from mst.algorithms.sequential import kruskal
+
+ALGORITHM = dict(
+    id="{id}", paradigm="sequential", title="{id}", requires=("numba",),
+    options=dict(fast=dict(default=False, help="a switch")),
+)
+
+
+def prepare(graph, *, width, fast):
+    return kruskal.prepare(graph, width=width, sort="radix")
+
+
+def solve(problem):
+    {action}
+    return kruskal.solve(problem)
+
+
+collect = kruskal.collect
+'''
+
+
+class Clone:
+    """A working copy in a folder of its own."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    @classmethod
+    def create(cls, folder: Path, *, algorithms: list[str], graphs: dict | None = None) -> Clone:
+        """Copy the project and write a small experiment into it."""
+        folder.mkdir(parents=True)
+        for name in TAKEN:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(source, folder / name)
+        clone = cls(folder)
+        clone.configure(algorithms=algorithms)
+        return clone
+
+    def copy(self, folder: Path) -> Clone:
+        """Return a copy with all time stamps kept."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Clone(folder)
+
+    def configure(self, *, algorithms: list[str], options: dict | None = None, **changes) -> None:
+        """Write the configuration: the small graphs, these algorithms, two quick processes a run."""
+        config = {
+            "machine": "testbox",
+            "experiment": {
+                "title": "A small experiment",
+                "graphs": list(GRAPHS),
+                "measure": {"processes": 2, "samples": 2, "budget": 30, "timeout": 60},
+                "runs": [{"algorithms": algorithms, "options": options or {}}],
+            },
+        }
+        experiment = changes.pop("experiment", {})
+        config["experiment"] |= experiment
+        config |= changes
+        (self.folder / "config" / "config.yaml").write_text(yaml.safe_dump(config))
+
+    def add_probe(self, name: str, action: str) -> None:
+        """Drop in an algorithm that runs `action` on every solve."""
+        file = self.folder / "mst" / "algorithms" / "sequential" / f"{name.replace('-', '_')}.py"
+        file.write_text(PROBE.format(id=name, action=action))
+
+    def environment(self) -> dict[str, str]:
+        """Environment of the jobs: this copy's package, no configuration from outside."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MST_") or k == "MST_CACHE"}
+        return {**kept, "PYTHONPATH": str(self.folder), "MST_MIRROR": ""}
+
+    def start(self, *arguments: str, profile: bool = True) -> subprocess.Popen:
+        """Start Snakemake and return its process."""
+        chosen = ["--profile", "workflow/profiles/workstation"] if profile else []
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake", "--cores", "2", *chosen, *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:
+        """Run Snakemake to its end; return its exit code and everything that it printed."""
+        process = self.start(*arguments, profile=profile)
+        output, _ = process.communicate(timeout=240)
+        return process.returncode, output
+
+    def records(self) -> dict[str, dict]:
+        """Return every measurement by its path below the folder of records."""
+        folder = self.folder / "results" / "records"
+        found = [p for p in folder.glob("*/*/*/*/*/*.json") if not p.name.endswith(".proof.json")]
+        return {str(p.relative_to(folder)): json.loads(p.read_text()) for p in sorted(found)}
+
+    def stamps(self) -> dict[str, int]:
+        """Return the time stamp of every measurement, to see which were made anew."""
+        folder = self.folder / "results" / "records"
+        return {name: (folder / name).stat().st_mtime_ns for name in self.records()}
+
+    def checked(self) -> dict:
+        """Return what the last gate counted."""
+        return json.loads((self.folder / "results" / "checked.json").read_text())
+
+
+def jobs(output: str) -> list[str]:
+    """Return the names of the rules that ran, in order."""
+    return re.findall(r"^(?:local)?(?:rule|checkpoint) ([\w/-]+):$", output, re.MULTILINE)

@@ -1,0 +1,108 @@
+# Configuration, names of things, and the plan; everything else asks here.
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from mst import catalog, config as settings_of, registry
+from mst.bench.records import proof_path, write_json
+from mst.errors import MSTError
+
+try:
+    CONFIG = settings_of.from_mapping(config, "configuration")
+    CATALOG = catalog.load()
+    MACHINE = settings_of.machine_of(CONFIG)
+    PAPERS = settings_of.papers()
+except MSTError as error:
+    raise WorkflowError(str(error))
+
+# The commands that rules start read the same configuration, overrides included, and tell each other which hosts
+# do not answer.
+os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
+os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve())
+
+RESULTS = Path(CONFIG.results)
+RECORDS = CONFIG.records
+REQUEST = RESULTS / "request.json"
+PAGE_SUFFIXES = {".py", ".html", ".css", ".js", ".yaml", ".md"}
+SCOPES = [
+    *(f"papers/{name}" for name in PAPERS),
+    *(f"graphs/{name}" for name in CATALOG),
+    *(f"algorithms/{name}" for name in registry.algorithms()),
+]
+MST = f"{sys.executable} -m mst"
+
+
+wildcard_constraints:
+    graph="[^/]+",
+    recipe="[0-9a-f]{8}",
+    machine="[^/]+",
+    algorithm="[^/]+",
+    options="[^/]+",
+    width=r"w\d+(-[^/]+)?",
+    fingerprint="[0-9a-f]{12}",
+    where="(reports/(papers|graphs|algorithms)/[^/]+/)?",
+
+
+def folder_of(scope):
+    """Where a scope's table, figures and page go."""
+    return RESULTS if scope == "default" else RESULTS / "reports" / scope
+
+
+def scope_of(wildcards):
+    """What a target covers: the default experiment, or one paper, graph or algorithm."""
+    return wildcards.where.removeprefix("reports/").strip("/") or "default"
+
+
+def graph_file(name, file):
+    return str(settings_of.graph_folder(CONFIG, CATALOG[name]) / file)
+
+
+def manifests(scope):
+    return [
+        graph_file(name, "manifest.json")
+        for name in settings_of.scope_graphs(CONFIG, PAPERS, scope)
+    ]
+
+
+def planned_rows(scope):
+    """Rows of a scope's plan; the workflow first waits for the manifests of its graphs."""
+    for name in settings_of.scope_graphs(CONFIG, PAPERS, scope):
+        checkpoints.graph.get(graph=name, recipe=CATALOG[name].recipe)
+    return settings_of.scope_plan(CONFIG, PAPERS, CATALOG, MACHINE, scope)
+
+
+def proofs(scope):
+    """Proofs of every run of a scope that this machine can do."""
+    return [
+        str(proof_path(RECORDS / row.run.path))
+        for row in planned_rows(scope)
+        if row.run
+    ]
+
+
+def scope_experiment(scope):
+    """What was asked for, as plain values for the page."""
+    experiment = settings_of.scope_experiment(CONFIG, PAPERS, scope)
+    return {"scope": scope, "machine": CONFIG.machine_name, **experiment.model_dump()}
+
+
+def request_file():
+    """What a plan is made of besides its graphs, as a file that changes only when that does."""
+    document = settings_of.request_document(CONFIG, PAPERS, MACHINE)
+    if not workflow.dryrun and not (
+        REQUEST.is_file() and json.loads(REQUEST.read_text()) == document
+    ):
+        write_json(REQUEST, document)
+    return [str(REQUEST)] if REQUEST.is_file() else []
+
+
+if workflow.is_main_process and not workflow.dryrun:
+    Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
+    # Failed runs and missing graphs that are to be tried again make room for the new attempt.
+    for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, MACHINE):
+        print(f"trying again: {path}", file=sys.stderr)
+        path.unlink()
+
+REQUESTED = request_file()

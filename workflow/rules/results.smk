@@ -1,0 +1,50 @@
+# One tidy table of everything measured, here and on other machines, and the last gate.
+
+IMPORTED = [
+    str(folder) for folder in sorted(Path("results/reference").glob("*/records"))
+]
+
+
+rule plan:
+    input:
+        REQUESTED,
+        lambda wildcards: manifests(scope_of(wildcards)),
+    output:
+        RESULTS / "{where}plan.json",
+    log:
+        RESULTS / "logs/{where}plan.log",
+    params:
+        scope=lambda wildcards: scope_of(wildcards),
+    script:
+        "../scripts/plan.py"
+
+
+rule table:
+    input:
+        proofs=lambda wildcards: proofs(scope_of(wildcards)),
+        plan=RESULTS / "{where}plan.json",
+    output:
+        parquet=RESULTS / "{where}table.parquet",
+        csv=RESULTS / "{where}table.csv",
+    log:
+        RESULTS / "logs/{where}table.log",
+    params:
+        records=str(RECORDS),
+        imported=IMPORTED,
+    script:
+        "../scripts/table.py"
+
+
+rule check:
+    input:
+        RESULTS / "{where}table.parquet",
+        # Last of all: whatever it says, the page is there to show it.
+        RESULTS / "{where}report.html",
+    output:
+        RESULTS / "{where}checked.json",
+    log:
+        RESULTS / "logs/{where}check.log",
+    params:
+        strict=CONFIG.strict,
+    script:
+        "../scripts/check.py"

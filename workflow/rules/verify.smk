@@ -1,0 +1,17 @@
+# Every measurement is proved by another job than the one that made it. A wrong forest is a finding, written
+# down here; the last gate turns it into a failure.
+
+
+rule verify:
+    input:
+        record=RECORDS
+        / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
+        reference=lambda wildcards: graph_file(wildcards.graph, "reference.json"),
+    output:
+        RECORDS
+        / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.proof.json",
+    log:
+        RESULTS
+        / "logs/proofs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
+    shell:
+        "{MST} verify --record {input.record:q} --reference {input.reference:q} > {log:q} 2>&1 || [ -s {output:q} ]"

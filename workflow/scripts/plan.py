@@ -1,0 +1,12 @@
+"""Write the plan of a scope: what runs on this machine, and what does not and why."""
+
+from pathlib import Path
+
+from mst import catalog, config
+from mst.bench.records import write_json
+
+settings = config.load()
+rows = config.scope_plan(
+    settings, config.papers(), catalog.load(), config.machine_of(settings), snakemake.params.scope
+)
+write_json(Path(snakemake.output[0]), config.plan_document(settings, rows))

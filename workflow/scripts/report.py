@@ -1,0 +1,15 @@
+"""Write the page and its figures."""
+
+from pathlib import Path
+
+from mst.reporting.facts import machine_facts
+from mst.reporting.page import write_report
+
+write_report(
+    table=Path(snakemake.input.table),
+    graphs=[Path(file) for file in snakemake.input.graphs],
+    machines=machine_facts(map(Path, snakemake.params.records)),
+    config=snakemake.params.experiment,
+    out=Path(snakemake.output[0]),
+    figures_folder=Path(snakemake.params.figures),
+)

@@ -1,0 +1,13 @@
+"""Write the tidy table of every record."""
+
+import json
+from pathlib import Path
+
+from mst.reporting.table import write_table
+
+write_table(
+    [Path(snakemake.params.records), *map(Path, snakemake.params.imported)],
+    json.loads(Path(snakemake.input.plan).read_text()),
+    Path(snakemake.output.parquet),
+    Path(snakemake.output.csv),
+)
