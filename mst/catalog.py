@@ -322,12 +322,9 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
 
     assert entry.generator is not None and entry.weights is not None
     with clock("generate"):
+        parameters: dict[str, Any] = dict(entry.parameters)
         graph = generate(
-            entry.generator,
-            seed=entry.seed,
-            weights=entry.weights.spec(),
-            name=entry.name,
-            **entry.parameters,
+            entry.generator, seed=entry.seed, weights=entry.weights.spec(), name=entry.name, **parameters
         )
     recipe = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
     return graph, dict(generator=recipe, weights=_origin_of_weights(entry))

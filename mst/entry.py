@@ -25,6 +25,7 @@ FAMILIES = (
     "rmat",
     "dense",
     "structured",
+    "scale-free",
     "social",
     "web",
     "communication",
