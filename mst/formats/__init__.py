@@ -14,15 +14,52 @@ from __future__ import annotations
 from pathlib import Path
 
 from mst.errors import ConfigError, FormatError, InputError, nearest
-from mst.formats import canonical, dimacs, edges
+from mst.formats import (
+    bhargava_zaia,
+    canonical,
+    dimacs,
+    ecl,
+    edges,
+    galois,
+    gbbs,
+    headed,
+    matrix,
+    matrix_market,
+    metis,
+    npz,
+    pbbs,
+    steinlib,
+    tntp,
+    tsplib,
+)
 from mst.formats.base import Format, Notes, RawGraph, replacing
 from mst.formats.source import SUFFIXES, Source, sink, strip_compression
 from mst.graph import Graph
 
-_IN_ORDER_OF_DETECTION = (canonical, dimacs, edges)
-
-FORMATS: dict[str, Format] = {module.FORMAT.id: module.FORMAT for module in _IN_ORDER_OF_DETECTION}
-"""Every format by id, in the order in which content is tried."""
+# In the order of detection: from unmistakable first bytes to mere rows of numbers.
+FORMATS: dict[str, Format] = {
+    known.id: known
+    for known in (
+        canonical.FORMAT,
+        npz.FORMAT,
+        galois.FORMAT,
+        galois.FLOAT_FORMAT,
+        ecl.FORMAT,
+        bhargava_zaia.FORMAT,
+        matrix_market.FORMAT,
+        pbbs.FORMAT,
+        gbbs.FORMAT,
+        dimacs.FORMAT,
+        steinlib.FORMAT,
+        tntp.FORMAT,
+        tsplib.FORMAT,
+        metis.FORMAT,
+        matrix.FORMAT,
+        headed.FORMAT,
+        edges.FORMAT,
+    )
+}
+"""Every format by id."""
 
 
 def read(path: str | Path, *, format: str | None = None) -> Graph:
@@ -59,7 +96,10 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
 def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
     """Return a file's content with what it said of itself; see `read` for parameters and errors."""
     with Source(Path(path)) as source:
-        return (_known(format) if format else _sniffed(source)).read(source)
+        if format:
+            return _known(format).read(source)
+        found = _sniffed(source)
+        return (found.guess or found.read)(source)
 
 
 def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
@@ -107,7 +147,7 @@ def _sniffed(source: Source) -> Format:
     if not source.head:
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
-        if candidate.sniff(source.head, source.name):
+        if candidate.sniff(source):
             return candidate
     raise FormatError(
         source.path,

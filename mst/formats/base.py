@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 
 from mst.errors import InputError
+from mst.formats.source import Source
 from mst.graph import Graph
 
 
@@ -92,20 +93,23 @@ class Format:
     suffixes : tuple of str
         Usual file name endings, without those of compression. A hint, never the judge.
     sniff : callable
-        ``sniff(head, name)`` tells from the first bytes (and, between equals, the name) whether a file is
-        of this format.
+        ``sniff(source)`` tells from the first bytes (and, between equals, the name) whether a file is of this
+        format.
     read : callable
         ``read(source)`` returns a `RawGraph`.
     write : callable, optional
         ``write(sink, graph)``, where `sink` is a binary stream.
+    guess : callable, optional
+        Reads in place of `read` where the format was not named and only the whole content decides.
     """
 
     id: str
     title: str
     suffixes: tuple[str, ...]
-    sniff: Callable[[bytes, str], bool]
-    read: Callable[[Any], RawGraph]
-    write: Callable[[Any, Graph], None] | None = None
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], RawGraph]
+    write: Callable[[IO[bytes], Graph], None] | None = None
+    guess: Callable[[Source], RawGraph] | None = None
 
     @property
     def readable(self) -> bool:

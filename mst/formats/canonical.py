@@ -207,8 +207,8 @@ def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
     return np.concatenate(pieces) if pieces else np.empty(0, dtype)
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return head.startswith(MAGIC)
+def sniff(source: Source) -> bool:
+    return source.head.startswith(MAGIC)
 
 
 def read(source: Source) -> RawGraph:

@@ -17,7 +17,8 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats.base import Format, Notes, RawGraph
 from mst.formats.source import Source, is_text
-from mst.formats.text import Layout, Text, read_table, wrong_count
+from mst.formats.table import Layout, read_table, write_rows, wrong_count
+from mst.formats.text import Text
 from mst.graph import Graph
 
 _PROBLEM = re.compile(rb"(?:[ \t\r]*(?:c[^\n]*)?\n)*[ \t]*p[ \t]+\w")
@@ -35,8 +36,8 @@ _TAGS = {
 }
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return is_text(head) and _PROBLEM.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
+def sniff(source: Source) -> bool:
+    return is_text(source) and _PROBLEM.match(source.head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 class _Problem(NamedTuple):
@@ -58,7 +59,7 @@ def read(source: Source) -> RawGraph:
     v -= 1
     direction = "arcs" if problem.kind == "sp" else "edges"
     notes = Notes(table.rows, problem.n, problem.m, direction)
-    return RawGraph(problem.n, u, v, table.w.array() if table.w else None, None, "dimacs", notes)
+    return RawGraph(problem.n, u, v, table.weights(), None, "dimacs", notes)
 
 
 def _problem(text: Text) -> _Problem:
@@ -99,8 +100,6 @@ def _layout(text: Text, problem: _Problem) -> Layout:
 
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write ``p sp``, one row per edge; fractions stay, though the challenge knows only integers."""
-    from mst.formats.text import write_rows
-
     sink.write(f"p sp {graph.n} {graph.m}\n".encode())
     write_rows(sink, graph, base=1, tag="a")
 

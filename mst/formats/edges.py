@@ -5,6 +5,9 @@ declared by a comment in the manner of SNAP, ``# Nodes: 7115 Edges: 103689`` (ht
 it wins, so that isolated vertices stay. Without one, ids are compacted in ascending order, and kept. Also read:
 ``id u v weight`` rows (https://users.cs.utah.edu/~lifeifei/SpatialDataset.htm), told by ids that count from 0
 or 1, and KONECT's ``u v weight time`` (http://konect.cc).
+
+SNAP counts the vertices in use, whose ids may run further: then they are compacted too. Two plain columns under
+a first row ``n m`` that holds for all that follow are read as a headed list (`mst.formats.headed`).
 """
 
 from __future__ import annotations
@@ -16,9 +19,11 @@ from typing import IO
 import numpy as np
 
 from mst.errors import FormatError
+from mst.formats import headed
 from mst.formats.base import Format, Notes, RawGraph
-from mst.formats.source import Source, is_text
-from mst.formats.text import Layout, Table, Text, read_table
+from mst.formats.source import Source, head_lines
+from mst.formats.table import Layout, Table, read_table, write_rows, wrong_count
+from mst.formats.text import Text
 from mst.graph import Graph
 
 COMMENTS = b"#%/"
@@ -26,7 +31,7 @@ COMMENTS = b"#%/"
 _COUNTS = re.compile(
     rb"(?i)^[#%/\s]*nodes?\s*[:=]?\s*(\d{1,18})[\s,;]+(?:edges?|arcs?)\s*[:=]?\s*(\d{1,18})\s*$"
 )
-_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:inf|infinity|nan)")
+_NUMBER = re.compile(rb"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)")
 _ENDS = re.compile(
     r"(u|v|i|j|x|y|a|b|head|tail|begin|end|start|stop|to|from|row|col|one|other|"
     r"(from|to|init|term|source|src|target|dest|destination|dst|node|vertex|id|start|end|one|other)[ _-]?"
@@ -45,28 +50,23 @@ class _Preamble:
     n: int | None = None
     m: int | None = None
     direction: str = "unknown"
-    konect: str = ""
+    konect: bool = False
 
 
-def sniff(head: bytes, name: str) -> bool:
+def sniff(source: Source) -> bool:
     """True for text that begins with a row of numbers, or with a header row above one."""
-    if not is_text(head):
-        return False
-    sample = _sample(head)
-    if not sample and head.lstrip()[:1] in (b"#", b"%"):
-        return True
+    sample = _sample(source)
+    if not sample:
+        return sample is not None and source.head.lstrip()[:1] in (b"#", b"%")
     delimiter = delimiter_of(sample)
     rows = [split(line, delimiter) for line in sample[:2]]
     return any(len(row) >= 2 and all(map(_NUMBER.fullmatch, row[:2])) for row in rows)
 
 
-def _sample(head: bytes, limit: int = 50) -> list[bytes]:
-    """The first rows: lines that are whole, not blank and no comments."""
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if len(head) >= 1 << 16:
-        lines.pop()
-    kept = (line.strip() for line in lines)
-    return [line for line in kept if line and line[0] not in COMMENTS][:limit]
+def _sample(source: Source, limit: int = 50) -> list[bytes] | None:
+    """The first rows that are neither blank nor comments, or None for binary data."""
+    lines = head_lines(source, COMMENTS)
+    return lines if lines is None else [line.strip() for line in lines if line.strip()][:limit]
 
 
 def delimiter_of(sample: list[bytes]) -> str:
@@ -80,40 +80,51 @@ def split(line: bytes, delimiter: str) -> list[bytes]:
 
 
 def read(source: Source) -> RawGraph:
-    """Read an edge list."""
-    return _graph(source, *_read_rows(source))
+    """Read an edge list; the first row is an edge, whatever it might count."""
+    return _read(source, decided=True)
 
 
-def _read_rows(source: Source) -> tuple[Text, _Preamble, Table]:
+def guess(source: Source) -> RawGraph:
+    """Read an edge list, or a headed one where the first row counts the rest."""
+    return _read(source, decided=False)
+
+
+def _read(source: Source, *, decided: bool) -> RawGraph:
     text = Text(source)
     preamble = _read_preamble(text)
-    layout = _layout(text, _sample(source.head), preamble)
+    layout = _layout(text, _sample(source) or [], preamble)
     table = read_table(text, layout, limit=preamble.m)
-    return text, preamble, table
+    if preamble.m is not None and table.rows != preamble.m:
+        raise wrong_count(text, preamble.m, table.rows)
+    if not decided and preamble.n is None and layout.columns == "uv" and headed.counts_itself(table):
+        with Source(source.path) as again:
+            return headed.read(again)
+    return _graph(source, preamble, table)
 
 
 def _read_preamble(text: Text) -> _Preamble:
     n = m = None
-    direction, konect = "unknown", ""
+    direction, konect = "unknown", False
     while (line := text.peek()) is not None:
-        words = line.split()
+        words = line.lower().split()
         if words and words[0][0] not in COMMENTS:
             break
         if counts := _COUNTS.match(line):
             n, m = int(counts[1]), int(counts[2])
         elif words[:1] == [b"%"] and words[1:2] and words[1] in (b"sym", b"asym", b"bip"):
-            konect = words[1].decode()
-            if konect == "bip":
+            konect = True
+            direction = {b"sym": "edges", b"asym": "arcs"}.get(words[1], "")
+            if not direction:
                 text.line()
                 raise text.error_behind(
                     "expected one set of vertices; this file has two, whose ids overlap", line
                 )
-        if words and b"undirected" in line.lower():
+        elif not konect and b"undirected" in line.lower():
             direction = "edges"
-        elif words and b"directed" in line.lower():
+        elif not konect and b"directed" in line.lower():
             direction = "arcs"
         text.line()
-    return _Preamble(n, m, {"sym": "edges", "asym": "arcs"}.get(konect, direction), konect)
+    return _Preamble(n, m, direction, konect)
 
 
 def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
@@ -121,13 +132,12 @@ def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
     delimiter = delimiter_of(sample)
     line = text.peek()
     if line is None:
-        return Layout("uv", "`<u> <v>`")
+        return _row_layout("uv", delimiter)
     fields = split(line, delimiter)
     if not _NUMBER.fullmatch(fields[0]):
         text.line()
         columns = _named_columns(text, line, [_plain(field) for field in fields])
-        more = columns.endswith("*")
-        return _row_layout(columns.rstrip("*"), delimiter, more)
+        return _row_layout(columns.rstrip("*"), delimiter, more=columns.endswith("*"))
     if len(fields) == 4 and preamble.konect:
         return _row_layout("uvw-", delimiter)
     if len(fields) == 4 and _counts_up([split(row, delimiter) for row in sample]):
@@ -159,9 +169,9 @@ def _named_columns(text: Text, line: bytes, names: list[str]) -> str:
         ends = [0, 1]
     if len(names) == 3 and not weights and ends == [0, 1]:
         raise text.error_behind(
-            "expected the third column to be named weight (or cost, distance, length, value)", line
+            "expected the third column to be named weight, cost, distance, length or value", line
         )
-    if len(ends) != 2 or len(weights) > 1 or (weights and weights[0] in ends):
+    if len(ends) != 2 or len(weights) > 1 or set(weights) & set(ends):
         raise text.error_behind("expected columns named source, target and, if any, weight", line)
     parts = {ends[0]: "u", ends[1]: "v", **dict.fromkeys(weights, "w")}
     columns = "".join(parts.get(i, "-") for i in range(len(names)))
@@ -175,17 +185,13 @@ def _counts_up(rows: list[list[bytes]]) -> bool:
     return any(first == [b"%d" % (i + base) for i in range(len(first))] for base in (0, 1))
 
 
-def _graph(source: Source, text: Text, preamble: _Preamble, table: Table) -> RawGraph:
-    n, m, path = preamble.n, preamble.m, source.path
-    if m is not None and table.rows != m:
-        raise FormatError(
-            path, f"declares {m:,} edges and has {table.rows:,} rows: the file is cut or mixed up"
-        )
+def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
+    n, path = preamble.n, source.path
     if table.rows == 0 and n is None:
         raise FormatError(
             path, "expected rows `<u> <v>` or `<u> <v> <weight>`, or a comment `# Nodes: … Edges: …`"
         )
-    low, high = _id_range(table)
+    low, high = table.id_range()
     u, v = table.u.array(), table.v.array()
     ids, remarks = None, []
     if n is None or high > n or (high == n and low == 0):
@@ -194,16 +200,11 @@ def _graph(source: Source, text: Text, preamble: _Preamble, table: Table) -> Raw
         if np.array_equal(ids, np.arange(n)):
             ids = None
     elif high == n:
-        u, v = u - 1, v - 1
+        u -= 1
+        v -= 1
         remarks.append("ids count from 1")
-    notes = Notes(table.rows, preamble.n, m, preamble.direction, remarks=tuple(remarks))
-    return RawGraph(n, u, v, table.w.array() if table.w else None, ids, "edges", notes)
-
-
-def _id_range(table: Table) -> tuple[int, int]:
-    if table.rows == 0:
-        return 0, -1
-    return int(min(table.u.low, table.v.low)), int(max(table.u.high, table.v.high))
+    notes = Notes(table.rows, preamble.n, preamble.m, preamble.direction, remarks=tuple(remarks))
+    return RawGraph(n, u, v, table.weights(), ids, "edges", notes)
 
 
 def _compacted(path, u: np.ndarray, v: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -219,8 +220,6 @@ def _compacted(path, u: np.ndarray, v: np.ndarray, n: int | None) -> tuple[np.nd
 
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write the counts as a comment in SNAP's manner and a row per edge, ids from 0."""
-    from mst.formats.text import write_rows
-
     sink.write(
         f"# Undirected graph\n# Nodes: {graph.n} Edges: {graph.m}\n# FromNodeId ToNodeId Weight\n".encode()
     )
@@ -229,5 +228,5 @@ def write(sink: IO[bytes], graph: Graph) -> None:
 
 FORMAT = Format(
     "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
-    (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write,
+    (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, guess,
 )  # fmt: skip

@@ -34,6 +34,10 @@ class Source:
     head : bytes
         The first `HEAD` decompressed bytes; reading does not consume them.
     compression : str or None
+    whole : bool
+        Whether `head` is the whole content.
+    size : int or None
+        Bytes of content, where that is known without reading on.
     """
 
     def __init__(self, path: Path):
@@ -48,6 +52,9 @@ class Source:
             self._stream = decompress(self._file, self.compression)
             self.head, self._replayed = b"", 0
             self.head = self._read_head()
+            self.whole = len(self.head) < HEAD
+            plain = self.path.stat().st_size if self.path.is_file() and not self.compression else None
+            self.size = len(self.head) if self.whole else plain
         except BaseException:
             self._file.close()
             raise
@@ -117,6 +124,11 @@ class Source:
             )
         data = np.concatenate(parts) if parts else np.empty(0, np.uint8)
         return data.view(dtype)
+
+    def expect_end(self) -> None:
+        """Refuse a file that goes on."""
+        if not self.at_end():
+            raise FormatError(self.path, "the file goes on after its last entry: the counts are wrong")
 
     def at_end(self) -> bool:
         """True when nothing is left."""
@@ -192,9 +204,19 @@ def sink(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
             yield file
 
 
-def is_text(head: bytes) -> bool:
+_PRINTABLE = bytes(b for b in range(256) if b >= 32 or b in b"\t\n\r\f")
+
+
+def is_text(source: Source) -> bool:
     """True when the first bytes hold no control characters but white space."""
-    return not head.translate(None, bytes(b for b in range(256) if b >= 32 or b in b"\t\n\r\f"))
+    return not source.head.translate(None, _PRINTABLE)
 
 
-__all__ = ["HEAD", "SUFFIXES", "Source", "compression_of", "decompress", "is_text", "sink", "strip_compression"]
+def head_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
+    """Return the first lines that are whole and no comments, blank ones included, or None for binary data."""
+    if not is_text(source):
+        return None
+    lines = source.head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if not source.whole or not lines[-1]:
+        lines.pop()
+    return [line for line in lines if not line.strip() or line.strip()[0] not in comments]

@@ -15,11 +15,13 @@ import numpy as np
 
 from mst.kernels.jit import njit
 
-# What `rows` stopped at.
-END, STOP, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG = range(11)
+# What `rows` and `numbers` stopped at.
+END, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG, FULL = range(11)
 
-# What a line is, by its first byte that is not blank.
-ROW, COMMENT, STOPPER = range(3)
+# Where `numbers` stands in a line.
+LINE_START, AFTER_NUMBER, AFTER_DELIMITER, IN_COMMENT = range(4)
+
+MISSING = np.iinfo(np.int64).min
 
 # The part that a column plays.
 SKIP, U, V, W = range(4)
@@ -235,15 +237,15 @@ def _blank(byte):
 
 
 @njit
-def rows(buffer, start, stop, kinds, tag, columns, more, delimiter, low, high, u, v, w, integers, hard):
+def rows(buffer, start, stop, comments, tag, columns, more, delimiter, low, high, u, v, w, integers, hard):
     """Read whole lines of fixed columns until their end or the first line that does not fit.
 
     Parameters
     ----------
     buffer : array of uint8
         ``buffer[stop - 1]`` is a line feed.
-    kinds : array of uint8, shape (256,)
-        `ROW`, `COMMENT` or `STOPPER` by a line's first byte; blank lines are passed over.
+    comments : array of bool, shape (256,)
+        Whether a line that begins with this byte is passed over, as blank lines are.
     tag : int
         The byte that every row begins with, or 0.
     columns : array of uint8
@@ -278,15 +280,12 @@ def rows(buffer, start, stop, kinds, tag, columns, more, delimiter, low, high, u
             i += 1
             lines += 1
             continue
-        kind = kinds[first]
-        if kind == COMMENT:
+        if comments[first]:
             while buffer[i] != 10:
                 i += 1
             i += 1
             lines += 1
             continue
-        if kind == STOPPER:
-            return STOP, i, begin, row, lines, hards
         if tag:
             if first != tag or not _blank(buffer[i + 1]):
                 return WORD, i, begin, row, lines, hards
@@ -353,3 +352,93 @@ def rows(buffer, start, stop, kinds, tag, columns, more, delimiter, low, high, u
         row += 1
         lines += 1
     return END, i, i, row, lines, hards
+
+
+@njit
+def numbers(buffer, start, stop, comment, delimiter, place, integers, out, ends, hard):
+    """Read numbers one after the other, whatever the lines, and say where lines end.
+
+    Lines may be longer than the buffer: ``place`` says where in a line the last call stopped.
+
+    Parameters
+    ----------
+    buffer : array of uint8
+        ``buffer[stop - 1]`` is a blank, a line feed or a delimiter.
+    comment, delimiter : int
+        The byte that comment lines begin with, and the one between numbers; 0 for none and for blanks. Between
+        delimiters, nothing and a lone ``-`` are a missing number (`MISSING`, or NaN among floats).
+    place : int
+        `LINE_START`, `AFTER_NUMBER`, `AFTER_DELIMITER` or `IN_COMMENT`.
+    integers : bool
+        Whether `out` holds integers: the first fraction then stops with `FLOAT`.
+    out : array of int64 or float64
+        It stops with `FULL` at the end of this.
+    ends : array of int64, shape (any, 2)
+        Receives, for each line that ends and is no comment, the numbers and the line feeds up to there.
+    hard : array of int64, shape (any, 3)
+        Receives (position in `out`, start, end) of the numbers that are left to the caller.
+
+    Returns
+    -------
+    status, at, place, count, lines, feeds, hards
+        `lines` is the length of `ends` in use, `feeds` the number of line feeds passed.
+    """
+    i = start
+    count = lines = feeds = hards = 0
+    while i < stop:
+        byte = buffer[i]
+        if byte == 10:
+            if place == AFTER_DELIMITER:
+                if count == out.size:
+                    return FULL, i, place, count, lines, feeds, hards
+                out[count] = MISSING if integers else math.nan
+                count += 1
+            feeds += 1
+            if place != IN_COMMENT:
+                ends[lines, 0], ends[lines, 1] = count, feeds
+                lines += 1
+            place = LINE_START
+            i += 1
+        elif place == IN_COMMENT or _blank(byte):
+            i += 1
+        elif place == LINE_START and comment and byte == comment:
+            place = IN_COMMENT
+        elif count == out.size:
+            return FULL, i, place, count, lines, feeds, hards
+        elif delimiter and byte == delimiter:
+            if place != AFTER_NUMBER:
+                out[count] = MISSING if integers else math.nan
+                count += 1
+            place = AFTER_DELIMITER
+            i += 1
+        elif delimiter and place == AFTER_NUMBER:
+            return LONG, i, place, count, lines, feeds, hards
+        else:
+            kind, end, integer, real = number(buffer, i)
+            follower = buffer[end]
+            if kind == _NONE and delimiter and byte == 45:
+                end = i + 1
+                follower = buffer[end]
+                kind, integer, real = _INTEGER, MISSING, math.nan
+            elif kind == _INTEGER and integer == MISSING:
+                kind = _LARGE
+            ended = _blank(follower) or follower == 10 or (delimiter and follower == delimiter)
+            if kind == _NONE or not ended:
+                return WORD, i, place, count, lines, feeds, hards
+            if kind == _LARGE:
+                return TOO_LARGE, i, place, count, lines, feeds, hards
+            if kind == _NAN:
+                return NAN, i, place, count, lines, feeds, hards
+            if integers:
+                if kind != _INTEGER:
+                    return FLOAT, i, place, count, lines, feeds, hards
+                out[count] = integer
+            elif kind == _HARD:
+                hard[hards, 0], hard[hards, 1], hard[hards, 2] = count, i, end
+                hards += 1
+            else:
+                out[count] = real
+            count += 1
+            place = AFTER_NUMBER
+            i = end
+    return END, i, place, count, lines, feeds, hards

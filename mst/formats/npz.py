@@ -1,0 +1,96 @@
+"""SciPy's sparse matrices (``scipy.sparse.save_npz``): stored entries are edges, explicit zeros too.
+
+Read without SciPy: csr, csc and coo. A symmetric matrix gives each edge once, any other one each entry.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+
+from mst.errors import FormatError
+from mst.formats.arcs import check_offsets, raw_graph
+from mst.formats.base import Format, RawGraph
+from mst.formats.source import Source
+
+
+def sniff(source: Source) -> bool:
+    return source.head.startswith(b"PK\x03\x04") and b".npy" in source.head[:4096]
+
+
+def read(source: Source) -> RawGraph:
+    """Read a matrix."""
+    from mst.kernels.arcs import owners
+
+    if source.compression:
+        raise FormatError(source.path, "an npz file is compressed inside: decompress the outer layer first")
+    arrays = _arrays(source)
+    kind = arrays["format"].item()
+    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    n = _side(source, arrays)
+    w = _weights(source, arrays["data"])
+    if kind == "coo":
+        u, v = (_ids(source, arrays, key, len(w)) for key in ("row", "col"))
+    elif kind in ("csr", "csc"):
+        v = _ids(source, arrays, "indices", len(w))
+        offsets = _ids(source, arrays, "indptr", n + 1)
+        check_offsets(source.path, offsets, len(v))
+        u = owners(offsets[:n], len(v), np.int32(0) if n < 2**31 else np.int64(0))
+    else:
+        raise FormatError(source.path, f"expected a csr, csc or coo matrix, found {kind}: save it as csr")
+    return raw_graph(source.path, "npz", n, u, v, w, len(w))
+
+
+def _arrays(source: Source) -> dict[str, np.ndarray]:
+    try:
+        with np.load(source.path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        KeyError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise FormatError(
+            source.path, f"expected a matrix written by scipy.sparse.save_npz: {error}"
+        ) from error
+    needed = {"coo": ("row", "col")}.get(str(arrays.get("format")), ())
+    missing = [name for name in ("format", "shape", "data", *needed) if name not in arrays]
+    if missing:
+        raise FormatError(
+            source.path, f"expected a matrix written by scipy.sparse.save_npz; it lacks {', '.join(missing)}"
+        )
+    return arrays
+
+
+def _side(source: Source, arrays: dict[str, np.ndarray]) -> int:
+    shape = arrays["shape"].ravel().tolist()
+    if len(shape) != 2 or shape[0] != shape[1] or not isinstance(shape[0], int):
+        raise FormatError(source.path, f"expected a square matrix, found shape {tuple(shape)}")
+    return shape[0]
+
+
+def _ids(source: Source, arrays: dict[str, np.ndarray], key: str, count: int) -> np.ndarray:
+    array: Any = arrays.get(key)
+    if array is None or array.dtype.kind not in "iu" or array.shape != (count,):
+        raise FormatError(source.path, f"expected {count:,} integers in {key!r}: the file is damaged")
+    return array
+
+
+def _weights(source: Source, data: np.ndarray) -> np.ndarray:
+    if data.ndim != 1 or data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
+        raise FormatError(
+            source.path, f"expected a row of real numbers, found {data.dtype} of shape {data.shape}"
+        )
+    if data.dtype.kind == "f" and np.isnan(data).any():
+        raise FormatError(source.path, f"stored entry {int(np.argmax(np.isnan(data))):,} is NaN")
+    return data
+
+
+FORMAT = Format("npz", "SciPy sparse matrix", (".npz",), sniff, read)

@@ -1,0 +1,160 @@
+"""TSPLIB problems (``.tsp``, ``.atsp``) as complete graphs: explicit matrices, or rounded distances of points.
+
+Reinelt, "TSPLIB 95" (http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/tsp95.pdf). The diagonal of a matrix
+is no edge. Points make ``n (n - 1) / 2`` edges; `MOST_POINTS` is the limit.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from mst.errors import FormatError, UnsupportedError
+from mst.formats.arcs import paired
+from mst.formats.base import Format, Notes, RawGraph
+from mst.formats.numbers import Numbers
+from mst.formats.source import Source, head_lines
+from mst.formats.table import Layout, read_table
+from mst.formats.text import Text
+
+MOST_POINTS = 15_000
+"""Points of the largest complete graph: 112 million edges, 1.35 GB."""
+
+_KEY = re.compile(rb"\s*([A-Z_0-9]+)\s*(?::\s*(.*?))?\s*$")
+_TYPES = ("TSP", "ATSP")
+_METRICS = ("EUC_2D", "CEIL_2D", "MAN_2D", "MAX_2D", "ATT")
+_LARGEST_DISTANCE = 2.0**30
+# Which triangle the numbers are, read by rows, and the distance of its first diagonal from the main one: the
+# columns of one triangle are the rows of the other.
+_TRIANGLES = {
+    "UPPER_ROW": ("upper", 1),
+    "LOWER_COL": ("upper", 1),
+    "UPPER_DIAG_ROW": ("upper", 0),
+    "LOWER_DIAG_COL": ("upper", 0),
+    "LOWER_ROW": ("lower", 1),
+    "UPPER_COL": ("lower", 1),
+    "LOWER_DIAG_ROW": ("lower", 0),
+    "UPPER_DIAG_COL": ("lower", 0),
+}
+_FORMATS = ("FULL_MATRIX", *_TRIANGLES)
+
+
+def sniff(source: Source) -> bool:
+    keys = {match[1] for line in (head_lines(source) or [])[:50] if (match := _KEY.match(line))}
+    return b"DIMENSION" in keys and bool(keys & {b"EDGE_WEIGHT_TYPE", b"EDGE_DATA_FORMAT"})
+
+
+def read(source: Source) -> RawGraph:
+    """Read a problem as a graph."""
+    text = Text(source)
+    keys, section = _header(text)
+    n = _dimension(source, keys)
+    kind = keys.get("EDGE_WEIGHT_TYPE", "")
+    if keys.get("TYPE", "TSP").split()[0] not in _TYPES:
+        raise FormatError(
+            source.path, f"expected a problem of TYPE {' or '.join(_TYPES)}, found {keys['TYPE']}"
+        )
+    if kind == "EXPLICIT" and section == "EDGE_WEIGHT_SECTION":
+        return _explicit(text, n, keys.get("EDGE_WEIGHT_FORMAT", ""))
+    if kind in _METRICS and section == "NODE_COORD_SECTION":
+        return _points(source, text, n, kind)
+    raise FormatError(
+        source.path,
+        f"expected EDGE_WEIGHT_TYPE EXPLICIT, {', '.join(_METRICS)} and their section, found {kind or 'none'} "
+        f"before {section or 'the end'}",
+    )
+
+
+def _header(text: Text) -> tuple[dict[str, str], str]:
+    """The keywords and the first section with edges or points; the next line is its first row."""
+    keys: dict[str, str] = {}
+    while (line := text.line()) is not None:
+        match = _KEY.match(line)
+        if not match:
+            if line.strip():
+                raise text.error_behind("expected `KEYWORD: value` or a section", line)
+            continue
+        key, value = match[1].decode(), (match[2] or b"").decode(errors="replace")
+        if key in ("EDGE_WEIGHT_SECTION", "NODE_COORD_SECTION", "EOF"):
+            return keys, key
+        keys[key] = value
+    return keys, ""
+
+
+def _dimension(source: Source, keys: dict[str, str]) -> int:
+    text = keys.get("DIMENSION", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise FormatError(source.path, f"expected a DIMENSION, found {text!r}")
+    return int(text)
+
+
+def _explicit(text: Text, n: int, form: str) -> RawGraph:
+    if form not in _FORMATS:
+        raise FormatError(
+            text.source.path, f"expected EDGE_WEIGHT_FORMAT {', '.join(_FORMATS)}, found {form or 'none'}"
+        )
+    numbers = Numbers(text, "the weights of the matrix")
+    if form == "FULL_MATRIX":
+        return _full(numbers.take(n * n, "weights"), n)
+    triangle, offset = _TRIANGLES[form]
+    rows = np.arange(n - offset, -offset, -1) if triangle == "upper" else np.arange(1 - offset, n + 1 - offset)
+    w = numbers.take(int(rows.sum()), "weights")
+    i = np.repeat(np.arange(n, dtype=np.int32), np.maximum(rows, 0))
+    starts = np.cumsum(rows) - rows
+    j = (np.arange(len(w)) - np.repeat(starts, rows)).astype(np.int32)
+    if triangle == "upper":
+        j += i + np.int32(offset)
+    edge = i != j
+    u, v = (i, j) if triangle == "upper" else (j, i)
+    return _graph(n, u[edge], v[edge], w[edge], len(w), "edges")
+
+
+def _full(w: np.ndarray, n: int) -> RawGraph:
+    u, v = (part.astype(np.int32) for part in np.divmod(np.arange(n * n), max(n, 1)))
+    edge = u != v
+    edges = paired(u[edge], v[edge], w[edge])
+    direction = "arcs" if edges.mirrored is None else "both"
+    return _graph(n, edges.u, edges.v, edges.w, len(w), direction, edges.mirrored or 0)
+
+
+def _graph(n: int, u, v, w, rows: int, direction: str, mirrored: int = 0) -> RawGraph:
+    return RawGraph(n, u, v, w, None, "tsplib", Notes(rows, n, None, direction, mirrored))
+
+
+def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
+    from mst.kernels import metric
+
+    if n > MOST_POINTS:
+        raise UnsupportedError(
+            f"{source.path} has {n:,} points, whose complete graph has {n * (n - 1) // 2:,} edges: "
+            f"at most {MOST_POINTS:,} points are made one"
+        )
+    lines = text.lines
+    ids, x = _coordinates(text, "uw-", n)
+    with Source(source.path) as again:
+        second = Text(again)
+        while second.lines < lines:
+            second.line()
+        _, y = _coordinates(second, "u-w", n)
+    order = np.argsort(ids)
+    x, y = x[order], y[order]
+    if max(np.ptp(x), np.ptp(y), 0) >= _LARGEST_DISTANCE:
+        raise FormatError(source.path, f"expected distances below {_LARGEST_DISTANCE:.0f}, which int32 holds")
+    u, v, w = metric.complete(x, y, getattr(metric, kind))
+    return _graph(n, u, v, w, n, "edges")
+
+
+def _coordinates(text: Text, columns: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    layout = Layout(columns, f"`<point> <x> <y>` with points 1 … {n}, or EOF", footer=b"EOF", low=1, high=n)
+    table = read_table(text, layout, limit=n)
+    ids = table.u.array()
+    values = table.w.array().astype(np.float64) if table.w else np.empty(0)
+    if len(np.unique(ids)) != n or not np.isfinite(values).all():
+        raise FormatError(
+            text.source.path, f"expected finite coordinates of {n:,} points, found {len(np.unique(ids)):,}"
+        )
+    return ids, values
+
+
+FORMAT = Format("tsplib", "TSPLIB problem as a complete graph", (".tsp", ".atsp"), sniff, read)
