@@ -322,8 +322,9 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
 
     assert entry.generator is not None and entry.weights is not None
     with clock("generate"):
+        parameters: dict[str, Any] = dict(entry.parameters)
         graph = generate(
-            entry.generator, seed=entry.seed, weights=_weight_spec(entry.weights), **entry.parameters
+            entry.generator, seed=entry.seed, weights=entry.weights.spec(), name=entry.name, **parameters
         )
     recipe = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
     return graph, dict(generator=recipe, weights=_origin_of_weights(entry))
@@ -332,13 +333,7 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
 def _hashed(graph: Graph, weights: Weights, seed: int) -> Any:
     from mst.weights import hash_weights
 
-    return hash_weights(graph.u, graph.v, seed=seed, spec=_weight_spec(weights))
-
-
-def _weight_spec(weights: Weights) -> Any:
-    from mst.weights import WeightSpec
-
-    return WeightSpec(weights.dtype, weights.low, weights.high, weights.distinct)
+    return hash_weights(graph.u, graph.v, seed=seed, spec=weights.spec())
 
 
 def _origin_of_weights(entry: Entry) -> str:
@@ -351,7 +346,7 @@ def _origin_of_weights(entry: Entry) -> str:
 
 def describe(graph: Graph) -> dict[str, Any]:
     """Return n, m, components, degrees and weight range of a graph, under the names of `Manifest`."""
-    from mst.kernels.components import count_components, degrees
+    from mst.kernels.connectivity import count_components, degrees
 
     degree = degrees(graph.n, graph.u, graph.v)
     return dict(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mst.download import Wanted, basename, uncompressed
-from mst.errors import nearest
+from mst.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from mst.weights import WeightSpec
 
 # Raised when the conversion itself changes what a graph file holds, so that old files are made again.
 RECIPE_VERSION = 1
@@ -22,6 +25,7 @@ FAMILIES = (
     "rmat",
     "dense",
     "structured",
+    "scale-free",
     "social",
     "web",
     "communication",
@@ -65,7 +69,7 @@ class Weights(Strict):
     dtype : str
         int32, int64, float32 or float64.
     low, high : number
-        The range; both ends belong to it for integers.
+        The range; integers include both ends, floats leave out the upper one.
     distinct : bool
         No two edges weigh the same.
     """
@@ -76,10 +80,18 @@ class Weights(Strict):
     distinct: bool = False
 
     @model_validator(mode="after")
-    def _ordered(self) -> Weights:
-        if self.low > self.high:
-            raise ValueError(f"weights: low = {self.low} is above high = {self.high}")
+    def _legal(self) -> Weights:
+        try:
+            self.spec()
+        except InputError as error:
+            raise ValueError(str(error)) from None
         return self
+
+    def spec(self) -> WeightSpec:
+        """Return what `mst.weights` makes weights from."""
+        from mst.weights import WeightSpec
+
+        return WeightSpec(self.dtype, self.low, self.high, self.distinct)
 
 
 class Source(Strict):

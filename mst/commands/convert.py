@@ -30,7 +30,9 @@ def run(args: Namespace) -> int:
     from mst import formats
     from mst.graph import Graph
     from mst.simplify import simplify
+    from mst.weights import WeightSpec, hash_weights
 
+    spec = WeightSpec.parse(args.weights) if args.weights is not None else None
     raw = formats.read_raw(args.source, format=args.source_format)
     graph = raw.graph()
     for remark in raw.notes.remarks:
@@ -42,34 +44,11 @@ def run(args: Namespace) -> int:
             f"{merged.parallel:,} parallel edges",
             file=sys.stderr,
         )
-    if args.weights:
-        from mst.weights import hash_weights
-
-        w = hash_weights(graph.u, graph.v, seed=args.seed, spec=_weight_spec(args.weights))
+    if spec is not None:
+        w = hash_weights(graph.u, graph.v, seed=args.seed, spec=spec)
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         print(f"{args.source}: has no weights; every edge weighs 1 (see --weights)", file=sys.stderr)
     formats.write(args.target, graph, format=args.target_format)
     print(f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}")
     return 0
-
-
-def _weight_spec(text: str):
-    from mst.catalog import Weights
-    from mst.errors import ConfigError
-    from mst.weights import WeightSpec
-
-    dtype, _, rest = text.partition(":")
-    low, _, rest = rest.partition(":")
-    high, _, distinct = rest.partition(":")
-    try:
-        number = float if dtype.startswith("float") else int
-        if distinct not in ("", "distinct"):
-            raise ValueError
-        checked = Weights(dtype=dtype, low=number(low), high=number(high), distinct=bool(distinct))  # type: ignore[arg-type]
-    except ValueError:
-        raise ConfigError(
-            f"--weights {text!r}: expected DTYPE:LOW:HIGH or DTYPE:LOW:HIGH:distinct, such as int32:1:1000, "
-            "with LOW ≤ HIGH and one of int32, int64, float32, float64"
-        ) from None
-    return WeightSpec(checked.dtype, checked.low, checked.high, checked.distinct)

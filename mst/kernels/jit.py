@@ -47,14 +47,16 @@ class _Locator(_CacheLocator):
     def __init__(self, function: Callable, file: str):
         self._py_file = file
         self._line = function.__code__.co_firstlineno
+        # Fixed here: were MST_CACHE to change later, numba would make one folder and write to another.
+        source = Path(file)
+        self._folder = cache_root() / "numba" / f"{source.stem}-{fingerprint(source)}-{_toolchain()}"
 
     @classmethod
     def from_function(cls, function: Callable, file: str) -> _Locator:
         return cls(function, file)
 
     def get_cache_path(self) -> str:
-        source = Path(self._py_file)
-        return str(cache_root() / "numba" / f"{source.stem}-{fingerprint(source)}-{_toolchain()}")
+        return str(self._folder)
 
     def get_source_stamp(self) -> str:
         return "by name"

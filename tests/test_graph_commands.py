@@ -1,0 +1,280 @@
+"""The commands fetch, info, convert and clean, as the command line calls them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mst import catalog, formats
+from mst.commands import _print
+from mst.errors import ConfigError, InputError
+from mst.formats.canonical import read_canonical
+
+CATALOGUE = """
+citations: {us: "Us, 2026."}
+graphs:
+  square:
+    title: A square
+    family: known-answer
+    citation: [us]
+    sources: [{format: edges, mirror_names: [square.txt]}]
+    weights: {dtype: int32, low: 1, high: 9}
+    published: [{by: us, n: 4, edges: 4}]
+  sphere:
+    title: Not to be had
+    family: known-answer
+    citation: [us]
+    sources: [{format: edges, mirror_names: [sphere.txt]}]
+    published: [{by: us, n: 8}]
+  path-5:
+    title: A path
+    family: structured
+    citation: [us]
+    generator: path
+    parameters: {n: 5}
+    weights: {dtype: float64, low: 0, high: 1}
+    published: [{by: us, n: 6}]
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """A folder with a catalogue, a mirror with one graph, and a cache of its own."""
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "square.txt").write_text("0 1\n1 2\n2 3\n3 0\n0 3\n")
+    (tmp_path / "graphs.yaml").write_text(CATALOGUE)
+    monkeypatch.setenv("MST_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("MST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def mst(capsys):
+    """Run a command; return its exit code, what it printed, and what it complained."""
+
+    def call(name: str, *arguments: str) -> tuple[int, str, str]:
+        module = importlib.import_module(f"mst.commands.{name}")
+        parser = argparse.ArgumentParser()
+        module.configure(parser)
+        code = module.run(parser.parse_args([str(argument) for argument in arguments]))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def test_fetch_brings_a_graph_into_the_cache(place, mst):
+    code, out, err = mst("fetch", "square", "--catalog", "graphs.yaml")
+    entry = catalog.load("graphs.yaml")["square"]
+    expected = place / "cache" / "graphs" / f"square-{entry.recipe}" / "graph.arrow"
+    assert (code, out, err) == (0, f"square: n = 4, m = 4, {expected}\n", "")
+    assert read_canonical(expected).m == 4
+
+
+def test_fetch_into_a_folder_and_by_pattern(place, mst):
+    code, out, err = mst("fetch", "s*", "path-5", "--into", "out", "--catalog", "graphs.yaml", "--offline")
+    assert code == 1
+    assert sorted(path.name for path in (place / "out").rglob("graph.arrow")) == ["graph.arrow"] * 2
+    assert "square: n = 4, m = 4, out/square/graph.arrow" in out
+    assert "sphere is not to be had" in err and "has no sphere.txt, compressed or not" in err
+    assert "path-5: us gives n = 6, this graph has 5" in err
+
+
+def test_fetch_again_makes_the_graph_anew(place, mst):
+    arguments = ("fetch", "square", "--into", "out", "--catalog", "graphs.yaml")
+    mst(*arguments)
+    file = place / "out" / "square" / "graph.arrow"
+    before = file.stat().st_mtime_ns
+    mst(*arguments)
+    assert file.stat().st_mtime_ns == before
+    mst(*arguments, "--again")
+    assert file.stat().st_mtime_ns != before
+
+
+def test_fetch_raw_reads_nothing(place, mst):
+    (place / "mirror" / "square.txt").write_text("no graph at all")
+    code, out, _ = mst("fetch", "--raw", "square", "path-5", "--catalog", "graphs.yaml")
+    assert code == 0
+    (line,) = out.splitlines()
+    assert line.startswith(f"square: {place / 'cache' / 'raw' / 'square'}")
+    assert line.endswith("its checksum was seen for the first time and is kept")
+    _, out, _ = mst("fetch", "--raw", "square", "--catalog", "graphs.yaml")
+    assert out.rstrip().endswith("its checksum is the one seen before")
+    code, _, err = mst("fetch", "--raw", "sphere", "--catalog", "graphs.yaml")
+    assert code == 1 and "sphere is not to be had" in err
+
+
+def test_fetch_asks_the_mirrors_that_it_is_given(place, mst, monkeypatch):
+    monkeypatch.delenv("MST_MIRROR")
+    assert mst("fetch", "square", "--catalog", "graphs.yaml", "--offline")[0] == 1
+    assert mst("fetch", "square", "--catalog", "graphs.yaml", "--mirror", place / "mirror")[0] == 0
+
+
+def test_fetch_refuses_unknown_graphs(place, mst):
+    with pytest.raises(ConfigError, match="did you mean 'square'"):
+        mst("fetch", "sqare", "--catalog", "graphs.yaml")
+
+
+def test_info_lists_the_catalogue(place, mst):
+    _, out, _ = mst("info", "--catalog", "graphs.yaml")
+    header, *lines = out.splitlines()
+    assert header.split() == ["graph", "family", "n", "m", "title"]
+    assert [line.split()[0] for line in lines] == ["square", "sphere", "path-5"]
+    assert lines[0].split() == ["square", "known-answer", "4", "4", "A", "square"]
+    _, out, _ = mst("info", "--catalog", "graphs.yaml", "--json")
+    assert json.loads(out)["path-5"]["parameters"] == {"n": 5}
+
+
+def test_info_tells_what_an_entry_is_and_whether_it_is_here(place, mst):
+    _, out, _ = mst("info", "square", "--catalog", "graphs.yaml")
+    assert "here: no: mst fetch square" in out
+    mst("fetch", "square", "--catalog", "graphs.yaml")
+    _, out, _ = mst("info", "square", "--catalog", "graphs.yaml")
+    assert "n: 4\n" in out and "reciprocal: 1\n" in out and "published numbers that it has: 2 of 2" in out
+    _, out, _ = mst("info", "square", "--catalog", "graphs.yaml", "--json")
+    told = json.loads(out)
+    assert told["manifest"]["m"] == 4 and told["here"].endswith("graph.arrow")
+
+
+def test_info_names_the_published_numbers_that_differ(place, mst):
+    mst("fetch", "path-5", "--into", "out", "--catalog", "graphs.yaml")
+    _, out, _ = mst("info", "out/path-5")
+    assert "mismatches: us gives n = 6, found 5" in out
+    assert mst("info", "out/path-5/manifest.json")[1] == out
+
+
+def test_info_counts_what_is_in_a_file(place, mst):
+    (place / "graph.csv").write_text("u,v,weight\n5,7,1.5\n7,5,2.5\n5,5,1\n7,9,-1\n")
+    _, out, _ = mst("info", "graph.csv", "--json")
+    told = json.loads(out)
+    assert {key: told[key] for key in ("rows", "n", "m", "components", "maximum_degree")} == {
+        "rows": 4,
+        "n": 3,
+        "m": 2,
+        "components": 1,
+        "maximum_degree": 2,
+    }
+    assert told["merged"] == {"loops": 1, "reciprocal": 1, "parallel": 0}
+    assert (told["weight_dtype"], told["weight_min"], told["weight_max"]) == ("float64", -1.0, 1.5)
+    _, out, _ = mst("info", "graph.csv", "mirror/square.txt")
+    assert "weights: none in the file" in out.split("\n\n")[1]
+
+
+def test_info_refuses_what_is_neither_file_nor_graph(place, mst):
+    with pytest.raises(InputError, match="neither a file nor a graph of the catalogue"):
+        mst("info", "nowhere.gr", "--catalog", "graphs.yaml")
+    with pytest.raises(InputError, match="did you mean 'sphere'"):
+        mst("info", "spere", "--catalog", "graphs.yaml")
+
+
+def test_convert_keeps_every_edge_unless_told_otherwise(place, mst):
+    (place / "multi.txt").write_text("0 1 5\n1 0 3\n1 2 7\n2 2 1\n")
+    code, out, err = mst("convert", "multi.txt", "multi.gr.gz")
+    assert (code, out, err) == (0, "multi.gr.gz: n = 3, m = 4, weights int32\n", "")
+    assert formats.read("multi.gr.gz").w.tolist() == [5, 3, 7, 1]
+    _, _, err = mst("convert", "multi.txt", "simple.arrow", "--simple")
+    assert err == "multi.txt: dropped 1 self-loops, 1 reciprocal arcs, 0 parallel edges\n"
+    graph = read_canonical("simple.arrow")
+    assert (graph.u.tolist(), graph.v.tolist(), graph.w.tolist()) == ([0, 1], [1, 2], [3, 7])
+
+
+def test_convert_by_named_formats(place, mst):
+    (place / "graph").write_text("0 1 5\n")
+    mst("convert", "graph", "other", "--from", "edges", "--to", "dimacs")
+    assert formats.detect("other") == "dimacs"
+    with pytest.raises(ConfigError, match="did you mean 'dimacs'"):
+        mst("convert", "graph", "other", "--to", "dimac")
+
+
+def test_convert_makes_weights(place, mst):
+    _, out, err = mst("convert", "mirror/square.txt", "one.txt")
+    assert "weights int32" in out and "has no weights; every edge weighs 1" in err
+    mst("convert", "mirror/square.txt", "a.txt", "--weights", "int64:10:20", "--seed", "3", "--simple")
+    mst("convert", "one.txt", "b.txt", "--weights", "int64:10:20", "--seed", "3", "--simple")
+    a, b = formats.read("a.txt"), formats.read("b.txt")
+    assert a.w.tolist() == b.w.tolist() and 10 <= a.w.min() <= a.w.max() <= 20
+
+
+@pytest.mark.parametrize("text", ["int8:1:2", "int32:2:1", "int32:1", "int32:1:2:same", "float32:a:b", ""])
+def test_convert_refuses_weights_that_are_none(place, mst, text):
+    with pytest.raises(InputError, match="weights"):
+        mst("convert", "mirror/square.txt", "out.txt", "--weights", text)
+    assert not (place / "out.txt").exists()
+
+
+def test_clean_shows_sizes_and_removes_what_is_named(place, mst):
+    mst("fetch", "square", "path-5", "--catalog", "graphs.yaml")
+    _, out, _ = mst("clean")
+    sizes = {line.split()[0]: line.split()[1] for line in out.splitlines()[1:-1]}
+    assert set(sizes) == {"raw", "graphs", "checksums", "numba", "cuda"}
+    assert sizes["raw"] != "0" and sizes["graphs"] != "0" and sizes["cuda"] == "0"
+    assert (place / "cache" / "raw").is_dir()
+    _, out, _ = mst("clean", "raw", "--dry-run")
+    assert out.startswith("raw: would remove ") and (place / "cache" / "raw").is_dir()
+    _, out, _ = mst("clean", "raw")
+    assert out.startswith("raw: removed ") and not (place / "cache" / "raw").exists()
+    assert (place / "cache" / "checksums" / "square.json").is_file()
+    mst("clean", "--all")
+    assert not (place / "cache" / "graphs").exists()
+    assert (place / "cache" / "checksums" / "square.json").is_file()
+    mst("clean", "checksums")
+    assert not (place / "cache" / "checksums").exists()
+
+
+def test_clean_of_one_graph_leaves_the_others(place, mst):
+    mst("fetch", "square", "path-5", "--catalog", "graphs.yaml")
+    mst("clean", "raw", "graphs", "checksums", "numba", "--graph", "square")
+    assert [path.name.rpartition("-")[0] for path in (place / "cache" / "graphs").iterdir()] == ["path-5"]
+    assert list((place / "cache" / "raw").iterdir()) == []
+    assert not (place / "cache" / "checksums" / "square.json").exists()
+    assert any((place / "cache" / "numba").iterdir())
+
+
+def test_clean_refuses_unknown_caches_and_leaves_strangers_alone(place, mst):
+    (place / "cache").mkdir(exist_ok=True)
+    (place / "cache" / "mine.txt").write_text("keep")
+    with pytest.raises(ConfigError, match="did you mean 'graphs'"):
+        mst("clean", "grahps")
+    mst("clean", "--all")
+    mst("clean", "checksums")
+    assert (place / "cache" / "mine.txt").read_text() == "keep"
+
+
+def test_the_commands_load_nothing_heavy_before_they_run():
+    script = (
+        "import sys; from mst.commands import clean, convert, fetch, info; "
+        "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas', 'pydantic', 'yaml') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_catalogue_loads_no_numba():
+    script = (
+        "import sys; from mst import catalog; catalog.load(); catalog.read_manifest; "
+        "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    "count, text",
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (10**15, "1000.0 TB"),
+    ],
+)
+def test_sizes(count, text):
+    assert _print.size(count) == text
