@@ -20,9 +20,9 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : Graph, tuple ``(n, u, v, w)``, or path
+    graph : Graph, tuple ``(n, u, v, w)``, path, SciPy sparse array, networkx graph, or edge table
         A tuple holds the vertex count and three arrays of one length; a path names a file of any known
-        format, or a canonical ``.arrow`` file.
+        format, or a canonical ``.arrow`` file. See `mst.interop` for the others.
     algorithm : str
         An id of ``mst list``, or ``"auto"``.
     threads : int, optional
@@ -87,16 +87,35 @@ def choose(graph: Graph) -> str:
 
 
 def as_graph(graph: Any) -> Graph:
-    """Return a `Graph` from whatever `minimum_spanning_forest` accepts."""
+    """Return a `Graph` from whatever `minimum_spanning_forest` accepts.
+
+    Parameters
+    ----------
+    graph : Graph, tuple, path, sparse array, networkx graph, or edge table
+        A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
+        to the caller's own nodes, see `mst.interop`. Nothing is imported that the input does not come from.
+
+    Examples
+    --------
+    >>> from mst.solver import as_graph
+    >>> as_graph((3, [0, 1], [1, 2], [5, 7])).m
+    2
+    """
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple) and len(graph) == 4:
         return Graph(*graph)
-    if isinstance(graph, str | Path):
-        return read_graph(graph)
-    raise InputError(
-        f"cannot read a graph from {type(graph).__name__}: give a Graph, a tuple (n, u, v, w) or a path"
-    )
+    if isinstance(graph, str | os.PathLike):
+        return read_graph(os.fspath(graph))
+    from mst.interop import convert
+
+    converted = convert(graph)
+    if converted is None:
+        raise InputError(
+            f"cannot make a graph of {type(graph).__name__}: give a Graph, a tuple (n, u, v, w), a path, a "
+            "SciPy sparse array, a networkx graph, or a table with columns u, v, w or source, target, weight"
+        )
+    return converted
 
 
 def read_graph(path: str | Path, *, format: str | None = None) -> Graph:
