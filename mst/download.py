@@ -199,7 +199,18 @@ class Sources:
         ------
         NotFetched
             With every location tried and its reason.
+        UnavailableError
+            The cache cannot be written.
         """
+        try:
+            return self._fetch(wanted)
+        except OSError as error:
+            raise UnavailableError(
+                f"{error.filename or self.cache} cannot be written: {error.strerror or error}; "
+                "set MST_CACHE to a folder with room, or see mst clean"
+            ) from error
+
+    def _fetch(self, wanted: tuple[Wanted, ...]) -> Fetched:
         for one in wanted:
             if cached := self._cached(one):
                 return cached
@@ -344,9 +355,8 @@ class Sources:
                 os.fsync(out.fileno())
         if total is not None and done < total:
             raise _Broken(f"broke off after {done:,} of {total:,} bytes")
-        if total is not None and done > total:
-            _discard(part)
-            raise _Broken(f"sent {done:,} bytes, announced {total:,}")
+        if done == 0:
+            raise _Refused("answered with an empty file")
 
     def _open(self, address: str, have: int, known: dict) -> http.client.HTTPResponse:
         from mst import __version__
@@ -549,6 +559,8 @@ def _span(response: Any, have: int, known: dict) -> tuple[int, int | None]:
         if told != f"bytes */{have}":
             raise _Mismatch("has no such range")
         return have, have
+    if response.status != 200:
+        raise _Refused(f"HTTP {response.status}")
     length = response.headers.get("Content-Length") or ""
     return 0, int(length) if length.isdigit() else None
 

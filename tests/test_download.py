@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.server
 import io
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from mst.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
-from mst.errors import ConfigError
+from mst.errors import ConfigError, UnavailableError
 
 BODY = bytes(range(256)) * 8192  # 2 MiB
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -429,6 +430,31 @@ def test_checksums_belong_to_their_location(serve, sources, folder):
 def test_a_longer_body_than_announced_is_cut_by_the_announcement(serve, sources):
     server = serve(lambda h, _: send(h, BODY + b"more", length=len(BODY)))
     check_whole(sources().fetch(wanted(server)), server)
+
+
+@pytest.mark.parametrize("status, reason", [(200, "an empty file"), (204, "HTTP 204")])
+def test_an_empty_answer_is_not_a_graph(serve, sources, tmp_path, status, reason):
+    server = serve(lambda h, _: send(h, b"", status=status))
+    with pytest.raises(NotFetched, match=reason):
+        sources().fetch(wanted(server, sha256=None))
+    assert not [name for name in leftovers(tmp_path / "cache") if "part" not in name]
+
+
+def test_a_cache_that_cannot_be_written_is_named(serve, sources, tmp_path):
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    with pytest.raises(UnavailableError, match=r"cache.* cannot be written: .*; set MST_CACHE"):
+        sources().fetch(wanted(serve()))
+
+
+def test_a_full_disk_is_no_fault_of_the_server(serve, sources, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("mst.download.os.fsync", full)
+    server = serve()
+    with pytest.raises(UnavailableError, match="No space left on device; set MST_CACHE"):
+        sources().fetch(wanted(server))
+    assert len(server.requests) == 1
 
 
 def test_a_web_page_is_not_a_graph(serve, sources):
