@@ -424,9 +424,25 @@ def test_the_manifest_comes_last(triangle, tmp_path, sources, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("mst.formats.canonical.write_canonical", fails)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InputError, match=r"graph\.arrow cannot be written: No space left"):
         materialise(triangle, tmp_path / "out", sources=sources)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(triangle, tmp_path, sources):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(InputError, match="out cannot be written: "):
+        materialise(triangle, tmp_path / "out", sources=sources)
+
+
+def test_a_file_that_cannot_be_read_is_fetched_anew(triangle, tmp_path, sources, mirror_folder):
+    (mirror_folder / "triangle.txt").write_text("0 1 5\n1 x 7\n")
+    with pytest.raises(FormatError) as caught:
+        materialise(triangle, tmp_path / "out", sources=sources)
+    assert str(caught.value).startswith(f"{mirror_folder / 'triangle.txt'}, line 2: '1 x 7': ")
+    assert not list((tmp_path / "cache").rglob("triangle.txt"))
+    (mirror_folder / "triangle.txt").write_text(TRIANGLE_FILE)
+    assert materialise(triangle, tmp_path / "out", sources=sources).status == "ok"
 
 
 @pytest.mark.parametrize("packing", ["graph.tar.gz", "graph.tar.xz", "graph.zip", "graph.mtx"])
@@ -459,6 +475,17 @@ def test_an_archive_without_its_member_is_refused(triangle, tmp_path, sources, m
     entry = changed(triangle, sources=[{"mirror_names": ["graph.tar.gz"], "member": "graph.mtx"}])
     with pytest.raises(FormatError, match=r"graph\.tar\.gz: an archive that holds graph\.mtx"):
         materialise(entry, tmp_path / "out", sources=sources)
+    assert not list((tmp_path / "cache").rglob("graph.*"))
+
+
+def test_a_broken_member_is_named_by_its_archive(triangle, tmp_path, sources, mirror_folder):
+    (tmp_path / "member").write_text("0 1 x\n")
+    with zipfile.ZipFile(mirror_folder / "graph.zip", "w") as archive:
+        archive.write(tmp_path / "member", "inside/graph.txt")
+    source = {"format": "edges", "mirror_names": ["graph.zip"], "member": "inside/graph.txt"}
+    with pytest.raises(FormatError) as caught:
+        materialise(changed(triangle, sources=[source]), tmp_path / "out", sources=sources)
+    assert str(caught.value).startswith(f"{mirror_folder / 'graph.zip'} (inside/graph.txt), line 1: ")
 
 
 def test_generated_graphs_are_described_too(tmp_path, sources):
