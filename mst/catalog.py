@@ -23,11 +23,12 @@ from mst import resources
 from mst.archive import unpacked
 from mst.download import Fetched, NotFetched, Sources, basename, write_atomically
 from mst.entry import Entry, Published, Source, Strict, Weights, first_complaint
-from mst.errors import ConfigError, InputError, nearest
+from mst.errors import ConfigError, FormatError, InputError, nearest
 from mst.kernels.cache import cache_root
 from mst.manifest import Check, Manifest, Raw, Tried, read_manifest
 
 if TYPE_CHECKING:
+    from mst.formats import RawGraph
     from mst.graph import Graph
 
 __all__ = [
@@ -203,41 +204,66 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
     ------
     FormatError
         The raw file is not what its format promises; nothing is left in the folder.
+    InputError
+        The folder cannot be written, or a generator refuses its parameters.
     """
+    folder, clock = Path(folder), _Clock()
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # No manifest may ever describe another graph: it goes first and comes last.
+        (folder / "manifest.json").unlink(missing_ok=True)
+        (folder / "graph.arrow").unlink(missing_ok=True)
+    try:
+        graph, origin = _generated(entry, clock) if entry.generator else _fetched(entry, sources, clock)
+    except NotFetched as absent:
+        manifest = _unavailable(entry, absent, clock)
+    else:
+        manifest = _written(entry, graph, origin, folder / "graph.arrow", clock)
+    with _writing(folder):
+        text = manifest.model_dump_json(indent=1, exclude_none=True)
+        write_atomically(folder / "manifest.json", text + "\n")
+    return manifest
+
+
+def _unavailable(entry: Entry, absent: NotFetched, clock: _Clock) -> Manifest:
+    return Manifest(
+        name=entry.name,
+        family=entry.family,
+        recipe=entry.recipe,
+        status="unavailable",
+        reason="no location has it",
+        tried=tuple(Tried(location=location, reason=reason) for location, reason in absent.tried),
+        seconds=clock.seconds,
+    )
+
+
+def _written(entry: Entry, graph: Graph, origin: dict[str, Any], file: Path, clock: _Clock) -> Manifest:
+    """Describe a graph and write it; return the manifest."""
     from mst.formats.canonical import write_canonical
 
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    graph_file, manifest_file = folder / "graph.arrow", folder / "manifest.json"
-    manifest_file.unlink(missing_ok=True)  # no manifest may ever describe another graph
-    graph_file.unlink(missing_ok=True)
-    known: dict[str, Any] = dict(name=entry.name, family=entry.family, recipe=entry.recipe)
-    clock = _Clock()
+    with clock("describe"):
+        known = origin | describe(graph)
+    with clock("write"), _writing(file):
+        digest = write_canonical(file, graph, _metadata(entry, known))["digest"]
+    return Manifest(
+        name=entry.name,
+        family=entry.family,
+        recipe=entry.recipe,
+        status="ok",
+        digest=digest,
+        bytes=file.stat().st_size,
+        seconds=clock.seconds,
+        checks=_checks(entry, known),
+        **known,
+    )
+
+
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
     try:
-        graph, more = _generated(entry, clock) if entry.generator else _fetched(entry, sources, clock)
-    except NotFetched as absent:
-        manifest = Manifest(
-            **known,
-            status="unavailable",
-            reason="no location has it",
-            tried=tuple(Tried(location=location, reason=reason) for location, reason in absent.tried),
-            seconds=clock.seconds,
-        )
-    else:
-        with clock("describe"):
-            known |= more | describe(graph)
-        with clock("write"):
-            written = write_canonical(graph_file, graph, _metadata(entry, known))
-        manifest = Manifest(
-            **known,
-            status="ok",
-            digest=written["digest"],
-            bytes=graph_file.stat().st_size,
-            seconds=clock.seconds,
-            checks=_checks(entry, known),
-        )
-    write_atomically(manifest_file, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
-    return manifest
+        yield
+    except OSError as error:
+        raise InputError(f"{place} cannot be written: {error.strerror or error}") from error
 
 
 def default_folder(entry: Entry) -> Path:
@@ -286,15 +312,13 @@ def fetch_raw(entry: Entry, sources: Sources) -> tuple[Source, Fetched]:
 
 
 def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
-    from mst.formats import read_raw
     from mst.graph import Graph
     from mst.simplify import simplify
 
     with clock("fetch"):
         source, fetched = fetch_raw(entry, sources)
-        member = source.inside(fetched.path.name)
-    with clock("read"), unpacked(fetched.path, member) as path:
-        raw = read_raw(path, format=source.format)
+    with clock("read"):
+        raw = _read(entry, source, fetched, sources)
     if raw.w is None and entry.weights is None:
         raise ConfigError(f"{entry.name}: {fetched.location} has no weights; give the entry weights")
     with clock("simplify"):
@@ -309,12 +333,28 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         bytes=fetched.bytes,
         check=fetched.check,  # type: ignore[arg-type]
         format=raw.format,
-        member=member,
+        member=source.inside(fetched.path.name),
         rows=raw.notes.rows,
         ids=_ids(raw),
         remarks=raw.notes.remarks,
     )
     return graph, dict(raw=described, merged=asdict(merged), weights=_origin_of_weights(entry))
+
+
+def _read(entry: Entry, source: Source, fetched: Fetched, sources: Sources) -> RawGraph:
+    """Read a raw file; one that cannot be read is not kept, and its true location is named."""
+    from mst.formats import read_raw
+
+    member = source.inside(fetched.path.name)
+    path = fetched.path
+    try:
+        with unpacked(fetched.path, member) as path:
+            return read_raw(path, format=source.format)
+    except FormatError as error:
+        sources.forget(entry.name, fetched)
+        place = fetched.location if path == fetched.path else f"{fetched.location} ({member})"
+        error.args = (str(error).replace(str(path), place),)
+        raise
 
 
 def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
@@ -409,7 +449,7 @@ def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ids(raw: Any) -> str:
+def _ids(raw: RawGraph) -> str:
     if raw.original_ids is None:
         return "as in the file, from 0"
     used = raw.original_ids[raw.original_ids >= 0]

@@ -111,6 +111,10 @@ class _Missing(_Refused):
     """This location answers, and does not have the file."""
 
 
+class _Dead(_Refused):
+    """The whole host or mirror is out of reach."""
+
+
 class _Broken(Exception):
     """The connection broke off or the server was busy: worth another attempt."""
 
@@ -199,24 +203,25 @@ class Sources:
         ------
         NotFetched
             With every location tried and its reason.
+        UnavailableError
+            The cache cannot be written.
         """
+        try:
+            return self._fetch(wanted)
+        except OSError as error:
+            raise UnavailableError(
+                f"{error.filename or self.cache} cannot be written: {error.strerror or error}; "
+                "set MST_CACHE to a folder with room, or see mst clean"
+            ) from error
+
+    def _fetch(self, wanted: tuple[Wanted, ...]) -> Fetched:
         for one in wanted:
             if cached := self._cached(one):
                 return cached
         tried: list[tuple[str, str]] = []
         for mirror in self.mirrors:
-            missing = []
-            for one in wanted:
-                for name in one.known_names:
-                    try:
-                        return self._from(_join(mirror, name), one)
-                    except _Missing:
-                        missing.append(name)
-                    except _Refused as refused:
-                        tried.append((_join(mirror, name), str(refused)))
-            if missing:
-                plain = dict.fromkeys(uncompressed(name) for name in missing)
-                tried.append((mirror, f"has no {', '.join(plain)}, compressed or not"))
+            if found := self._from_mirror(mirror, wanted, tried):
+                return found
         for one in wanted:
             for address in one.addresses:
                 try:
@@ -224,6 +229,28 @@ class Sources:
                 except _Refused as refused:
                     tried.append((address, str(refused)))
         raise NotFetched(wanted[0].graph if wanted else "the file", tried)
+
+    def _from_mirror(
+        self, mirror: str, wanted: tuple[Wanted, ...], tried: list[tuple[str, str]]
+    ) -> Fetched | None:
+        """Ask a mirror for every name that the files may have there; add to `tried` what went wrong."""
+        if not _remote(mirror) and not _folder(mirror).is_dir():
+            tried.append((mirror, "no such folder"))
+            return None
+        missing: dict[str, None] = {}
+        for one, name in [(each, name) for each in wanted for name in each.known_names]:
+            try:
+                return self._from(_join(mirror, name), one)
+            except _Missing:
+                missing[uncompressed(name)] = None
+            except _Dead as dead:
+                tried.append((mirror, str(dead)))
+                return None
+            except _Refused as refused:
+                tried.append((_join(mirror, name), str(refused)))
+        if missing:
+            tried.append((mirror, f"has no {', '.join(missing)}, compressed or not"))
+        return None
 
     def _cached(self, wanted: Wanted) -> Fetched | None:
         """Return a raw file kept by an earlier call, from whatever location, if it is still intact."""
@@ -245,7 +272,7 @@ class Sources:
         """Return the file from one location, or raise `_Refused`."""
         if _remote(location):
             if self.offline:
-                raise _Refused("offline")
+                raise _Dead("offline")
             self.refuse_dead(location)
         elif not _folder(location).is_file():
             raise _Missing("no such file")
@@ -289,7 +316,7 @@ class Sources:
         note = self.cache / "checksums" / f"{wanted.graph}.json"
         note.parent.mkdir(parents=True, exist_ok=True)
         with _one_process(note.with_suffix(".lock")):
-            seen = json.loads(note.read_text()) if note.is_file() else {}
+            seen = _read_checksums(note)
             if (first := seen.get(location)) is None:
                 seen[location] = sha256
                 write_atomically(note, json.dumps(seen, indent=1, sort_keys=True) + "\n")
@@ -300,6 +327,16 @@ class Sources:
                 f"if the change is meant, remove {note} and fetch again"
             )
         return "recorded"
+
+    def forget(self, graph: str, fetched: Fetched) -> None:
+        """Drop a raw file that turned out useless, and what was recorded of it, so that it is fetched anew."""
+        shutil.rmtree(fetched.path.parent, ignore_errors=True)
+        note = self.cache / "checksums" / f"{graph}.json"
+        if note.is_file():
+            with _one_process(note.with_suffix(".lock")):
+                seen = _read_checksums(note)
+                if seen.pop(fetched.location, None) is not None:
+                    write_atomically(note, json.dumps(seen, indent=1, sort_keys=True) + "\n")
 
     def _download(self, address: str, part: Path, label: str) -> None:
         """Bring `part` to its full length, resuming and retrying, or raise `_Refused`."""
@@ -344,9 +381,8 @@ class Sources:
                 os.fsync(out.fileno())
         if total is not None and done < total:
             raise _Broken(f"broke off after {done:,} of {total:,} bytes")
-        if total is not None and done > total:
-            _discard(part)
-            raise _Broken(f"sent {done:,} bytes, announced {total:,}")
+        if done == 0:
+            raise _Refused("answered with an empty file")
 
     def _open(self, address: str, have: int, known: dict) -> http.client.HTTPResponse:
         from mst import __version__
@@ -377,7 +413,7 @@ class Sources:
             if isinstance(cause, ConnectionResetError | http.client.RemoteDisconnected):
                 raise _Broken(f"closed without an answer ({cause})") from None
             self._give_up(request.hops[-1], str(cause))
-            raise _Refused(f"dead connection: {cause}") from None
+            raise _Dead(f"dead connection: {cause}") from None
         kind = response.headers.get_content_type()
         if kind == "text/html" and not basename(address).endswith((".html", ".htm")):
             response.close()
@@ -389,11 +425,7 @@ class Sources:
         meter = _Meter(label, done, total) if self.progress else None
         window, gained = time.monotonic(), 0
         try:
-            while True:
-                # One read of the socket at a time: a longer one would wait through many timeouts.
-                block = response.read1(_BLOCK)
-                if not block:
-                    return done
+            while block := _next_block(response, done):
                 out.write(block)
                 done += len(block)
                 gained += len(block)
@@ -403,12 +435,7 @@ class Sources:
                     if gained < 1024:
                         raise _Broken(f"stalled after {done:,} bytes")
                     window, gained = time.monotonic(), 0
-        except TimeoutError:
-            raise _Broken(f"stalled after {done:,} bytes") from None
-        except (OSError, http.client.HTTPException) as error:
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise _Broken(f"broke off after {done:,} bytes ({error})") from None
+            return done
         finally:
             if meter:
                 meter.end(done)
@@ -421,7 +448,7 @@ class Sources:
                 name, _, reason = line.partition("\t")
                 self._given_up.setdefault(name, reason)
         if host in self._given_up:
-            raise _Refused(f"{host} was given up in this run: {self._given_up[host]}")
+            raise _Dead(f"{host} was given up in this run: {self._given_up[host]}")
 
     def _give_up(self, address: str, reason: str) -> None:
         host = urllib.parse.urlsplit(address).netloc
@@ -534,6 +561,16 @@ def write_atomically(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def _next_block(response: Any, done: int) -> bytes:
+    """Return what one read of the socket gives: a larger one would wait through many timeouts."""
+    try:
+        return response.read1(_BLOCK)
+    except TimeoutError:
+        raise _Broken(f"stalled after {done:,} bytes") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _Broken(f"broke off after {done:,} bytes ({error})") from None
+
+
 def _span(response: Any, have: int, known: dict) -> tuple[int, int | None]:
     """Return where this answer's body starts in the file, and the file's full length if it is told."""
     told = (response.headers.get("Content-Range") or "").strip()
@@ -549,6 +586,8 @@ def _span(response: Any, have: int, known: dict) -> tuple[int, int | None]:
         if told != f"bytes */{have}":
             raise _Mismatch("has no such range")
         return have, have
+    if response.status != 200:
+        raise _Refused(f"HTTP {response.status}")
     length = response.headers.get("Content-Length") or ""
     return 0, int(length) if length.isdigit() else None
 
@@ -591,6 +630,13 @@ def _read_note(part: Path) -> dict:
         return json.loads(_note(part).read_text())
     except (OSError, ValueError):
         return {}
+
+
+def _read_checksums(note: Path) -> dict[str, str]:
+    try:
+        return json.loads(note.read_text()) if note.is_file() else {}
+    except ValueError:
+        raise UnavailableError(f"{note} is damaged: remove it; the next fetch records checksums anew") from None
 
 
 def _discard(part: Path) -> None:

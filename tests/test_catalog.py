@@ -21,7 +21,7 @@ from mst.download import Sources
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
-from mst.generators import FAMILIES
+from mst.generators import FAMILIES, ORDERS
 from mst.kernels.connectivity import count_components, degrees
 
 LISTED = catalog.load()
@@ -424,9 +424,25 @@ def test_the_manifest_comes_last(triangle, tmp_path, sources, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("mst.formats.canonical.write_canonical", fails)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InputError, match=r"graph\.arrow cannot be written: No space left"):
         materialise(triangle, tmp_path / "out", sources=sources)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(triangle, tmp_path, sources):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(InputError, match="out cannot be written: "):
+        materialise(triangle, tmp_path / "out", sources=sources)
+
+
+def test_a_file_that_cannot_be_read_is_fetched_anew(triangle, tmp_path, sources, mirror_folder):
+    (mirror_folder / "triangle.txt").write_text("0 1 5\n1 x 7\n")
+    with pytest.raises(FormatError) as caught:
+        materialise(triangle, tmp_path / "out", sources=sources)
+    assert str(caught.value).startswith(f"{mirror_folder / 'triangle.txt'}, line 2: '1 x 7': ")
+    assert not list((tmp_path / "cache").rglob("triangle.txt"))
+    (mirror_folder / "triangle.txt").write_text(TRIANGLE_FILE)
+    assert materialise(triangle, tmp_path / "out", sources=sources).status == "ok"
 
 
 @pytest.mark.parametrize("packing", ["graph.tar.gz", "graph.tar.xz", "graph.zip", "graph.mtx"])
@@ -459,6 +475,17 @@ def test_an_archive_without_its_member_is_refused(triangle, tmp_path, sources, m
     entry = changed(triangle, sources=[{"mirror_names": ["graph.tar.gz"], "member": "graph.mtx"}])
     with pytest.raises(FormatError, match=r"graph\.tar\.gz: an archive that holds graph\.mtx"):
         materialise(entry, tmp_path / "out", sources=sources)
+    assert not list((tmp_path / "cache").rglob("graph.*"))
+
+
+def test_a_broken_member_is_named_by_its_archive(triangle, tmp_path, sources, mirror_folder):
+    (tmp_path / "member").write_text("0 1 x\n")
+    with zipfile.ZipFile(mirror_folder / "graph.zip", "w") as archive:
+        archive.write(tmp_path / "member", "inside/graph.txt")
+    source = {"format": "edges", "mirror_names": ["graph.zip"], "member": "inside/graph.txt"}
+    with pytest.raises(FormatError) as caught:
+        materialise(changed(triangle, sources=[source]), tmp_path / "out", sources=sources)
+    assert str(caught.value).startswith(f"{mirror_folder / 'graph.zip'} (inside/graph.txt), line 1: ")
 
 
 def test_generated_graphs_are_described_too(tmp_path, sources):
@@ -471,6 +498,40 @@ def test_generated_graphs_are_described_too(tmp_path, sources):
     assert len(np.unique(graph.w)) == graph.m
     again = materialise(entry, tmp_path / "again", sources=sources)
     assert again.digest == manifest.digest
+
+
+GENERATED = [entry for entry in LISTED.values() if entry.generator]
+COMMON = ("connected", "order", "relabel")
+
+
+@pytest.mark.parametrize("entry", GENERATED, ids=lambda entry: entry.name)
+def test_generators_accept_the_parameters_of_every_entry(entry):
+    own = {key: value for key, value in entry.parameters.items() if key not in COMMON}
+    FAMILIES[entry.generator].resolve(own)
+    if entry.parameters.get("connected"):
+        assert FAMILIES[entry.generator].connected != "never"
+    assert entry.parameters.get("order", "shuffled") in ORDERS
+
+
+SMALL = (
+    "dense-small dense-medium sparse-small Graph10K_3 Graph10K_6 Graph10K_9 Graph100K_9 circulant-50k "
+    "hypercube-15 rmat16.sym uniform-10k grid-128 road-100k rmat-14 kronecker-14 geometric-100k delaunay-100k "
+    "barabasi-albert-100k watts-strogatz-100k complete-2k tree-100k path-100k star-100k ties-100k "
+    "few-weights-100k float32-100k float64-100k int64-100k"
+)
+
+
+@pytest.mark.parametrize("name", SMALL.split())
+def test_generated_graphs_have_every_published_number(name, tmp_path, sources):
+    entry = LISTED[name]
+    manifest = materialise(entry, tmp_path / "out", sources=sources)
+    assert manifest.status == "ok" and manifest.mismatches == ()
+    assert manifest.weight_dtype == entry.weights.dtype
+    assert entry.weights.low <= manifest.weight_min <= manifest.weight_max <= entry.weights.high
+    if entry.weights.distinct:
+        assert len(np.unique(read_canonical(tmp_path / "out" / "graph.arrow").w)) == manifest.m
+    if entry.parameters.get("connected"):
+        assert manifest.components == 1
 
 
 def test_obtain_makes_a_graph_once(triangle, tmp_path, sources, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.server
 import io
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from mst.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
-from mst.errors import ConfigError
+from mst.errors import ConfigError, UnavailableError
 
 BODY = bytes(range(256)) * 8192  # 2 MiB
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -431,6 +432,31 @@ def test_a_longer_body_than_announced_is_cut_by_the_announcement(serve, sources)
     check_whole(sources().fetch(wanted(server)), server)
 
 
+@pytest.mark.parametrize("status, reason", [(200, "an empty file"), (204, "HTTP 204")])
+def test_an_empty_answer_is_not_a_graph(serve, sources, tmp_path, status, reason):
+    server = serve(lambda h, _: send(h, b"", status=status))
+    with pytest.raises(NotFetched, match=reason):
+        sources().fetch(wanted(server, sha256=None))
+    assert not [name for name in leftovers(tmp_path / "cache") if "part" not in name]
+
+
+def test_a_cache_that_cannot_be_written_is_named(serve, sources, tmp_path):
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    with pytest.raises(UnavailableError, match=r"cache.* cannot be written: .*; set MST_CACHE"):
+        sources().fetch(wanted(serve()))
+
+
+def test_a_full_disk_is_no_fault_of_the_server(serve, sources, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("mst.download.os.fsync", full)
+    server = serve()
+    with pytest.raises(UnavailableError, match="No space left on device; set MST_CACHE"):
+        sources().fetch(wanted(server))
+    assert len(server.requests) == 1
+
+
 def test_a_web_page_is_not_a_graph(serve, sources):
     page = serve(lambda h, _: send(h, b"<html>moved</html>", Content_Type="text/html"))
     with pytest.raises(NotFetched, match="answered with a web page"):
@@ -472,7 +498,7 @@ def test_offline_touches_no_network(serve, sources, folder):
     with pytest.raises(NotFetched) as caught:
         sources([str(folder), f"http://{server.host}"], offline=True).fetch(wanted(server))
     assert server.requests == []
-    assert {reason for location, reason in caught.value.tried if server.host in location} == {"offline"}
+    assert caught.value.tried[1:] == [(f"http://{server.host}", "offline"), (server.address(), "offline")]
     (folder / "file.gr.gz").write_bytes(BODY)
     assert sources([str(folder)], offline=True).fetch(wanted(server)).bytes == len(BODY)
 
@@ -486,6 +512,23 @@ def test_the_error_lists_every_location_with_its_reason(serve, sources, folder):
         (server.address(), "HTTP 404 Not Found"),
     ]
     assert "road is not to be had" in str(caught.value) and "MST_MIRROR" in str(caught.value)
+
+
+def test_a_dead_mirror_is_asked_once_and_a_missing_folder_said_to_be_missing(sources, tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    dead = f"http://127.0.0.1:{free_port()}/graphs"
+    with pytest.raises(NotFetched) as caught:
+        sources([dead, str(tmp_path / "gone")]).fetch(Wanted("road", names=("a.gr", "b.gr")))
+    (mirror, reason), folder = caught.value.tried
+    assert mirror == dead and reason.startswith("dead connection")
+    assert folder == (str(tmp_path / "gone"), "no such folder")
+
+
+def test_damaged_records_of_checksums_are_not_passed_over(serve, sources, tmp_path):
+    (tmp_path / "cache" / "checksums").mkdir(parents=True)
+    (tmp_path / "cache" / "checksums" / "road.json").write_text("{")
+    with pytest.raises(UnavailableError, match=r"road\.json is damaged: remove it"):
+        sources().fetch(wanted(serve(), sha256=None))
 
 
 def test_without_any_location_the_error_says_so(sources):
