@@ -1,4 +1,4 @@
-"""What every peer needs before its clock starts: simple graphs, weights in doubles, and the way back to edge ids."""
+"""What every peer needs before its clock starts: simple graphs, weights as doubles, and the way back to ids."""
 
 from __future__ import annotations
 
