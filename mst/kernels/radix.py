@@ -10,25 +10,33 @@ _BITS = 11
 _BUCKETS = 1 << _BITS
 
 
-@njit
 def argsort(keys):
-    """Return the stable order of unsigned 32- or 64-bit `keys`, as int32 (int64 from 2³¹ on).
+    """Return the stable order of unsigned 32- or 64-bit `keys`, as int32 (int64 from 2³¹ on)."""
+    ids = np.arange(len(keys), dtype=np.int32 if len(keys) < 2**31 else np.int64)
+    keys = keys.copy()
+    sort_range(keys, ids, 0, len(keys), np.empty_like(keys), np.empty_like(ids))
+    return ids
 
-    One pass counts every digit; digits that all keys share cost nothing more.
+
+@njit
+def sort_range(keys, ids, start, stop, spare_keys, spare_ids):
+    """Sort the records of ``start … stop - 1`` by key, stably, in place.
+
+    One pass counts every digit; digits that all keys share cost nothing more. The spare arrays are at least as
+    long as the range.
     """
-    m = keys.size
-    width = keys.itemsize * 8
-    digits = (width + _BITS - 1) // _BITS
+    m = stop - start
+    if m <= 32:
+        insertion_sort(keys, ids, start, stop)
+        return
+    digits = (keys.itemsize * 8 + _BITS - 1) // _BITS
     counts = np.zeros((digits, _BUCKETS), np.int64)
-    mask = _BUCKETS - 1
-    for i in range(m):
+    mask = np.uint64(_BUCKETS - 1)
+    for i in range(start, stop):
         key = np.uint64(keys[i])
         for d in range(digits):
-            counts[d, (key >> np.uint64(d * _BITS)) & np.uint64(mask)] += 1
-    order, other = np.empty(m, np.int32), np.empty(m, np.int32)
-    for i in range(m):
-        order[i] = i
-    source, target = keys.copy(), np.empty_like(keys)
+            counts[d, (key >> np.uint64(d * _BITS)) & mask] += 1
+    here = True
     for d in range(digits):
         largest = 0
         running = 0
@@ -40,13 +48,33 @@ def argsort(keys):
         if largest == m:
             continue
         shift = np.uint64(d * _BITS)
-        for i in range(m):
-            key = source[i]
-            b = (np.uint64(key) >> shift) & np.uint64(mask)
-            at = counts[d, b]
-            counts[d, b] = at + 1
-            target[at] = key
-            other[at] = order[i]
-        source, target = target, source
-        order, other = other, order
-    return order
+        if here:
+            _scatter(keys[start:stop], ids[start:stop], spare_keys, spare_ids, counts[d], shift, mask)
+        else:
+            _scatter(spare_keys[:m], spare_ids, keys[start:stop], ids[start:stop], counts[d], shift, mask)
+        here = not here
+    if not here:
+        keys[start:stop] = spare_keys[:m]
+        ids[start:stop] = spare_ids[:m]
+
+
+@njit
+def _scatter(keys, ids, target_keys, target_ids, cursor, shift, mask):
+    for i in range(keys.size):
+        key = keys[i]
+        b = (np.uint64(key) >> shift) & mask
+        at = cursor[b]
+        cursor[b] = at + 1
+        target_keys[at], target_ids[at] = key, ids[i]
+
+
+@njit
+def insertion_sort(keys, ids, start, stop):
+    """Sort a handful of records by key, stably, in place."""
+    for i in range(start + 1, stop):
+        key, e = keys[i], ids[i]
+        j = i
+        while j > start and keys[j - 1] > key:
+            keys[j], ids[j] = keys[j - 1], ids[j - 1]
+            j -= 1
+        keys[j], ids[j] = key, e

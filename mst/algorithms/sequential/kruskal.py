@@ -32,12 +32,25 @@ def prepare(graph, *, width, sort):
 def solve(problem):
     graph, sort = problem
     keys = order.keys(graph.w)
-    ranked = argsort(keys) if sort == "radix" else np.argsort(keys, kind="stable")
+    ranked = argsort(keys) if sort == "radix" else comparison_argsort(keys)
     return scan(graph.n, graph.u, graph.v, ranked)
 
 
 def collect(problem, result):
     return result
+
+
+def comparison_argsort(keys):
+    """Return the order by (key, id) through numpy's comparison sorts.
+
+    (key, id) of 32 bits each are sorted as one 64-bit number: distinct, so the fastest sort will do.
+    """
+    if keys.itemsize == 8 or len(keys) >= 2**32:
+        return np.argsort(keys, kind="stable")
+    records = keys.astype(np.uint64) << np.uint64(32)
+    records |= np.arange(len(keys), dtype=np.uint32)
+    records.sort()
+    return records.astype(np.uint32)
 
 
 @njit

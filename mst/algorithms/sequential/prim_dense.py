@@ -1,0 +1,67 @@
+"""Prim's algorithm with an array of distances: O(n²), the right one for dense graphs (Biagiotti, §III)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst import order
+from mst.kernels.jit import njit
+
+ALGORITHM = dict(
+    id="prim-dense",
+    paradigm="sequential",
+    paper="biagiotti",
+    title="Prim, dense",
+    input="csr",
+    requires=("numba",),
+    limits=dict(n=50_000),
+)
+
+
+def prepare(graph, *, width):
+    return graph.csr()
+
+
+def solve(problem):
+    csr = problem
+    return grow(csr.offsets, csr.neighbours, order.keys(csr.weights), csr.edge_ids)
+
+
+def collect(problem, result):
+    return result
+
+
+@njit
+def grow(offsets, neighbours, keys, edge_ids):
+    """Add the outside vertex that is nearest to the tree, n times; start a new tree where none is near."""
+    n = offsets.size - 1
+    far, none = keys.dtype.type(np.iinfo(keys.dtype).max), edge_ids.dtype.type(-1)
+    nearest_key = np.full(n, far, keys.dtype)
+    nearest_id = np.full(n, none, edge_ids.dtype)
+    outside = np.arange(n)
+    place = np.arange(n)
+    forest = np.empty(max(n - 1, 0), edge_ids.dtype)
+    size = 0
+    for left in range(n, 0, -1):
+        x, key, e = outside[0], nearest_key[outside[0]], nearest_id[outside[0]]
+        for i in range(1, left):
+            y = outside[i]
+            if nearest_id[y] != none and (
+                e == none or nearest_key[y] < key or (nearest_key[y] == key and nearest_id[y] < e)
+            ):
+                x, key, e = y, nearest_key[y], nearest_id[y]
+        if e != none:
+            forest[size] = e
+            size += 1
+        last = outside[left - 1]
+        outside[place[x]], place[last] = last, place[x]
+        place[x] = -1
+        for slot in range(offsets[x], offsets[x + 1]):
+            y = neighbours[slot]
+            if place[y] >= 0 and (
+                nearest_id[y] == none
+                or keys[slot] < nearest_key[y]
+                or (keys[slot] == nearest_key[y] and edge_ids[slot] < nearest_id[y])
+            ):
+                nearest_key[y], nearest_id[y] = keys[slot], edge_ids[slot]
+    return forest[:size]

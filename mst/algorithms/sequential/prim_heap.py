@@ -1,0 +1,109 @@
+"""Prim's algorithm with a binary heap of the outside vertices: O(m log n) (Biagiotti, §III)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst import order
+from mst.kernels.jit import njit
+
+ALGORITHM = dict(
+    id="prim-heap",
+    paradigm="sequential",
+    paper="biagiotti",
+    title="Prim, heap",
+    input="csr",
+    requires=("numba",),
+)
+
+_UNSEEN, _INSIDE = -1, -2
+
+
+def prepare(graph, *, width):
+    return graph.csr()
+
+
+def solve(problem):
+    csr = problem
+    return grow(csr.offsets, csr.neighbours, order.keys(csr.weights), csr.edge_ids)
+
+
+def collect(problem, result):
+    return result
+
+
+@njit
+def grow(offsets, neighbours, keys, edge_ids):
+    """Grow a tree from every vertex that no earlier tree has reached."""
+    n = offsets.size - 1
+    nearest_key = np.empty(n, keys.dtype)
+    nearest_id = np.empty(n, edge_ids.dtype)
+    heap = np.empty(n, neighbours.dtype)
+    place = np.full(n, _UNSEEN, neighbours.dtype)
+    forest = np.empty(max(n - 1, 0), edge_ids.dtype)
+    size = 0
+    for source in range(n):
+        if place[source] == _INSIDE:
+            continue
+        x, waiting = source, 0
+        while True:
+            place[x] = _INSIDE
+            for slot in range(offsets[x], offsets[x + 1]):
+                y = neighbours[slot]
+                if place[y] == _INSIDE:
+                    continue
+                key, e = keys[slot], edge_ids[slot]
+                if place[y] == _UNSEEN:
+                    place[y] = waiting
+                    heap[waiting] = y
+                    waiting += 1
+                elif not _before(key, e, nearest_key[y], nearest_id[y]):
+                    continue
+                nearest_key[y], nearest_id[y] = key, e
+                _rise(heap, place, nearest_key, nearest_id, y)
+            if waiting == 0:
+                break
+            x = heap[0]
+            forest[size] = nearest_id[x]
+            size += 1
+            waiting -= 1
+            if waiting > 0:
+                last = heap[waiting]
+                heap[0], place[last] = last, 0
+                _sink(heap, place, nearest_key, nearest_id, last, waiting)
+    return forest[:size]
+
+
+@njit(inline="always")
+def _before(key, e, other_key, other_id):
+    return key < other_key or (key == other_key and e < other_id)
+
+
+@njit
+def _rise(heap, place, keys, ids, x):
+    at = place[x]
+    while at > 0:
+        above = heap[(at - 1) >> 1]
+        if not _before(keys[x], ids[x], keys[above], ids[above]):
+            break
+        heap[at], place[above] = above, at
+        at = (at - 1) >> 1
+    heap[at], place[x] = x, at
+
+
+@njit
+def _sink(heap, place, keys, ids, x, waiting):
+    at = place[x]
+    while True:
+        child = 2 * at + 1
+        if child >= waiting:
+            break
+        if child + 1 < waiting:
+            left, right = heap[child], heap[child + 1]
+            child += _before(keys[right], ids[right], keys[left], ids[left])
+        below = heap[child]
+        if not _before(keys[below], ids[below], keys[x], ids[x]):
+            break
+        heap[at], place[below] = below, at
+        at = child
+    heap[at], place[x] = x, at
