@@ -52,13 +52,9 @@ def minimum_spanning_forest(
     """
     graph = as_graph(graph)
     chosen = registry.get(choose(graph) if algorithm == "auto" else algorithm)
-    if chosen.paradigm in ("sequential", "peer") and threads not in (None, 1):
-        raise UnsupportedError(f"{chosen.id} runs on one thread, not on {threads}: leave threads out")
     if chosen.paradigm == "mpi":
         raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
-    if threads is not None and threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}")
-    width = threads or (os.cpu_count() or 1 if chosen.paradigm == "threads" else 1)
+    width = width_of(chosen, threads)
     resolved = chosen.resolve(options)
     facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
     if reason := chosen.skip(facts, width=width, options=resolved):
@@ -79,6 +75,17 @@ def minimum_spanning_forest(
         "compute": solved - transferred,
     }
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
+
+
+def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
+    """Return the width that `threads` means for an algorithm: all usable cores when it is not given."""
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}")
+    if algorithm.paradigm in ("sequential", "peer") and threads not in (None, 1):
+        raise UnsupportedError(f"{algorithm.id} runs on one thread, not on {threads}: leave threads out")
+    if threads is None and algorithm.paradigm == "threads":
+        return cores or len(os.sched_getaffinity(0))
+    return threads or 1
 
 
 def choose(graph: Graph) -> str:
