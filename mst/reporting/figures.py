@@ -1,32 +1,364 @@
-"""Figures of the report, drawn once for each datum, as SVG for the page and SVG, PDF and CSV beside it."""
+"""Figures of the report, drawn once, as SVG for the page and as SVG, PDF and CSV beside it."""
 
 from __future__ import annotations
 
-import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mst.reporting.data import geometric_mean, order_of_series
+from mst.reporting.style import MARKERS, colours, save, setup
 
 
-def times(rows, folder: Path) -> str:
-    """Draw the time of each algorithm on each graph; return the SVG."""
-    import matplotlib
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the page.
 
-    matplotlib.use("agg")
+    Attributes
+    ----------
+    name : str
+        Names its files in the folder of figures.
+    title, alt : str
+        For people who see it and for those who do not.
+    panels : tuple of (str, str)
+        File name and SVG of each panel.
+    csv : str
+        File name of its numbers.
+    """
+
+    name: str
+    title: str
+    alt: str
+    panels: tuple[tuple[str, str], ...]
+    csv: str
+
+
+def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
+    """Draw every figure for which there are numbers, from prepared rows (`mst.reporting.data.prepare`)."""
+    shown = rows[rows["shown"]]
+    if not len(shown):
+        return []
+    setup()
+    drawn = [
+        _times(shown, folder),
+        _per_series(
+            shown,
+            folder,
+            "throughput",
+            "edges_per_second",
+            "Throughput",
+            "undirected edges per second (one dot a graph, bar: geometric mean)",
+        ),
+        _per_series(
+            shown[shown["algorithm"] != baseline],
+            folder,
+            "speedup",
+            "speedup",
+            f"Speedup over {baseline}",
+            f"time of {baseline} over time (one dot a graph, bar: geometric mean)",
+            reference=1.0,
+        ),
+        _self_speedup(shown, folder),
+        _per_series(
+            shown[shown["bytes_per_edge"] > 0],
+            folder,
+            "memory",
+            "bytes_per_edge",
+            "Working memory",
+            "peak resident bytes per edge beyond the input (one dot a graph, bar: geometric mean)",
+        ),
+        _scaling(shown, folder),
+        _per_series(
+            shown[shown["energy_joules"].notna()],
+            folder,
+            "energy",
+            "energy_joules",
+            "Energy",
+            "joules per solve (one dot a graph, bar: geometric mean)",
+        ),
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _times(shown: pd.DataFrame, folder: Path) -> Figure:
+    """Time of every series on each graph: a panel for each machine and graph, the same order in all."""
+    palette = colours(sorted(shown["algorithm"].unique()))
+    panels = []
+    several = shown["machine"].nunique() > 1
+    for (machine, graph), group in _by_size(shown, ["machine", "graph"]):
+        order = [s for s in order_of_series(shown) if s in set(group["series"])]
+        title = f"{graph}\n{_count(group['n'].iloc[0])} vertices, {_count(group['m'].iloc[0])} edges"
+        title += f", {machine}" if several else ""
+        name = _slug(f"time-{machine}-{graph}")
+        svg = _dots(group, order, "compute_seconds", palette, "seconds", title, _intervals, folder, name)
+        panels.append((name, svg))
+    columns = ["machine", "graph", "n", "m", "series", "compute_seconds", "compute_low", "compute_high", "grade"]
+    shown[columns].to_csv(folder / "time.csv", index=False)
+    alt = "Time of each algorithm on each graph, medians with 95 % intervals, logarithmic; the table has the numbers."
+    return Figure("time", "Time to find the forest", alt, tuple(panels), "time.csv")
+
+
+def _dots(
+    group: pd.DataFrame,
+    order: list[str],
+    value: str,
+    palette: dict[str, str],
+    label: str,
+    title: str,
+    decorate: Callable,
+    folder: Path,
+    name: str,
+    reference: float | None = None,
+) -> str:
+    """Draw one row of dots for each series; `decorate` adds intervals or means."""
     import matplotlib.pyplot as plt
     import seaborn as sns
 
-    proved = rows[(rows["status"] == "ok") & rows["grade"].notna() & rows["compute_seconds"].notna()]
-    figure, axes = plt.subplots(figsize=(8, 4.5))
-    if len(proved):
-        sns.stripplot(proved, x="compute_seconds", y="graph", hue="algorithm", ax=axes)
-        axes.set_xscale("log")
-    axes.set_xlabel("compute time (s)")
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    text = io.StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight")
-    figure.savefig(folder / "times.pdf", bbox_inches="tight")
-    plt.close(figure)
-    svg = text.getvalue()
-    (folder / "times.svg").write_text(svg)
-    proved.to_csv(folder / "times.csv", index=False)
-    return svg[svg.index("<svg") :]
+    figure, axes = plt.subplots(figsize=(4.6, 0.235 * len(order) + 0.95))
+    axes.set_xscale("log")
+    # The y axis is a category to seaborn: a first invisible layer fixes the order of all rows.
+    sns.stripplot(data=group, x=value, y="series", order=order, jitter=False, alpha=0, ax=axes, color="#000000")
+    places = {series: i for i, series in enumerate(order)}
+    if reference is not None:
+        axes.axvline(reference, color="#7A7A7A", linewidth=1, linestyle=(0, (4, 3)))
+    for paradigm, rows in group.groupby("paradigm"):
+        axes.scatter(
+            rows[value],
+            rows["series"].map(places),
+            c=rows["algorithm"].map(palette),
+            marker=MARKERS[paradigm],
+            s=26,
+            linewidths=0,
+            zorder=3,
+            alpha=0.9,
+        )
+    decorate(axes, group, value, places, palette)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.set_xlabel(label)
+    axes.set_ylabel("")
+    axes.set_title(title)
+    axes.grid(axis="y", visible=False)
+    _decade_ticks(axes)
+    return save(figure, folder, name)
+
+
+def _intervals(axes, group: pd.DataFrame, value: str, places: dict[str, int], palette: dict[str, str]) -> None:
+    for row in group.itertuples():
+        axes.plot(
+            [row.compute_low, row.compute_high],
+            [places[row.series]] * 2,
+            color=palette[row.algorithm],
+            linewidth=2,
+            alpha=0.5,
+            zorder=2,
+            solid_capstyle="round",
+        )
+
+
+def _means(axes, group: pd.DataFrame, value: str, places: dict[str, int], palette: dict[str, str]) -> None:
+    for series, rows in group.groupby("series"):
+        place, mean = places[series], geometric_mean(rows[value])
+        colour = palette[rows["algorithm"].iloc[0]]
+        axes.plot([mean, mean], [place - 0.36, place + 0.36], color=colour, linewidth=2.4, zorder=4)
+
+
+def _per_series(
+    shown: pd.DataFrame,
+    folder: Path,
+    name: str,
+    value: str,
+    title: str,
+    label: str,
+    reference: float | None = None,
+) -> Figure | None:
+    """One panel for each machine: a row for each series, a dot for each graph, a bar at the geometric mean."""
+    shown = shown[shown[value].notna() & (shown[value] > 0)]
+    if not len(shown):
+        return None
+    palette = colours(sorted(shown["algorithm"].unique()))
+    panels = []
+    for machine, group in shown.groupby("machine", sort=True):
+        order = [s for s in order_of_series(shown) if s in set(group["series"])]
+        file = _slug(f"{name}-{machine}")
+        heading = machine if shown["machine"].nunique() > 1 else title
+        svg = _dots(group, order, value, palette, _wrap(label), heading, _means, folder, file, reference)
+        panels.append((file, svg))
+    shown[["machine", "graph", "n", "m", "series", value]].to_csv(folder / f"{name}.csv", index=False)
+    alt = f"{title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
+    return Figure(name, title, alt, tuple(panels), f"{name}.csv")
+
+
+def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
+    """Geometric mean over graphs of T(1)/T(p), one line for each algorithm, one panel for each machine."""
+    wide = shown[shown["self_speedup"].notna() & shown["paradigm"].isin(["threads", "mpi"])]
+    if not len(wide) or wide["width"].max() < 2:
+        return None
+    panels = []
+    points = (
+        wide.groupby(["machine", "algorithm", "options", "paradigm", "width"])["self_speedup"]
+        .agg(geometric_mean)
+        .reset_index()
+    )
+    for machine, group in points.groupby("machine"):
+        widths = sorted(group["width"].unique())
+        panels.append(
+            _lines(
+                group,
+                x="width",
+                y="self_speedup",
+                xlabel="threads or ranks",
+                ylabel="T(1) / T(p), geometric mean over graphs",
+                title=str(machine),
+                folder=folder,
+                name=_slug(f"self-speedup-{machine}"),
+                ideal=widths,
+            )
+        )
+    points.to_csv(folder / "self-speedup.csv", index=False)
+    alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
+    return Figure("self-speedup", "Self-speedup", alt, tuple(panels), "self-speedup.csv")
+
+
+def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
+    """Cost of an edge against m, each algorithm at its default options and widest width."""
+    rows = shown[shown["options"] == "default"]
+    widest = rows.groupby(["machine", "algorithm"])["width"].transform("max")
+    rows = rows[rows["width"] == widest]
+    if rows["m"].nunique() < 2:
+        return None
+    panels = []
+    for machine, group in rows.groupby("machine"):
+        if group["m"].nunique() < 2:
+            continue
+        panels.append(
+            _lines(
+                group.sort_values("m"),
+                x="m",
+                y="nanoseconds_per_edge",
+                xlabel="undirected edges m",
+                ylabel="nanoseconds per edge",
+                title=str(machine),
+                folder=folder,
+                name=_slug(f"scaling-{machine}"),
+            )
+        )
+    if not panels:
+        return None
+    columns = ["machine", "graph", "family", "n", "m", "algorithm", "width", "nanoseconds_per_edge"]
+    rows[columns].to_csv(folder / "scaling.csv", index=False)
+    alt = "Nanoseconds per edge against the number of edges, a line for each algorithm, both axes logarithmic."
+    return Figure("scaling", "Cost of an edge as graphs grow", alt, tuple(panels), "scaling.csv")
+
+
+def _lines(
+    group: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    xlabel: str,
+    ylabel: str,
+    title: str,
+    folder: Path,
+    name: str,
+    ideal: list[int] | None = None,
+) -> tuple[str, str]:
+    """Draw a line for each algorithm, named at its end."""
+    import matplotlib.pyplot as plt
+    import seaborn as sns
+
+    names = sorted(group["algorithm"].unique())
+    palette = colours(names)
+    height = max(3.4, 0.19 * len(names) + 1.2)
+    figure, axes = plt.subplots(figsize=(6.4, height))
+    sns.lineplot(
+        data=group, x=x, y=y, hue="algorithm", palette=palette, hue_order=names, errorbar=None, legend=False, ax=axes
+    )
+    for (algorithm, paradigm), rows in group.groupby(["algorithm", "paradigm"]):
+        axes.scatter(rows[x], rows[y], c=palette[algorithm], marker=MARKERS[paradigm], s=22, linewidths=0, zorder=3)
+    axes.set_xscale("log", base=2 if ideal else 10)
+    axes.set_yscale("log", base=2 if ideal else 10)
+    if ideal:
+        axes.plot(ideal, ideal, color="#7A7A7A", linestyle=(0, (4, 3)), linewidth=1)
+        axes.set_xticks(ideal, [str(w) for w in ideal])
+        axes.yaxis.set_major_formatter(lambda v, _: f"{v:g}")
+        axes.minorticks_off()
+    ends = group.sort_values(x).groupby("algorithm").last()
+    _name_ends(axes, [(a, ends.loc[a, x], ends.loc[a, y], palette[a]) for a in names])
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.set_title(title)
+    return name, save(figure, folder, name)
+
+
+def _name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
+    """Write each line's name to the right of the axes, apart from one another, with a thin line to its end."""
+    axes.figure.canvas.draw()
+    height = axes.get_window_extent().height
+    step = 11 * axes.figure.dpi / 72
+    placed: list[float] = []
+    todo = sorted(ends, key=lambda end: axes.transData.transform((end[1], end[2]))[1])
+    lowest = axes.transAxes.transform((0, 0))[1]
+    for algorithm, x, y, colour in todo:
+        at = axes.transData.transform((x, y))[1] - lowest
+        at = max(at, placed[-1] + step) if placed else max(at, 0.0)
+        placed.append(at)
+    overflow = max(0.0, placed[-1] - height) if placed else 0.0
+    placed = [at - overflow for at in placed]
+    for (algorithm, x, y, colour), at in zip(todo, placed, strict=True):
+        axes.annotate(
+            algorithm,
+            xy=(x, y),
+            xycoords="data",
+            xytext=(1.03, at / height),
+            textcoords="axes fraction",
+            color=colour,
+            va="center",
+            fontsize=8.5,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkB": 3},
+        )
+
+
+def _by_size(rows: pd.DataFrame, keys: list[str]):
+    groups = list(rows.groupby(keys, sort=False))
+    return sorted(groups, key=lambda item: (item[0][0], item[1]["m"].iloc[0], item[0][1]))
+
+
+def _decade_ticks(axes) -> None:
+    """Label 1, 2 and 5 of every decade when fewer than two decades are spanned."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_xlim()
+    narrow = math.log10(high / low) < 1.7
+    axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(_short))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _short(value: float, _: Any = None) -> str:
+    """Write a tick: 0.01, 5, 20 k, 3 M, 1 G."""
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= limit:
+            return f"{value / limit:g}{unit}"
+    return f"{value:g}" if value >= 1e-4 else f"{value * 1e6:g} µ"
+
+
+def _count(value: float) -> str:
+    value = float(value)
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= limit:
+            return f"{value / limit:.3g}{unit}"
+    return f"{value:.0f}"
+
+
+def _wrap(text: str) -> str:
+    head, separator, tail = text.partition(" (")
+    return f"{head}\n({tail}" if separator else text
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
