@@ -36,10 +36,11 @@ def from_scipy(matrix: Any) -> Graph:
     Parameters
     ----------
     matrix : scipy.sparse array or matrix
-        Entry (i, j) is the weight of edge i–j. What SciPy defines as the value of an entry is its weight: entries
-        stored twice are added up (parallel edges belong in a `Graph`). Explicit zeros are edges, except in the
-        formats ``bsr`` and ``dia``, which store zeros to fill up. Where (i, j) and (j, i) are both stored, the
-        edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the diagonal is no edge.
+        Entry (i, j) is the weight of edge i–j, and what SciPy defines as an entry's value is its weight:
+        entries stored twice are added up (parallel edges belong in a `Graph`). Explicit zeros are edges, except
+        in the formats ``bsr`` and ``dia``, which store zeros to fill up. Where (i, j) and (j, i) are both
+        stored, the edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the
+        diagonal is no edge.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     Returns
     -------
     Graph
-        Vertex i is ``list(graph)[i]``, edge e is ``list(graph.edges)[e]``: edge ids of a forest lead straight back.
+        Vertex i is ``list(graph)[i]``, edge e is ``list(graph.edges)[e]``: edge ids lead straight back.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     if weights.dtype.kind not in "biuf" or weights.ndim != 1:
         wrong = next((edge for edge in edges if not _is_real(edge[2])), edges[0])
         raise InputError(
-            f"edge {wrong[:2]} has {weight}={wrong[2]!r}: weights must be real numbers that fit int64 or float64"
+            f"edge {wrong[:2]} has {weight}={wrong[2]!r}: weights must be real and fit int64 or float64"
         )
     _refuse_inexact_mixture(edges, weights)
     return Graph(len(places), u, v, weights, name=str(graph.name or ""))
@@ -128,21 +129,19 @@ def _refuse_inexact_mixture(edges: list, weights: np.ndarray) -> None:
     """Whole numbers above 2⁵³ among fractions would change when both become float64."""
     if weights.dtype.kind == "f":
         for (a, b, given), stored in zip(edges, weights.tolist()):
-            if isinstance(given, int) and int(stored) != given:
-                raise InputError(
-                    f"edge {(a, b)} has weight {given}, which no float64 holds: use one kind of number"
-                )
+            if isinstance(given, int | np.integer) and int(stored) != given:
+                raise InputError(f"edge {(a, b)} has weight {given}, which no float64 holds: use one dtype")
 
 
 def from_table(table: Any) -> Graph:
-    """Return the graph of an edge table: a pandas data frame, or anything that speaks the Arrow stream interface.
+    """Return the graph of an edge table: a pandas data frame, or anything that gives an Arrow stream.
 
     Parameters
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
-        Columns ``u, v, w``, or ``source``/``src``/``from``, ``target``/``dst``/``to`` and ``weight``; others are
-        passed over. Without a weight column every edge weighs 1. The vertex count is the Arrow schema's metadata
-        ``n`` where there is one (as in canonical files), else the largest id plus one.
+        Columns ``u, v, w``, or ``source``/``src``/``from``, ``target``/``dst``/``to`` and ``weight``; others
+        are passed over. Without a weight column every edge weighs 1. The vertex count is the Arrow schema's
+        metadata ``n`` where there is one (as in canonical files), else the largest id plus one.
 
     Returns
     -------
@@ -169,14 +168,16 @@ def from_table(table: Any) -> Graph:
         found = ", ".join(map(str, table.keys()))
         raise InputError(f"an edge table has columns u, v, w or source, target, weight; this one has {found}")
     u, v = (_ids(table[name], name) for name in names[:2])
-    weights = _numbers(table[names[2]], names[2]) if names[2] in table.keys() else np.ones(len(u), np.int32)
+    weights = (
+        _numbers(table[names[2]], names[2]) if names[2] in set(table.keys()) else np.ones(len(u), np.int32)
+    )
     if len(u) == 0:
         return Graph(declared or 0, u, v, weights)
     largest = int(max(u.max(), v.max()))
     if declared is None and largest >= _MOST_VERTICES_PER_EDGE * len(u) + 10**6:
         raise InputError(
-            f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for example "
-            "with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
+            f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
+            "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
         )
     return Graph(largest + 1 if declared is None else declared, u, v, weights)
 
@@ -207,7 +208,7 @@ def _ids(column: Any, name: str) -> np.ndarray:
     array = _numbers(column, name)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(
-            f"{name} holds {array.dtype} values such as {array[0]!r}, no vertex ids: number the vertices from 0, "
-            "for example with pandas.factorize"
+            f"{name} holds {array.dtype} values such as {array[0]!r}, no vertex ids: number the vertices "
+            "from 0, for example with pandas.factorize"
         )
     return array if array.size else array.astype(np.int32)

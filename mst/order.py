@@ -7,7 +7,6 @@ per key width (32 or 64 bit) serves every weight dtype.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -73,14 +72,18 @@ def total(weights: np.ndarray) -> int | float:
         high = int((weights >> 32).sum(dtype=np.int64))
         low = int((weights & 0xFFFFFFFF).sum(dtype=np.uint64))
         return (high << 32) + low
-    values = weights.astype(np.float64, copy=False).tolist()
+    return _float_total(weights)
+
+
+def _float_total(weights: np.ndarray) -> float:
+    from mst.kernels.exact_sum import LOW_BITS, bin_sums
+
+    high, low = (bins.tolist() for bins in bin_sums(weights))
+    signs, infinities = high.pop(), low.pop()
+    if infinities:
+        return math.copysign(math.inf, signs) if abs(signs) == infinities else math.nan
+    units = sum(((h << LOW_BITS) + l) << max(e - 1, 0) for e, (h, l) in enumerate(zip(high, low)) if h or l)
     try:
-        return math.fsum(values)
-    except ValueError:  # infinities of both signs
-        return math.nan
-    except OverflowError:  # a partial sum left the range; the total may still lie inside it
-        exact = sum(map(Fraction, values))
-        try:
-            return float(exact)
-        except OverflowError:
-            return math.copysign(math.inf, exact)
+        return units / (1 << 1074)  # Python rounds a quotient of integers correctly
+    except OverflowError:
+        return math.copysign(math.inf, units)

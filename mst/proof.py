@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -204,15 +205,29 @@ def compare_ids(digest: str, reference_digest: str) -> Proof:
 
 @dataclass(frozen=True, eq=False)
 class _Forest:
-    """Edges of a graph that close no cycle, in ascending order, and who hooked whom."""
+    """Edges of a graph that close no cycle, and how they joined its vertices, lightest first."""
 
     graph: Graph
     ids: np.ndarray
-    ranked: np.ndarray
+    by_rank: np.ndarray
     ranked_weights: np.ndarray
     hooks: np.ndarray
-    hooked: np.ndarray
-    weight: int | float
+    links: np.ndarray
+
+    @cached_property
+    def weight(self) -> int | float:
+        return order.total(self.ranked_weights)
+
+    @cached_property
+    def summits(self) -> np.ndarray:
+        from mst.kernels.reconstruction import find_summits, summit_dtype
+
+        summits = np.empty(self.graph.n, summit_dtype(self.hooks.dtype, self.ranked_weights.dtype))
+        find_summits(self.hooks, self.links, self.ranked_weights, summits)
+        return summits
+
+    def edge_of(self, rank: int) -> int:
+        return int(self.ids[self.by_rank[rank]])
 
 
 def _timed(graph: Graph, edge_ids: Any, grade: str, check) -> Proof:
@@ -251,35 +266,34 @@ def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[st
     """Return the forest that distinct rows form, or why they close a cycle."""
     from mst.kernels.path_maximum import ascends
     from mst.kernels.radix import argsort
-    from mst.kernels.reconstruction import join, joined_by
+    from mst.kernels.reconstruction import gather_ends, join, joined_by
 
     weights = graph.w[ids]
     by_rank = argsort(order.keys(weights))
-    ranked, ranked_weights = ids[by_rank], weights[by_rank]
-    if not ascends(ranked, ranked_weights):
+    ranked_weights = weights[by_rank]
+    if not ascends(by_rank, ranked_weights):
         raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
-    ends = np.column_stack((graph.u[ids], graph.v[ids]))[by_rank]
-    hooks, hooked, cycle = join(graph.n, ends)
-    if cycle >= 0:
-        edge = int(ranked[cycle])
-        rank = int(joined_by(hooks, *ends[cycle]))
-        if rank < 0:
-            return None, f"{_named(graph, edge)} is a self-loop", {"edge": edge}
-        other = int(ranked[rank])
-        reason = f"{_named(graph, edge)} closes a cycle whose next heaviest is {_named(graph, other)}"
-        return None, reason, {"edge": edge, "path_maximum": other}
-    return _Forest(graph, ids, ranked, ranked_weights, hooks, hooked, order.total(weights)), "", {}
+    links, ends = (np.empty((len(ids), 2), graph.u.dtype) for _ in range(2))
+    gather_ends(graph.u, graph.v, ids, by_rank, links, ends)
+    hooks = np.empty((graph.n, 2), graph.u.dtype)
+    cycle = join(ends, hooks, links)
+    forest = _Forest(graph, ids, by_rank, ranked_weights, hooks, links)
+    if cycle < 0:
+        return forest, "", {}
+    edge, rank = forest.edge_of(cycle), int(joined_by(hooks, *ends[cycle]))
+    if rank < 0:
+        return None, f"{_named(graph, edge)} is a self-loop", {"edge": edge}
+    other = forest.edge_of(rank)
+    reason = f"{_named(graph, edge)} closes a cycle whose next heaviest is {_named(graph, other)}"
+    return None, reason, {"edge": edge, "path_maximum": other}
 
 
 def _split(forest: _Forest) -> tuple[str, dict[str, Any]]:
     """Return why the forest does not span its graph, or an empty reason."""
     from mst.kernels.path_maximum import first_split
-    from mst.kernels.reconstruction import roots_and_summits
 
-    graph = forest.graph
-    root, _ = roots_and_summits(forest.hooks, forest.hooked)
-    edge = int(first_split(graph.u, graph.v, root))
-    return _unspanned(graph, edge) if edge >= 0 else ("", {})
+    edge = int(first_split(forest.graph.u, forest.graph.v, forest.summits))
+    return _unspanned(forest.graph, edge) if edge >= 0 else ("", {})
 
 
 def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[str, Any]]:
@@ -290,7 +304,7 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
         return "", {}
     if rank == graph.n:
         return _unspanned(graph, edge)
-    heaviest = int(forest.ranked[rank])
+    heaviest = forest.edge_of(rank)
     above = "lighter than" if graph.w[edge] < graph.w[heaviest] else "as heavy as, and before,"
     reason = (
         f"{_named(graph, edge)} is {above} {_named(graph, heaviest)} on its path: the forest is not minimum"
@@ -298,28 +312,20 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
     return reason, {"edge": edge, "path_maximum": heaviest}
 
 
-# Summits cost a few random accesses per vertex and save some per edge outside the forest.
-_SUMMITS_FROM = 1.0
+# Blocks of edges differ in cost, so each thread gets several.
 _BLOCKS_PER_THREAD = 16
 
 
 def _first_offender(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
-    from mst.kernels import path_maximum
-    from mst.kernels.reconstruction import roots_and_summits
+    from mst.kernels.path_maximum import first_offender, first_offender_parallel
 
-    graph, ranked, weights = forest.graph, forest.ranked, forest.ranked_weights
-    outside = graph.m - len(ranked)
-    if len(ranked) and outside >= _SUMMITS_FROM * graph.n:
-        summits = path_maximum.summit_edges(*roots_and_summits(forest.hooks, forest.hooked), ranked, weights)
-    else:
-        summits = (forest.hooked[:0], weights[:0], ranked[:0])
-    arguments = (graph.u, graph.v, graph.w, forest.hooks, (forest.ids, ranked, weights), summits, strict)
+    graph, edges = forest.graph, (forest.ids, forest.by_rank, forest.ranked_weights)
+    arguments = (graph.u, graph.v, graph.w, forest.hooks, forest.summits, edges, strict)
     if threads == 1:
-        edge, rank = path_maximum.first_offender(*arguments)
+        edge, rank = first_offender(*arguments)
     else:
         with _numba_threads(threads) as granted:
-            blocks = _BLOCKS_PER_THREAD * granted
-            edge, rank = path_maximum.first_offender_parallel(*arguments, blocks)
+            edge, rank = first_offender_parallel(*arguments, _BLOCKS_PER_THREAD * granted)
     return int(edge), int(rank)
 
 

@@ -119,8 +119,8 @@ def as_graph(graph: Any) -> Graph:
     converted = convert(graph)
     if converted is None:
         raise InputError(
-            f"cannot make a graph of {type(graph).__name__}: give a Graph, a tuple (n, u, v, w), a path, a SciPy "
-            "sparse array, a networkx graph, or a table with columns u, v, w or source, target, weight"
+            f"cannot make a graph of {type(graph).__name__}: give a Graph, a tuple (n, u, v, w), a path, a "
+            "SciPy sparse array, a networkx graph, or a table with columns u, v, w or source, target, weight"
         )
     return converted
 

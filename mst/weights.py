@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -53,7 +54,7 @@ class WeightSpec:
     distinct: bool = False
 
     def __post_init__(self):
-        name = str(self.dtype) if isinstance(self.dtype, str) else np.dtype(self.dtype).name
+        name = self.dtype if isinstance(self.dtype, str) else getattr(self.dtype, "__name__", str(self.dtype))
         if name not in _NAMES:
             raise InputError(
                 f"weights cannot be {name!r}{nearest(name, _NAMES)}: use one of {', '.join(_NAMES)}"
@@ -159,6 +160,9 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     u, v = (np.asarray(ends if np.size(ends) else np.empty(0, np.int32)) for ends in (u, v))
     if u.shape != v.shape or u.ndim != 1:
         raise InputError(f"u and v must be of one length, got shapes {u.shape} and {v.shape}")
+    if u.dtype.kind not in "iu" or v.dtype.kind not in "iu":
+        raise InputError(f"u and v must hold integers, got dtypes {u.dtype} and {v.dtype}")
+    seed = operator.index(seed)
     first, _, exponent = spec.lattice
     start = np.uint64(first % 2**64)
     unit = 1 if spec.is_integer else 2.0**exponent

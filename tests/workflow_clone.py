@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import yaml
@@ -15,9 +16,10 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 TAKEN = ("Snakefile", "workflow", "mst", "config", "report", "pyproject.toml")
 
+WEIGHTS = {"dtype": "int32", "low": 1, "high": 50}
 GRAPHS = {
-    "small-uniform": {"family": "uniform", "n": 300, "m": 900},
-    "small-grid": {"family": "grid", "rows": 12, "columns": 20},
+    "small-uniform": {"generator": "uniform", "parameters": {"n": 300, "m": 900}},
+    "small-grid": {"generator": "grid", "parameters": {"rows": 12, "cols": 20}},
 }
 
 PROBE = '''"""An algorithm of the tests: Kruskal's forest, after doing something to the run."""
@@ -53,7 +55,7 @@ class Clone:
         self.folder = folder
 
     @classmethod
-    def create(cls, folder: Path, *, algorithms: list[str], graphs: dict | None = None) -> Clone:
+    def create(cls, folder: Path, *, algorithms: list[str]) -> Clone:
         """Copy the project and write a small experiment into it."""
         folder.mkdir(parents=True)
         for name in TAKEN:
@@ -62,6 +64,12 @@ class Clone:
                 shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy2(source, folder / name)
+        entries = {
+            name: {"title": name, "family": "random", "citation": ["mst"], "weights": WEIGHTS, **entry}
+            for name, entry in GRAPHS.items()
+        }
+        with (folder / "config" / "graphs.yaml").open("a") as catalogue:
+            catalogue.write("\n" + textwrap.indent(yaml.safe_dump(entries), "  "))
         clone = cls(folder)
         clone.configure(algorithms=algorithms)
         return clone

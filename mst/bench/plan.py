@@ -12,7 +12,7 @@ from typing import Any
 from mst import registry
 from mst.bench.experiment import Block, Experiment, Measure, option_sets, widths_of
 from mst.bench.machine import Machine
-from mst.bench.records import Run, proof_path, read_measurement, run_fingerprint
+from mst.bench.records import Run, ids_path, proof_path, read_measurement, run_fingerprint
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,8 @@ def _seconds_before(records: Path, run: Run) -> float | None:
 
 
 def to_retry(rows: Iterable[Planned], records: Path, statuses: Iterable[str]) -> list[Path]:
-    """Return measurements on disk whose status is to be tried again."""
+    """Return measurements on disk whose status is to be tried again, with what lies beside them."""
     wanted = set(statuses)
     paths = [records / row.run.path for row in rows if row.run and (records / row.run.path).is_file()]
-    return [path for path in paths if json.loads(path.read_text())["status"] in wanted]
+    again = [path for path in paths if json.loads(path.read_text())["status"] in wanted]
+    return [file for path in again for file in (path, proof_path(path), ids_path(path)) if file.is_file()]

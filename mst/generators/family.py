@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.errors import ConfigError, InputError, nearest
+from mst.errors import ConfigError, InputError, OutOfMemoryError, nearest
 
 MAX_VERTICES = 2**32
 
@@ -116,8 +116,8 @@ class Family:
         Examples
         --------
         >>> from mst.generators import FAMILIES
-        >>> FAMILIES["grid"].resolve({"rows": "4", "cols": 5})
-        {'rows': 4, 'cols': 5}
+        >>> FAMILIES["grid"].resolve({"rows": "4", "columns": 5})
+        {'rows': 4, 'columns': 5}
         """
         for name in given:
             if name not in self.parameters:
@@ -153,7 +153,12 @@ class Family:
 
 
 def family(
-    title: str, *, name: str = "", connected: str = "never", relabels: bool = False, **parameters: Parameter
+    title: str,
+    parameters: dict[str, Parameter],
+    *,
+    name: str = "",
+    connected: str = "never",
+    relabels: bool = False,
 ) -> Callable[[Callable[..., Edges]], Callable[..., Edges]]:
     """Declare the function below as a family, named as it is (underscores become dashes)."""
 
@@ -174,7 +179,28 @@ def family(
 
 def families_of(module: ModuleType) -> list[Family]:
     """Return the families that a module defines, in the order of its text."""
-    return [value.family for value in vars(module).values() if hasattr(value, "family")]
+    return [
+        value.family for value in vars(module).values() if isinstance(getattr(value, "family", None), Family)
+    ]
+
+
+def empty_pairs(m: int, n: int = 0) -> np.ndarray:
+    """Return room for `m` packed pairs; `n` vertices take 8 bytes each besides, where a family keeps them."""
+    # Pairs, then both ends while the pairs are still there; the weights follow when the pairs are gone.
+    require_memory(16 * m + 8 * n, f"{m:,} edges")
+    return np.empty(m, np.uint64)
+
+
+def require_memory(needed: int, what: str) -> None:
+    """Raise an OutOfMemoryError that says how many bytes are needed and free, unless they are free."""
+    import psutil
+
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise OutOfMemoryError(
+            f"{what} need about {needed / 1e9:,.1f} GB while they are made, and {free / 1e9:,.1f} GB are free: "
+            "make a smaller graph"
+        )
 
 
 def require(condition: bool, family: str, problem: str) -> None:

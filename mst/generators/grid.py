@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
-import numpy as np
+from fractions import Fraction
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, family, require
+from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
+
+_PARAMETERS = dict(
+    rows=Parameter(int, "rows", low=1, high=MAX_VERTICES),
+    columns=Parameter(int, "columns", low=1, high=MAX_VERTICES),
+)
 
 
 @family(
-    "two-dimensional grid: every vertex is joined to its right and lower neighbour",
+    "two-dimensional grid: every vertex is joined to its right and its lower neighbour",
+    _PARAMETERS,
     connected="always",
-    rows=Parameter(int, "rows", low=1),
-    cols=Parameter(int, "columns", low=1),
 )
-def grid(*, rows: int, cols: int, seed: int, connected: bool) -> Edges:
+def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
     """Join neighbours; ECL-MST's 2d-2e20 has 1024 rows and columns."""
     from mst.kernels.generate_grid import fill_grid
 
-    require(rows * cols <= MAX_VERTICES, "grid", f"{rows:,} × {cols:,} is more than 2³² vertices")
-    pairs = np.empty(rows * (cols - 1) + (rows - 1) * cols, np.uint64)
-    fill_grid(pairs, rows, cols)
-    return Edges(rows * cols, pairs, "sorted")
+    require(rows * columns <= MAX_VERTICES, "grid", f"{rows:,} × {columns:,} is more than 2³² vertices")
+    pairs = empty_pairs(rows * (columns - 1) + (rows - 1) * columns)
+    fill_grid(pairs, rows, columns)
+    return Edges(rows * columns, pairs, "sorted")
+
+
+@family(
+    "road-like graph: a random share of a grid's edges, of average degree 2.7 by default",
+    dict(
+        **_PARAMETERS,
+        share=Parameter(float, "share of the grid's edges, rounded to a whole number", default=2 / 3, high=1),
+    ),
+    connected="on request",
+)
+def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -> Edges:
+    """Keep edges at random; with `connected`, those of a random spanning tree of the grid before others.
+
+    That tree is the one that Kruskal's algorithm finds when the grid's edges come in random order.
+    """
+    from mst.kernels import components, hashing, pairs
+
+    n, edges, _ = grid(rows=rows, columns=columns, seed=seed, connected=connected)
+    m = round(Fraction(share) * len(edges))
+    order = hashing.permutation(seed, "edges of the road", len(edges))
+    if not connected:
+        return Edges(n, pairs.gather(edges, order, m), "shuffled")
+    require(
+        m >= n - 1,
+        "road",
+        f"a share of {share} is {m:,} edges, and {n:,} vertices take {n - 1:,} to connect: raise share",
+    )
+    shuffled = pairs.gather(edges, order, len(edges))
+    components.keep_connected(n, shuffled, m)
+    return Edges(n, shuffled[:m], "shuffled")

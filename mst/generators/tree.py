@@ -1,39 +1,37 @@
-"""Random trees, and the spanning tree that makes other families connected."""
+"""Trees: random of two kinds, and complete binary."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family
+from mst.generators.spanning import SpanningTree
 
-class Tree:
-    """A random recursive tree over ``0 … n - 1`` with random names, in closed form.
 
-    Parameters
-    ----------
-    n : int
-        Number of vertices.
-    seed : int
-        Which tree.
-    """
+@family(
+    "tree: random recursive, uniformly random, or binary",
+    dict(
+        n=Parameter(int, "vertices", high=MAX_VERTICES),
+        shape=Parameter(
+            str,
+            "recursive (a vertex hangs on a random earlier one; depth about e·ln n), uniform (every labelled "
+            "tree equally likely; depth about √n) or binary (as a heap: x hangs on (x - 1)/2)",
+            default="recursive",
+            choices=("recursive", "uniform", "binary"),
+        ),
+    ),
+    connected="always",
+)
+def tree(*, n: int, shape: str, seed: int, connected: bool) -> Edges:
+    """Make a tree of n vertices; uniform ones decode a random Prüfer sequence (Prüfer 1918)."""
+    from mst.kernels import generate_tree, hashing
 
-    def __init__(self, n: int, seed: int):
-        from mst.kernels import hashing
-
-        self.edges = max(n - 1, 0)
-        self._ranks = hashing.permutation(seed, "ranks in the tree", n)
-        self._key = hashing.stream(seed, "parents in the tree")
-
-    def fill(self, pairs: np.ndarray) -> int:
-        """Write the tree's edges to the front of `pairs`; return how many they are."""
-        from mst.kernels.generate_tree import fill_tree
-
-        fill_tree(pairs[: self.edges], self._ranks, self._key)
-        return self.edges
-
-    def keep_others(self, pairs: np.ndarray) -> int:
-        """Move the pairs outside the tree to the front, in their order; return how many they are."""
-        from mst.kernels.generate_tree import erase_tree
-        from mst.kernels.pairs import compact
-
-        erase_tree(pairs, self._ranks, self._key)
-        return compact(pairs)
+    pairs = empty_pairs(max(n - 1, 0), n)
+    if shape == "recursive":
+        SpanningTree(n, seed).fill(pairs)
+    elif shape == "uniform":
+        generate_tree.fill_prufer(pairs, n, hashing.stream(seed, "Prüfer sequence"))
+    else:
+        children = np.arange(1, len(pairs) + 1, dtype=np.uint64)
+        pairs[:] = (children - np.uint64(1)) >> np.uint64(1) << np.uint64(32) | children
+    return Edges(n, pairs)

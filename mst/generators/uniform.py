@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, family, require
+from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
 
 
 @family(
     "uniform random graph G(n, m): exactly m of the n(n-1)/2 pairs, all sets equally likely",
+    dict(
+        n=Parameter(int, "vertices", high=MAX_VERTICES),
+        m=Parameter(int, "edges, exactly"),
+    ),
     connected="on request",
-    n=Parameter(int, "vertices", high=MAX_VERTICES),
-    m=Parameter(int, "edges, exactly"),
 )
 def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
     """Sample pairs without replacement, as a prefix of a random order of all pairs (Erdős and Rényi 1959).
@@ -30,16 +30,16 @@ def sample(family: str, n: int, m: int, seed: int, connected: bool) -> Edges:
     everything = n * (n - 1) // 2
     require(m <= everything, family, f"{n:,} vertices have {everything:,} pairs, so m = {m:,} is too many")
     order = hashing.permutation(seed, "pairs", everything)
-    pairs = np.empty(m, np.uint64)
+    pairs = empty_pairs(m)
     if not connected:
         fill_sample(pairs, n, order, 0)
         return Edges(n, pairs, "shuffled")
     require(
         m >= n - 1, family, f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}"
     )
-    from mst.generators.tree import Tree
+    from mst.generators.spanning import SpanningTree
 
-    tree = Tree(n, seed)
+    tree = SpanningTree(n, seed)
     filled = tree.fill(pairs)
     position = 0
     while filled < m:

@@ -45,3 +45,34 @@ def erase_tree(pairs, ranks, key):
     for i in prange(pairs.size):
         if in_tree(pairs[i], ranks, key):
             pairs[i] = NOTHING
+
+
+@njit
+def fill_prufer(pairs, n, key):
+    """Write the tree of a random Prüfer sequence: every labelled tree of `n` vertices is equally likely.
+
+    The pointer only moves forward: the smallest leaf is at the pointer, or is the vertex just cut loose.
+    """
+    if n < 2:
+        return
+    sequence = np.empty(n - 2, np.int64)
+    degree = np.ones(n, np.int32)
+    for i in range(n - 2):
+        sequence[i] = below(hash1(key, i), np.uint64(n))
+        degree[sequence[i]] += 1
+    pointer = 0
+    while degree[pointer] != 1:
+        pointer += 1
+    leaf = pointer
+    for i in range(n - 2):
+        inner = sequence[i]
+        pairs[i] = packed(leaf, inner)
+        degree[inner] -= 1
+        if degree[inner] == 1 and inner < pointer:
+            leaf = inner
+        else:
+            pointer += 1
+            while degree[pointer] != 1:
+                pointer += 1
+            leaf = pointer
+    pairs[n - 2] = packed(leaf, n - 1)

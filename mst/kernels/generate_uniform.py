@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.hashing import permuted
+from mst.kernels.hashing import below, hash1, permuted
 from mst.kernels.jit import njit
 from mst.kernels.pairs import packed
 
@@ -31,3 +31,14 @@ def fill_sample(pairs, n, permutation, first):
     n, first = np.uint64(n), np.uint64(first)
     for i in prange(pairs.size):
         pairs[i] = pair_of(permuted(permutation, first + np.uint64(i)), n)
+
+
+@njit(parallel=True)
+def fill_arcs(pairs, n, first, key):
+    """Write arcs number ``first …``: number `i` leads from vertex ``i % n`` to a random other one."""
+    others = np.uint64(n - 1)
+    for i in prange(pairs.size):
+        arc = first + i
+        x = np.uint64(arc % n)
+        y = below(hash1(key, arc), others)
+        pairs[i] = packed(x, y + np.uint64(y >= x))

@@ -102,7 +102,7 @@ def hash2(key, i, j):
 
 
 @njit
-def _product(x, y):
+def wide_product(x, y):
     """High and low 64 bits of the 128-bit product."""
     x0, x1, y0, y1 = x & _LOW32, x >> _S32, y & _LOW32, y >> _S32
     low, middle = x0 * y0, x1 * y0
@@ -120,12 +120,12 @@ def below(bits, count):
     """
     if count == _ZERO:
         return bits
-    high, low = _product(bits, count)
+    high, low = wide_product(bits, count)
     if low < count:
         unfair = (~count + _ONE) % count  # 2⁶⁴ mod count
         while low < unfair:
             bits = mix(bits + _GOLDEN)
-            high, low = _product(bits, count)
+            high, low = wide_product(bits, count)
     return high
 
 

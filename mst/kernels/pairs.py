@@ -52,3 +52,32 @@ def compact(pairs):
             pairs[kept] = pairs[i]
             kept += 1
     return kept
+
+
+@njit(parallel=True)
+def gather(pairs, permutation, count):
+    """Return the pairs at the images of ``0 … count - 1``."""
+    out = np.empty(count, np.uint64)
+    for i in prange(count):
+        out[i] = pairs[permuted(permutation, i)]
+    return out
+
+
+@njit(parallel=True)
+def erase_random(pairs, permutation, count):
+    """Overwrite the pairs at the images of ``0 … count - 1`` by NOTHING."""
+    for i in prange(count):
+        pairs[permuted(permutation, i)] = NOTHING
+
+
+@njit
+def unique(pairs):
+    """Move one of each to the front of sorted pairs, NOTHING left out; return how many they are."""
+    kept = 0
+    previous = NOTHING
+    for pair in pairs:
+        if pair != previous and pair != NOTHING:
+            pairs[kept] = pair
+            kept += 1
+            previous = pair
+    return kept

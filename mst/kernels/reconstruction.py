@@ -5,6 +5,9 @@ compressed. Each vertex is then hooked at most once, by the edge of a known rank
 to a root: two vertices were joined by the last edge that a climb in the order of ranks passes. Union by size
 keeps every climb below log₂ n steps. (The structure is folklore; King, *A simpler minimum spanning tree
 verification algorithm*, 1997, builds the same tree from Borůvka's rounds.)
+
+Callers bring the arrays that are accessed at random: the operating system gives numpy's allocations huge pages,
+and those that numba makes itself none, which costs a third of the speed.
 """
 
 from __future__ import annotations
@@ -14,32 +17,48 @@ import numpy as np
 from mst.kernels.jit import njit
 
 
+def summit_dtype(ends: np.dtype, weights: np.dtype) -> np.dtype:
+    """Return the record of `summits`: ``root``, ``rank`` and ``weight``."""
+    return np.dtype([("root", ends), ("rank", ends), ("weight", weights)], align=True)
+
+
 @njit
-def join(n, ends):
-    """Join the ends of ranked forest edges, lightest first.
+def gather_ends(u, v, ids, by_rank, by_id, ends):
+    """Write both ends of each edge: `by_id` in the order of `ids`, `ends` in the order of ranks.
+
+    All are of shape (k, 2). The detour makes one random access of two.
+    """
+    for i in range(ids.size):
+        by_id[i, 0] = u[ids[i]]
+        by_id[i, 1] = v[ids[i]]
+    for rank in range(by_rank.size):
+        ends[rank, 0] = by_id[by_rank[rank], 0]
+        ends[rank, 1] = by_id[by_rank[rank], 1]
+
+
+@njit
+def join(ends, hooks, links):
+    """Join the ends of forest edges, lightest first.
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
     ends : numpy.ndarray, shape (k, 2)
-        Both ends of each edge; row r is the edge of rank r.
+        Both ends of the edge of each rank.
+    hooks : numpy.ndarray of the dtype of `ends`, shape (n, 2)
+        Overwritten: ``(parent, rank - n)`` for a vertex hooked by the edge of that rank, ``(x, size)`` for a
+        root. Any hooked vertex's second entry is thus below any root's, and ascends on every climb.
+    links : numpy.ndarray of the dtype of `ends`, shape (k, 2)
+        Overwritten: the vertex that the edge of each rank hooked, and its parent.
 
     Returns
     -------
-    hooks : numpy.ndarray of the dtype of `ends`, shape (n, 2)
-        ``hooks[x] = (parent, rank - n)`` for a vertex hooked by the edge of that rank; ``(x, size)`` for a
-        root. Any hooked vertex's second entry is thus below any root's, and ascends on every climb.
-    hooked : numpy.ndarray, shape (k,)
-        The vertex that the edge of each rank hooked.
-    cycle : int
+    int
         Rank of the first edge whose ends were already joined, or -1; what follows it was not joined.
     """
-    hooks = np.empty((n, 2), ends.dtype)
+    n = hooks.shape[0]
     for x in range(n):
         hooks[x, 0] = x
         hooks[x, 1] = 1
-    hooked = np.empty(ends.shape[0], ends.dtype)
     for rank in range(ends.shape[0]):
         a, b = ends[rank, 0], ends[rank, 1]
         while hooks[a, 1] < 0:
@@ -47,14 +66,15 @@ def join(n, ends):
         while hooks[b, 1] < 0:
             b = hooks[b, 0]
         if a == b:
-            return hooks, hooked, rank
+            return rank
         if hooks[a, 1] > hooks[b, 1]:
             a, b = b, a
         hooks[b, 1] += hooks[a, 1]
         hooks[a, 0] = b
         hooks[a, 1] = rank - n
-        hooked[rank] = a
-    return hooks, hooked, -1
+        links[rank, 0] = a
+        links[rank, 1] = b
+    return -1
 
 
 @njit
@@ -73,19 +93,33 @@ def joined_by(hooks, a, b):
 
 
 @njit
-def roots_and_summits(hooks, hooked):
-    """Return each vertex's root, and the rank of the last edge on its way there (-1 for roots).
+def find_summits(hooks, links, ranked_weights, summits):
+    """Find each vertex's root, and the last and so heaviest edge on its way there.
 
-    Parents are hooked after their children, so one sweep from the last edge to the first finds both.
+    Parents are hooked after their children, so one sweep from the last edge to the first finds all.
+
+    Parameters
+    ----------
+    hooks, links : numpy.ndarray
+        From `join`.
+    ranked_weights : numpy.ndarray, shape (k,)
+        Weight of the edge of each rank.
+    summits : numpy.ndarray of `summit_dtype`, shape (n,)
+        Overwritten: the root, the rank and the weight of that edge. One record is one random access, which is
+        what a scan of the edges pays for. A root has no such edge: rank -1, and the lightest weight of all.
     """
-    n = hooks.shape[0]
-    root = np.empty(n, hooks.dtype)
-    summit = np.full(n, -1, hooks.dtype)
-    for x in range(n):
-        root[x] = x
-    for rank in range(hooked.size - 1, -1, -1):
-        x = hooked[rank]
-        parent = hooks[x, 0]
-        root[x] = root[parent]
-        summit[x] = max(summit[parent], rank)
-    return root, summit
+    for x in range(hooks.shape[0]):
+        if hooks[x, 1] >= 0:
+            summits[x].root = x
+            summits[x].rank = -1
+            if ranked_weights.size:
+                summits[x].weight = ranked_weights[0]
+    for rank in range(links.shape[0] - 1, -1, -1):
+        x, parent = links[rank, 0], links[rank, 1]
+        summits[x].root = summits[parent].root
+        if summits[parent].rank < 0:
+            summits[x].rank = rank
+            summits[x].weight = ranked_weights[rank]
+        else:
+            summits[x].rank = summits[parent].rank
+            summits[x].weight = summits[parent].weight

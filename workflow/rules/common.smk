@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 from mst import catalog, config as settings_of, registry
@@ -24,9 +25,11 @@ os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve(
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
+COMPLETENESS = Path(".snakemake", "mst-completeness")
 REQUEST = RESULTS / "request.json"
 PAGE_SUFFIXES = {".py", ".html", ".css", ".js", ".yaml", ".md"}
 SCOPES = [
+    "default",
     *(f"papers/{name}" for name in PAPERS),
     *(f"graphs/{name}" for name in CATALOG),
     *(f"algorithms/{name}" for name in registry.algorithms()),
@@ -98,11 +101,39 @@ def request_file():
     return [str(REQUEST)] if REQUEST.is_file() else []
 
 
+def completeness_file(scope):
+    """A file that is newer than any plan while a graph or a run of the scope is missing, and old otherwise.
+
+    Snakemake does not make a missing intermediate file again while everything behind it exists, and what it
+    remembers of a job's inputs is gone with its private folder.
+    """
+    return COMPLETENESS / scope.replace("/", "-")
+
+
+def note_completeness(scope):
+    complete = all(Path(file).is_file() for file in manifests(scope)) and not any(
+        row.status == "planned"
+        for row in settings_of.scope_plan(CONFIG, PAPERS, CATALOG, MACHINE, scope)
+    )
+    file = completeness_file(scope)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if complete:
+        file.touch()
+        os.utime(file, (0, 0))
+    else:
+        # Small files count as changed only when their content is.
+        file.write_text(str(time.time_ns()))
+
+
 if workflow.is_main_process and not workflow.dryrun:
     Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
     # Failed runs and missing graphs that are to be tried again make room for the new attempt.
     for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, MACHINE):
         print(f"trying again: {path}", file=sys.stderr)
         path.unlink()
+
+for scope in SCOPES:
+    if scope == "default" or any(scope in argument for argument in sys.argv):
+        note_completeness(scope)
 
 REQUESTED = request_file()

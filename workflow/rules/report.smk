@@ -25,7 +25,7 @@ rule report:
         "../scripts/report.py"
 
 
-for scope in SCOPES:
+for scope in SCOPES[1:]:
 
     rule:
         name:

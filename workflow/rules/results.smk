@@ -8,7 +8,8 @@ IMPORTED = [
 rule plan:
     input:
         REQUESTED,
-        lambda wildcards: manifests(scope_of(wildcards)),
+        manifests=lambda wildcards: manifests(scope_of(wildcards)),
+        completeness=lambda wildcards: completeness_file(scope_of(wildcards)),
     output:
         RESULTS / "{where}plan.json",
     log:

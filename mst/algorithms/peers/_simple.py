@@ -1,4 +1,4 @@
-"""Simple graphs for libraries that add parallel edges up or drop them, and the way back to edge ids."""
+"""What every peer needs before its clock starts: simple graphs, weights as doubles, and the way back to ids."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mst import order
+from mst.kernels.parallel_edges import lightest_of_pairs
+from mst.kernels.radix import argsort
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class SimpleEdges:
     """Edges with u < v, one per pair (the smallest by weight, then id), sorted by pair.
 
     Attributes
     ----------
+    n : int
     u, v, w : numpy.ndarray, shape (k,)
     ids : numpy.ndarray of int64, shape (k,)
         Edge ids in the original graph.
-    pairs : numpy.ndarray of uint64, shape (k,)
-        ``u * n + v``, ascending.
-    n : int
     """
 
     n: int
@@ -26,22 +28,45 @@ class SimpleEdges:
     v: np.ndarray
     w: np.ndarray
     ids: np.ndarray
-    pairs: np.ndarray
+
+    def edge_ids(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the original edge ids of the pairs ``{a[i], b[i]}``; -1 for a pair that is no edge."""
+        wanted = _pairs(self.n, np.asarray(a), np.asarray(b))
+        if len(self.ids) == 0:
+            return np.full(len(wanted), -1)
+        pairs = _pairs(self.n, self.u, self.v)
+        at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+        return np.where(pairs[at] == wanted, self.ids[at], -1)
 
 
 def simple_edges(graph) -> SimpleEdges:
-    """Return the lightest edge of each pair of distinct ends; of equal ones, the smallest id."""
-    low, high = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
-    pairs = low.astype(np.uint64) * np.uint64(max(graph.n, 1)) + high.astype(np.uint64)
-    ids = np.flatnonzero(low != high)
-    ranked = ids[np.lexsort((graph.w[ids], pairs[ids]))]
-    first = np.ones(len(ranked), bool)
-    first[1:] = pairs[ranked[1:]] != pairs[ranked[:-1]]
-    kept = ranked[first]
-    return SimpleEdges(graph.n, low[kept], high[kept], graph.w[kept], kept, pairs[kept])
+    """Return the lightest edge of each pair of distinct ends; of equal ones, the smallest id.
+
+    Libraries differ in what they make of parallel edges: some add them up, some keep the last one.
+    """
+    pairs = _pairs(graph.n, graph.u, graph.v)
+    if (graph.u < graph.v).all() and (pairs[1:] > pairs[:-1]).all():
+        return SimpleEdges(graph.n, graph.u, graph.v, graph.w, np.arange(graph.m))
+    ids = lightest_of_pairs(graph.u, graph.v, graph.w, pairs, argsort(pairs))
+    low, high = np.minimum(graph.u[ids], graph.v[ids]), np.maximum(graph.u[ids], graph.v[ids])
+    return SimpleEdges(graph.n, low, high, graph.w[ids], ids)
 
 
-def edge_ids_of_pairs(simple: SimpleEdges, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the original edge ids of the pairs ``{a[i], b[i]}``, all of which must be in `simple`."""
+def double_weights(weights: np.ndarray, *, positive: bool = False) -> np.ndarray:
+    """Return float64 weights of the same order and the same ties.
+
+    Integers above 2⁵³ become their ranks, counted from 1. So do all weights when `positive` is asked for, by
+    libraries that read zeros as "no edge" or infinity as "not reached", and some are not positive and finite.
+    """
+    doubles = weights.astype(np.float64)
+    if len(weights) == 0:
+        return doubles
+    exact = weights.dtype != np.int64 or max(-int(weights.min()), int(weights.max())) <= 2**53
+    if exact and not (positive and (doubles.min() <= 0 or np.isinf(doubles.max()))):
+        return doubles
+    return np.unique(order.keys(weights), return_inverse=True)[1] + 1.0
+
+
+def _pairs(n: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     low, high = np.minimum(a, b).astype(np.uint64), np.maximum(a, b).astype(np.uint64)
-    return simple.ids[np.searchsorted(simple.pairs, low * np.uint64(max(simple.n, 1)) + high)]
+    return low * np.uint64(max(n, 1)) + high

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mst.algorithms.peers._simple import edge_ids_of_pairs, simple_edges
+from mst.algorithms.peers._simple import double_weights, simple_edges
 
 ALGORITHM = dict(
     id="scipy",
     paradigm="peer",
-    title="SciPy csgraph",
+    title="SciPy",
     input="edges",
     ties="any",
-    requires=("scipy",),
+    requires=("numba", "scipy"),
+    limits=dict(n=2_147_483_647, m=2_147_483_647),
 )
 
 
 def prepare(graph, *, width):
     from scipy.sparse import csr_array
 
-    # Parallel edges would be added up; the explicit zeros that SciPy drops (scipy issue 18892) are kept away
-    # from it by ranks in place of weights when there are any.
+    # Forest edges of weight zero vanish from its result (scipy issue 18892).
     simple = simple_edges(graph)
-    weights = simple.w.astype(np.float64)
-    exact = np.array_equal(weights.astype(simple.w.dtype), simple.w) and np.isfinite(weights).all()
-    if not exact or (weights == 0).any():
-        weights = np.unique(simple.w, return_inverse=True)[1].astype(np.float64) + 1.0
-    matrix = csr_array((weights, (simple.u, simple.v)), shape=(graph.n, graph.n))
-    return simple, matrix
+    weights = double_weights(simple.w, positive=True)
+    return simple, csr_array((weights, (simple.u, simple.v)), shape=(graph.n, graph.n))
 
 
 def solve(problem):
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    return minimum_spanning_tree(problem[1])
+    simple, matrix = problem
+    return minimum_spanning_tree(matrix) if simple.n else matrix
 
 
 def collect(problem, result):
     tree = result.tocoo()
-    return edge_ids_of_pairs(problem[0], tree.row, tree.col)
+    return problem[0].edge_ids(tree.row, tree.col)

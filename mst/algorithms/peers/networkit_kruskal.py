@@ -1,0 +1,29 @@
+"""NetworKit's `graph.KruskalMSF`."""
+
+from __future__ import annotations
+
+from mst.algorithms.peers import _networkit
+
+ALGORITHM = dict(
+    id="networkit-kruskal",
+    paradigm="peer",
+    title="NetworKit Kruskal",
+    input="edges",
+    ties="any",
+    requires=("numba", "networkit"),
+    limits=dict(n=200_000_000, m=200_000_000),
+)
+
+
+def prepare(graph, *, width):
+    return _networkit.build(graph)
+
+
+def solve(problem):
+    from networkit.graph import KruskalMSF
+
+    return _networkit.run(KruskalMSF(problem[1]))
+
+
+def collect(problem, result):
+    return _networkit.edge_ids(problem[0], result)

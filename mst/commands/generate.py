@@ -1,0 +1,93 @@
+"""``mst generate``: a graph of a family, into a file."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+HELP = "make a graph of a family, such as uniform, grid, rmat or delaunay"
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("family", nargs="?", metavar="FAMILY", help="see --list")
+    parser.add_argument("--list", action="store_true", help="list the families and their parameters")
+    parser.add_argument(
+        "--param",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameters of the family, for instance n=1000 m=5000",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="any integer (default: %(default)s)")
+    parser.add_argument(
+        "--weights",
+        default="int32:1:16777215",
+        metavar="DTYPE:LOW:HIGH[:distinct]",
+        help="weights to make: integers up to HIGH, floats below it (default: %(default)s)",
+    )
+    parser.add_argument("--connected", action="store_true", help="insist on a connected graph")
+    parser.add_argument("--order", default="shuffled", metavar="ORDER", help="of the rows: shuffled or sorted")
+    parser.add_argument("--relabel", action="store_true", default=None, help="rename the vertices at random")
+    parser.add_argument("--out", metavar="FILE", help="the file to write; its name tells the format")
+    parser.add_argument("--format", help="write this format, whatever the name")
+
+
+def run(args: Namespace) -> int:
+    from mst import formats
+    from mst.errors import ConfigError
+    from mst.generators import generate
+    from mst.weights import WeightSpec
+
+    if args.list:
+        print(_listing())
+        return 0
+    if args.family is None or args.out is None:
+        raise ConfigError("give a family and --out FILE, or --list to see the families")
+    graph = generate(
+        args.family,
+        seed=args.seed,
+        weights=WeightSpec.parse(args.weights),
+        connected=args.connected,
+        order=args.order,
+        relabel=args.relabel,
+        **_parameters(args.param),
+    )
+    formats.write(args.out, graph, format=args.format)
+    print(f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}")
+    return 0
+
+
+def _parameters(given: list[str]) -> dict[str, str]:
+    """Split ``name=value``; what is said twice is refused."""
+    from mst.errors import ConfigError
+
+    values: dict[str, str] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not (name and equals):
+            raise ConfigError(f"--param {item!r} is not NAME=VALUE, for instance n=1000")
+        if name in values:
+            raise ConfigError(f"--param {name} is given twice: {values[name]!r} and {value!r}")
+        values[name] = value
+    return values
+
+
+def _listing() -> str:
+    from mst.generators import FAMILIES
+
+    lines = []
+    for family in FAMILIES.values():
+        lines += [f"{family.name}: {family.title}"]
+        for name, parameter in family.parameters.items():
+            told = "must be given" if parameter.required else f"default {_shown(parameter.default)}"
+            lines += [f"    {name:<12} {parameter.help} ({told})"]
+        lines += [f"    {'connected':<12} {family.connected}", ""]
+    return "\n".join(lines).rstrip()
+
+
+def _shown(default: object) -> str:
+    if default is None:
+        return "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:.6g}" if isinstance(default, float) else str(default)

@@ -1,0 +1,98 @@
+"""G(n, p): every pair of vertices is joined with probability p, independently."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+from mst.generators.family import MAX_VERTICES, Edges, Parameter, family, require
+from mst.generators.uniform import sample
+
+_DIGITS = 60
+# Coefficients B(2k) / (2k (2k - 1)) of Stirling's series, as numerators and denominators.
+_STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156), (-3617, 122400))
+
+
+@family(
+    "binomial random graph G(n, p): each pair is joined with probability p",
+    dict(
+        n=Parameter(int, "vertices", high=MAX_VERTICES),
+        p=Parameter(float, "probability of each pair", high=1),
+    ),
+    connected="on request",
+)
+def binomial(*, n: int, p: float, seed: int, connected: bool) -> Edges:
+    """Draw m from the binomial distribution, then G(n, m): together exactly G(n, p) (Gilbert 1959)."""
+    from mst.kernels import hashing
+
+    everything = n * (n - 1) // 2
+    require(everything * p < 2**40, "binomial", f"p = {p} makes about {everything * p:.2g} edges: lower it")
+    bits = int(hashing.hash1(hashing.stream(seed, "number of edges"), 0))
+    return sample("binomial", n, binomial_quantile(everything, p, bits), seed, connected)
+
+
+def binomial_quantile(trials: int, p: float, bits: int) -> int:
+    """Return the binomial variate that 64 random bits stand for.
+
+    Probabilities are taken off the bits in the order mode, mode + 1, mode - 1, mode + 2, …. The mode's is
+    computed in decimal arithmetic and the others follow by multiplications and divisions, so that no platform's
+    logarithm decides. Takes as many steps as the variate lies away from the mode, about √(trials·p).
+
+    Examples
+    --------
+    >>> from mst.generators.binomial import binomial_quantile
+    >>> [binomial_quantile(4, 0.5, k * 2**60) for k in (0, 5, 6, 9, 10, 13, 14, 15)]
+    [2, 2, 3, 3, 1, 1, 4, 0]
+    """
+    if p in (0, 1) or trials == 0:
+        return trials if p == 1 else 0
+    mode = min(trials, math.floor((trials + 1) * p))
+    at_mode = _mass(trials, p, mode)
+    odds = p / (1 - p)
+    left = math.ldexp(bits >> 11, -53) - at_mode
+    up = down = mode
+    mass_up = mass_down = at_mode
+    while left >= 0:
+        mass_up = mass_up * ((trials - up) / (up + 1) * odds) if up < trials else 0.0
+        up += 1
+        if (left := left - mass_up) < 0:
+            return up
+        mass_down = mass_down * (down / (trials - down + 1) / odds) if down > 0 else 0.0
+        down -= 1
+        if (left := left - mass_down) < 0:
+            return down
+        if mass_up == mass_down == 0.0:
+            break  # rounding left a remainder
+    return mode
+
+
+def _mass(trials: int, p: float, k: int) -> float:
+    """Probability of `k` successes, through logarithms of 60 digits."""
+    with localcontext(prec=_DIGITS):
+        chance = Decimal(p)
+        log = _log_factorial(trials) - _log_factorial(k) - _log_factorial(trials - k)
+        log += k * chance.ln() + (trials - k) * (1 - chance).ln()
+        return float(log.exp())
+
+
+def _log_factorial(k: int) -> Decimal:
+    if k < 256:
+        return Decimal(math.factorial(k)).ln()
+    x = Decimal(k)
+    series = sum(
+        (Decimal(above) / below / x ** (2 * i + 1) for i, (above, below) in enumerate(_STIRLING)), Decimal(0)
+    )
+    return (x + Decimal("0.5")) * x.ln() - x + (2 * _pi()).ln() / 2 + series
+
+
+def _pi() -> Decimal:
+    """Machin's formula: π = 16 arctan(1/5) - 4 arctan(1/239)."""
+    return 16 * _arctan_of_inverse(5) - 4 * _arctan_of_inverse(239)
+
+
+def _arctan_of_inverse(x: int) -> Decimal:
+    total, power, k = Decimal(0), Decimal(1) / x, 0
+    while abs(power) > Decimal(10) ** -(_DIGITS + 2):
+        total += power / (2 * k + 1)
+        power, k = -power / (x * x), k + 1
+    return total

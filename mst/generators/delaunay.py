@@ -1,0 +1,40 @@
+"""Delaunay triangulations of random points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.generators.family import Edges, Parameter, family, require_memory
+from mst.generators.points import random_points
+
+
+@family(
+    "Delaunay triangulation of random points of the unit square",
+    dict(
+        n=Parameter(int, "points", high=2**28),
+    ),
+    connected="always",
+)
+def delaunay(*, n: int, seed: int, connected: bool) -> Edges:
+    """Triangulate; as the delaunay_n graphs of the DIMACS challenge, numbered along the Hilbert curve.
+
+    Points are inserted one by one in a biased randomised order (Amenta, Choi and Rote, SoCG 2003): a random
+    half last, a random half of the others before them, and so on, each in the order of the curve. All
+    predicates are exact.
+    """
+    from mst.kernels import generate_delaunay, hashing
+
+    require_memory(90 * n, f"triangles of {n:,} points")
+    points = random_points(n, seed)
+    order = generate_delaunay.insertion_order(n, hashing.stream(seed, "order of insertion"))
+    start = generate_delaunay.first_triangle(points.x, points.y, order)
+    if start < 0:
+        return Edges(n, _along_a_line(points.x, points.y))
+    corners = generate_delaunay.triangulate(points.x, points.y, order, start)
+    return Edges(n, generate_delaunay.edges_of(corners, n))
+
+
+def _along_a_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Join collinear points, or fewer than three, to the next along their line."""
+    line = np.lexsort((y, x)).astype(np.uint64)
+    return np.minimum(line[:-1], line[1:]) << np.uint64(32) | np.maximum(line[:-1], line[1:])

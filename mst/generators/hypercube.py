@@ -1,0 +1,26 @@
+"""Hypercubes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.generators.family import Edges, Parameter, empty_pairs, family
+
+
+@family(
+    "hypercube: 2^d vertices, joined where their numbers differ in one bit",
+    dict(
+        dimension=Parameter(int, "d", high=32),
+    ),
+    connected="always",
+)
+def hypercube(*, dimension: int, seed: int, connected: bool) -> Edges:
+    """Join x to x + 2^b for each bit b that is zero in x: d·2^(d-1) edges."""
+    half = 2**dimension // 2
+    pairs = empty_pairs(dimension * half, 2**dimension)
+    vertices = np.arange(2**dimension, dtype=np.uint64)
+    for b in range(dimension):
+        bit = np.uint64(2**b)
+        lower = vertices[vertices & bit == 0]
+        pairs[b * half : (b + 1) * half] = lower << np.uint64(32) | (lower | bit)
+    return Edges(2**dimension, pairs)

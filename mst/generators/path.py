@@ -1,0 +1,36 @@
+"""The two extreme trees: the longest and the shallowest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family
+
+
+@family(
+    "path 0 - 1 - 2 - …: the tree of the largest diameter",
+    dict(
+        n=Parameter(int, "vertices", high=MAX_VERTICES),
+    ),
+    connected="always",
+)
+def path(*, n: int, seed: int, connected: bool) -> Edges:
+    """Join each vertex to the next."""
+    pairs = empty_pairs(max(n - 1, 0))
+    first = np.arange(len(pairs), dtype=np.uint64)
+    pairs[:] = first << np.uint64(32) | (first + np.uint64(1))
+    return Edges(n, pairs, "sorted")
+
+
+@family(
+    "star: vertex 0 joined to all others, one vertex of the largest degree",
+    dict(
+        n=Parameter(int, "vertices", high=MAX_VERTICES),
+    ),
+    connected="always",
+)
+def star(*, n: int, seed: int, connected: bool) -> Edges:
+    """Join vertex 0 to each other; a packed pair of vertex 0 is its other end."""
+    pairs = empty_pairs(max(n - 1, 0))
+    pairs[:] = np.arange(1, len(pairs) + 1, dtype=np.uint64)
+    return Edges(n, pairs, "sorted")

@@ -1,0 +1,47 @@
+"""Random points of the unit square, for the geometric families."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mst.generators.family import require_memory
+
+BITS = 26
+"""Coordinates are multiples of 2⁻²⁶, held as integers: every geometric predicate fits in 128 bits exactly."""
+
+
+class Points(NamedTuple):
+    """Distinct points, numbered along the Hilbert curve, so that near vertices have near names.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray of uint64, shape (n,)
+        Places on the curve of order `BITS`, ascending.
+    x, y : numpy.ndarray of int64, shape (n,)
+        Coordinates in ``0 … 2**BITS - 1``.
+    """
+
+    codes: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+
+def random_points(n: int, seed: int, label: str = "points") -> Points:
+    """Return `n` points: a sample without replacement of the 2⁵² places of the lattice.
+
+    Examples
+    --------
+    >>> from mst.generators.points import random_points
+    >>> points = random_points(1000, seed=1)
+    >>> bool((points.codes[:-1] < points.codes[1:]).all())
+    True
+    """
+    from mst.kernels.hashing import permutation, permuted_range
+    from mst.kernels.hilbert import decode
+
+    require_memory(32 * n, f"{n:,} points")
+    codes = permuted_range(permutation(seed, label, 4**BITS), n)
+    codes.sort()
+    return Points(codes, *decode(codes, BITS))

@@ -1,0 +1,189 @@
+// Words, warp and grid primitives that every kernel here leans on. No system header is included, so that the
+// sources compile under NVRTC alone.
+//
+// Memory ordering, once for all kernels
+// -------------------------------------
+// Kernels are sequences of phases. Within a phase, threads of different blocks communicate only through
+// (a) atomic read-modify-writes whose outcome does not depend on their order (minimum, addition that hands out
+//     disjoint places), and
+// (b) single 32-bit words that change once, from one valid value to another (a hook to the root it leads to), read
+//     and written with relaxed operations: either value is right.
+// Everything else that one thread writes and another reads is separated by `Grid::sync` or by a kernel's end.
+//
+// `Grid::sync` publishes: bar.sync makes the block's writes happen before thread 0's fence, and that fence is
+// cumulative, so the increment that follows it releases the writes of the whole block. Thread 0 of every block
+// then reads the counter with acquire until all blocks have arrived, and bar.sync hands what it acquired to its
+// block. The counter only grows, so no block can miss a release or be overtaken by the next barrier.
+//
+// Forward progress: kernels that call `Grid::sync` are launched cooperatively, which fails instead of starting
+// fewer blocks than asked for; so all blocks are resident and each barrier is reached by every thread, because
+// phases have no early exit and loop bounds that surround a barrier are equal in all threads (they come from
+// kernel arguments or from words that were published by an earlier barrier). Nothing else spins on another block.
+#pragma once
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#ifndef KEY_BITS
+#define KEY_BITS 32
+#endif
+#if KEY_BITS == 32
+typedef u32 Key;
+#else
+typedef u64 Key;
+#endif
+
+#define FULL 0xffffffffu
+#define DEVICE static __device__ __forceinline__
+
+static const u32 NONE = 0xffffffffu;
+static const u64 NO_OFFER = ~0ull;
+
+#ifndef EMULATED
+DEVICE u32 load_acquire(const u32* p) {
+  u32 x;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+  return x;
+}
+DEVICE u32 load_relaxed(const u32* p) {
+  u32 x;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+  return x;
+}
+DEVICE u64 load_relaxed(const u64* p) {
+  u64 x;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
+  return x;
+}
+DEVICE void store_relaxed(u32* p, u32 x) {
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(x) : "memory");
+}
+#endif
+
+DEVICE u32 lane_id() { return threadIdx.x & 31; }
+DEVICE u32 warp_index() { return (blockIdx.x * blockDim.x + threadIdx.x) >> 5; }
+DEVICE u32 warp_count() { return (gridDim.x * blockDim.x) >> 5; }
+DEVICE u32 thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
+DEVICE u32 thread_count() { return gridDim.x * blockDim.x; }
+DEVICE u32 lanes_below(u32 votes) { return __popc(votes & ((1u << lane_id()) - 1)); }
+
+// High and low words. A 32-bit key has no low word.
+DEVICE u32 high_word(u64 x) { return (u32)(x >> 32); }
+DEVICE u32 low_word(u64 x) { return (u32)x; }
+DEVICE u32 key_high(Key key) {
+#if KEY_BITS == 32
+  return key;
+#else
+  return high_word(key);
+#endif
+}
+DEVICE u64 pack(u32 high, u32 low) { return (u64)high << 32 | low; }
+
+// Streaming loads of input that is read once per pass: they should not push labels out of the second-level cache.
+template <class T>
+DEVICE T stream(const T* p) {
+  return __ldcs(p);
+}
+
+// A barrier for all threads of a cooperative grid; the argument is above.
+struct Grid {
+  u32* arrivals;
+  u32 target;
+
+  __device__ __forceinline__ explicit Grid(u32* counter) : arrivals(counter), target(0) {}
+
+  __device__ __forceinline__ void sync() {
+    __syncthreads();
+    if (gridDim.x > 1 && threadIdx.x == 0) {
+      target += gridDim.x;
+      __threadfence();
+      atomicAdd(arrivals, 1u);
+      while ((int)(load_acquire(arrivals) - target) < 0) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+};
+
+// One of the few mixing functions that a 32-bit counter needs to become a sample position.
+DEVICE u32 mix(u32 x) {
+  x = (x ^ (x >> 16)) * 0x45d9f3bu;
+  x = (x ^ (x >> 16)) * 0x45d9f3bu;
+  return x ^ (x >> 16);
+}
+
+// Hands out places in a global list to whole warps: `chunk` places are taken from the tail at once, so that its one
+// contended counter is not the limit. Call `place` with all lanes together.
+struct Appender {
+  u32* tail;
+  u32 chunk, next, end;
+
+  __device__ __forceinline__ Appender(u32* counter, u32 places) : tail(counter), chunk(places), next(0), end(0) {}
+
+  // Place of each lane that voted.
+  __device__ __forceinline__ u32 place(u32 votes) {
+    const u32 wanted = __popc(votes), rank = lanes_below(votes), room = end - next;
+    u32 at = next + rank;
+    if (wanted <= room) {
+      next += wanted;
+    } else {
+      const u32 more = wanted - room, taken = more > chunk ? more : chunk;
+      u32 base = 0;
+      if (lane_id() == 0) base = atomicAdd(tail, taken);
+      base = __shfl_sync(FULL, base, 0);
+      if (rank >= room) at = base + rank - room;
+      next = base + more;
+      end = base + taken;
+    }
+    return at;
+  }
+};
+
+// Places per grab: a warp's expected share of `records` / 8, so that at most about an eighth of the list is holes.
+DEVICE u32 chunk_for(u32 records) {
+  const u32 share = records / (8 * warp_count());
+  return share < 2 ? 1 : share > 256 ? 256 : 1u << (31 - __clz(share));
+}
+
+DEVICE u64 scan_in_warp(u64 x) {
+  for (u32 distance = 1; distance < 32; distance *= 2) {
+    const u64 other = __shfl_up_sync(FULL, x, distance);
+    if (lane_id() >= distance) x += other;
+  }
+  return x;
+}
+
+// Three counts per thread become three disjoint ranges of places: one addition per block and counter.
+struct Places {
+  u32 a, b, c;
+};
+
+DEVICE Places reserve(u32 a, u32 b, u32 c, u32* tail_a, u32* tail_b, u32* tail_c) {
+  __shared__ u64 totals[32];
+  __shared__ u32 bases[3];
+  const u32 warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const u64 own = (u64)c << 40 | (u64)b << 20 | a;  // a block's counts stay below 2^20
+  const u64 upto = scan_in_warp(own);
+  __syncthreads();
+  if (lane_id() == 31) totals[warp] = upto;
+  __syncthreads();
+  if (warp == 0) {
+    const u64 mine = lane_id() < warps ? totals[lane_id()] : 0;
+    const u64 all = scan_in_warp(mine);
+    if (lane_id() < warps) totals[lane_id()] = all - mine;
+    const u64 sum = __shfl_sync(FULL, all, 31);
+    if (lane_id() < 3) {
+      const u32 taken = (u32)(sum >> (20 * lane_id())) & 0xfffffu;
+      u32* tail = lane_id() == 0 ? tail_a : lane_id() == 1 ? tail_b : tail_c;
+      bases[lane_id()] = taken ? atomicAdd(tail, taken) : 0;
+    }
+  }
+  __syncthreads();
+  const u64 before = totals[warp] + upto - own;
+  Places places;
+  places.a = bases[0] + ((u32)before & 0xfffffu);
+  places.b = bases[1] + ((u32)(before >> 20) & 0xfffffu);
+  places.c = bases[2] + ((u32)(before >> 40) & 0xfffffu);
+  return places;
+}

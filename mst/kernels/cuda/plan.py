@@ -1,0 +1,120 @@
+"""What the kernels of `filter_boruvka.cu` are given: settings, workspace, and the struct that carries both.
+
+Nothing here needs CUDA: arrays come from any module with numpy's `empty`, so that the same plan drives a GPU and
+the emulator of the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+STAGES = 72
+TIE_CAPACITY = 1 << 20
+PIECE = 512
+STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
+
+_POINTERS = (
+    "offsets keys ends others nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
+    "outside pieces lightest forest control status"
+).split()
+_COUNTS = "n slots group long_row samples rank light fused seed unused".split()
+PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a solve goes about its graph; see the struct `Plan` in ``plan.cuh``."""
+
+    group: int
+    long_row: int
+    samples: int
+    rank: int
+    light: int
+    fused: bool
+    seed: int
+
+
+def settings(
+    n: int, m: int, *, csr: bool, factor: float = 0.0, samples: int = 4096, fused: str = "auto", seed: int = 1
+) -> Settings:
+    """Choose the settings for a graph of `n` vertices and `m` edges.
+
+    Parameters
+    ----------
+    csr : bool
+        Whether rows are there; else the solve starts from an edge list.
+    factor : float
+        Light edges per vertex; 0 chooses by the average degree.
+    samples : int
+        Weights sampled for the threshold, at most 4096.
+    fused : str
+        ``on``: light edges are collected by the pass that finds the row minima; ``off``: by a pass of their own,
+        after the first round; ``auto``: where few edges are light.
+    seed : int
+        Of the sample.
+    """
+    degree = 2 * m / max(n, 1)
+    factor = factor or (4.0 if degree >= 64 else 1.1 if degree < 12 else 0.8)
+    share = factor * n / max(m, 1)
+    filtered = share < 0.8 and m > 0
+    group = 32
+    while group > 1 and degree < 2 * group:
+        group //= 2
+    return Settings(
+        group=group,
+        long_row=PIECE if group < 32 else max(2048, int(2 * degree)),
+        samples=samples if filtered else 0,
+        rank=min(int(samples * share), samples - 1) if filtered else 0,
+        light=min(int(factor * n), m) if filtered else m,
+        fused=csr and filtered and (fused == "on" or (fused == "auto" and share < 0.25)),
+        seed=seed,
+    )
+
+
+def arrays(
+    n: int, m: int, slots: int, *, csr: bool, key_bits: int, long_row: int = PIECE, piece: int = PIECE
+) -> dict[str, tuple[type, int]]:
+    """Return the workspace of a solve: name to (dtype, length).
+
+    Every list has room for the worst case, so no setting and no weight distribution can overflow it: at most an
+    eighth of what a stage appends is holes, hence 8/7 of `m` records.
+    """
+    records = m + m // 6 + 1024
+    pieces = slots // piece + slots // (long_row + 1) + 1 if csr else 1
+    wide = key_bits == 64
+    return {
+        "nearest": (np.uint32, n if csr else 0),
+        "choice": (np.uint32, n if csr else 0),
+        "labels": (np.uint32, n),
+        "levels": (np.uint32, n if csr else 2 * n),
+        "best0": (np.uint64, n // 2 + 1 if csr else n),
+        "best1": (np.uint64, n // 2 + 1 if csr else n),
+        "records0": (np.uint32, 4 * records),
+        "records1": (np.uint32, 4 * records),
+        "low0": (np.uint32, records if wide else 0),
+        "low1": (np.uint32, records if wide else 0),
+        "ties": (np.uint64, TIE_CAPACITY),
+        "outside": (np.uint32, n if csr else n // 32 + 32),
+        "pieces": (np.uint32, 4 * pieces),
+        "lightest": (np.uint32, (4 if wide else 2) * pieces),
+        "control": (np.uint32, 3 * STAGES + 16),
+    }
+
+
+def needed_bytes(layout: dict[str, tuple[type, int]]) -> int:
+    """Return the bytes of a workspace."""
+    return sum(np.dtype(dtype).itemsize * length for dtype, length in layout.values())
+
+
+def fill_plan(how: Settings, n: int, slots: int, pointers: dict[str, Any]) -> np.ndarray:
+    """Return the struct: settings, sizes and addresses; those not given are null."""
+    plan = np.zeros(1, PLAN)
+    for name, address in pointers.items():
+        plan[name] = address
+    plan["n"], plan["slots"] = n, slots
+    for name in ("group", "long_row", "samples", "rank", "light", "fused", "seed"):
+        plan[name] = getattr(how, name)
+    return plan
