@@ -230,6 +230,7 @@ def test_clean_shows_sizes_and_removes_what_is_named(place, mst):
 
 def test_clean_of_one_graph_leaves_the_others(place, mst):
     mst("fetch", "square", "path-5", "--catalog", "graphs.yaml")
+    (place / "cache" / "numba" / "kernel").mkdir(parents=True)
     mst("clean", "raw", "graphs", "checksums", "numba", "--graph", "square")
     assert [path.name.rpartition("-")[0] for path in (place / "cache" / "graphs").iterdir()] == ["path-5"]
     assert list((place / "cache" / "raw").iterdir()) == []
