@@ -174,7 +174,7 @@ def test_unavailable_graph_is_reported_and_the_rest_done(clone):
     try:
         code, output = clone.snakemake()
         assert code == 0, output
-        assert clone.checked()["status"] == {"ok": 2, "unavailable": 1}
+        assert clone.checked()["status"] == {"ok": 4, "unavailable": 1}
         assert "USA-road-d.NY" in (clone.folder / "results/report.html").read_text()
         code, output = clone.snakemake()
         assert code == 0 and "Nothing to be done" in output, output
@@ -191,6 +191,8 @@ def test_targets_and_dry_run(clone):
         assert code == 0, output
         assert (clone.folder / "results/reports" / target / "report.html").is_file()
         assert "run" not in jobs(output), "its runs were there already"
+    page = (clone.folder / "results/reports/graphs/small-grid/table.csv").read_text()
+    assert "small-grid" in page and "small-uniform" not in page
     shutil.rmtree(clone.folder / "results")
     started = time.monotonic()
     code, output = clone.snakemake("-n")

@@ -24,8 +24,13 @@ MAXIMUM_WATTS = 1000.0
 class Counter(Protocol):
     """Something that counts energy upwards and starts again at zero behind its range."""
 
-    name: str
-    range_joules: float
+    @property
+    def name(self) -> str:
+        """Which domain this is."""
+
+    @property
+    def range_joules(self) -> float:
+        """Where the count starts again at zero."""
 
     def read(self) -> float | None:
         """Return the count in joules, or None when it cannot be read."""

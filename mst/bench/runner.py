@@ -384,7 +384,7 @@ def _measurement(
             "tree_bytes": outcome.peak_tree_bytes,
             "device_bytes": max(device, default=None),
         },
-        "energy": None,
+        "energy": _median_energy(processes),
         "forest": first.get("forest"),
         "threads": first.get("threads"),
         "machine": this_machine().as_dict(),
@@ -396,6 +396,12 @@ def _measurement(
         "started": begun.isoformat(timespec="milliseconds"),
         "created": (begun + timedelta(seconds=seconds)).isoformat(timespec="milliseconds"),
     }
+
+
+def _median_energy(processes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the energy of one solve of the process in the middle, or None where none could be read."""
+    readings = sorted((p["energy"] for p in processes if p["energy"]), key=lambda reading: reading["joules"])
+    return readings[len(readings) // 2] if readings else None
 
 
 def _versions(algorithm: registry.Algorithm) -> dict[str, str]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
+from mst.bench.energy import Energy, measure_energy
 from mst.errors import OutOfMemoryError
 from mst.forest import digest
 from mst.graph import Graph
@@ -119,10 +120,11 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
     samples: list[float] = []
     wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
     left = share - init - sum(warm)
-    while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
-        result = None
-        result, seconds = solve(problem)
-        samples.append(seconds)
+    with measure_energy() as energy:
+        while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
+            result = None
+            result, seconds = solve(problem)
+            samples.append(seconds)
     peak = _peak()
     gc.enable()
     ids = np.asarray(module.collect(problem, result)).astype(np.int64, copy=False)
@@ -136,6 +138,7 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         "compute": samples,
         "counters": module.counters(problem, result) if hasattr(module, "counters") else {},
         "memory": {"peak_bytes": peak, "working_bytes": max(peak - resident, 0), "start_bytes": resident},
+        "energy": _per_solve(energy, len(samples)),
         "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
         "forest": {
             "edges": len(ids),
@@ -146,6 +149,14 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
+
+
+def _per_solve(energy: Energy, solves: int) -> dict[str, Any] | None:
+    """Return the joules of one solve, by domain and in all, or None where nothing could be read."""
+    if energy.joules is None:
+        return None
+    domains = {name: joules / solves for name, joules in energy.domains.items()}
+    return {"joules": energy.joules / solves, "domains": domains}
 
 
 def _phases(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:

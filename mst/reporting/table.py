@@ -62,6 +62,8 @@ def write_table(
     plan_rows: Iterable[Mapping[str, Any]],
     out_parquet: Path,
     out_csv: Path,
+    *,
+    only_planned: bool = False,
 ) -> int:
     """Write the tidy table of every record and of every planned run that could not be; return its row count.
 
@@ -76,9 +78,15 @@ def write_table(
         has a record. A row with a ``fingerprint`` says which version of the code and graph is the current one.
     out_parquet, out_csv : Path
         Where the table goes, twice.
+    only_planned : bool
+        Leave out records that no row of the plan asks for; machine and width do not matter here, so that other
+        machines' records of the same runs stay.
     """
     plan = [dict(row) for row in plan_rows]
     rows = _records(records_folders)
+    if only_planned:
+        asked = {(row["graph"], row["algorithm"], row["options"]) for row in plan}
+        rows = [row for row in rows if (row["graph"], row["algorithm"], row["options"]) in asked]
     wanted = {_key(row): row["fingerprint"] for row in plan if row.get("fingerprint")}
     _mark_current(rows, wanted)
     measured = {_key(row) for row in rows}

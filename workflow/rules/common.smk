@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -27,6 +28,21 @@ RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
 COMPLETENESS = Path(".snakemake", "mst-completeness")
 REQUEST = RESULTS / "request.json"
+# The engine does not know yet whether it will only look; its command line does.
+LOOKING = {
+    "--dry-run",
+    "--dryrun",
+    "--summary",
+    "--dag",
+    "--rulegraph",
+    "--filegraph",
+    "--lint",
+    "--unlock",
+    "--touch",
+}
+ONLY_LOOKING = any(
+    a in LOOKING or re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*", a) for a in sys.argv[1:]
+)
 PAGE_SUFFIXES = {".py", ".html", ".css", ".js", ".yaml", ".md"}
 SCOPES = [
     "default",
@@ -94,7 +110,7 @@ def scope_experiment(scope):
 def request_file():
     """What a plan is made of besides its graphs, as a file that changes only when that does."""
     document = settings_of.request_document(CONFIG, PAPERS, MACHINE)
-    if not workflow.dryrun and not (
+    if not ONLY_LOOKING and not (
         REQUEST.is_file() and json.loads(REQUEST.read_text()) == document
     ):
         write_json(REQUEST, document)
@@ -125,7 +141,7 @@ def note_completeness(scope):
         file.write_text(str(time.time_ns()))
 
 
-if workflow.is_main_process and not workflow.dryrun:
+if workflow.is_main_process and not ONLY_LOOKING:
     Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
     # Failed runs and missing graphs that are to be tried again make room for the new attempt.
     for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, MACHINE):

@@ -32,6 +32,8 @@ rule table:
     params:
         records=str(RECORDS),
         imported=IMPORTED,
+        # The default page shows everything that was measured, the others what they are about.
+        only_planned=lambda wildcards: scope_of(wildcards) != "default",
     script:
         "../scripts/table.py"
 

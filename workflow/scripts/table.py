@@ -10,4 +10,5 @@ write_table(
     json.loads(Path(snakemake.input.plan).read_text()),
     Path(snakemake.output.parquet),
     Path(snakemake.output.csv),
+    only_planned=snakemake.params.only_planned,
 )

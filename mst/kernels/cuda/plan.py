@@ -16,11 +16,30 @@ TIE_CAPACITY = 1 << 20
 PIECE = 512
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
-_POINTERS = (
-    "offsets keys ends others nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
-    "outside pieces lightest forest control status"
-).split()
-_COUNTS = "n slots group long_row samples rank light fused seed unused".split()
+_POINTERS = [
+    "offsets",
+    "keys",
+    "ends",
+    "others",
+    "nearest",
+    "choice",
+    "labels",
+    "levels",
+    "best0",
+    "best1",
+    "records0",
+    "records1",
+    "low0",
+    "low1",
+    "ties",
+    "outside",
+    "pieces",
+    "lightest",
+    "forest",
+    "control",
+    "status",
+]
+_COUNTS = ["n", "slots", "group", "long_row", "samples", "rank", "light", "fused", "seed", "unused"]
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
 
 
