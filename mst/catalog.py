@@ -321,12 +321,6 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         raw = _read(entry, source, fetched, sources)
     if raw.w is None and entry.weights is None:
         raise ConfigError(f"{entry.name}: {fetched.location} has no weights; give the entry weights")
-    with clock("simplify"):
-        graph, merged = simplify(raw.graph(name=entry.name))
-    if entry.weights is not None:
-        with clock("weigh"):
-            w = _hashed(graph, entry.weights, entry.seed)
-            graph = Graph(graph.n, graph.u, graph.v, w, name=entry.name, trusted=True)
     described = Raw(
         location=fetched.location,
         sha256=fetched.sha256,
@@ -338,6 +332,15 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         ids=_ids(raw),
         remarks=raw.notes.remarks,
     )
+    with clock("simplify"):
+        multigraph = raw.graph(name=entry.name)
+        del raw  # the rows need not stay in memory beside what becomes of them
+        graph, merged = simplify(multigraph)
+        del multigraph
+    if entry.weights is not None:
+        with clock("weigh"):
+            w = _hashed(graph, entry.weights, entry.seed)
+            graph = Graph(graph.n, graph.u, graph.v, w, name=entry.name, trusted=True)
     return graph, dict(raw=described, merged=asdict(merged), weights=_origin_of_weights(entry))
 
 

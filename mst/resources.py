@@ -20,7 +20,7 @@ def path(relative: str) -> Path:
     Raises
     ------
     ConfigError
-        Neither place has it.
+        It is missing.
 
     Examples
     --------
@@ -28,11 +28,9 @@ def path(relative: str) -> Path:
     >>> resources.path("config/graphs.yaml").name
     'graphs.yaml'
     """
-    # A checkout first: its package folder has no _data, and edits must show at once.
-    places = [_PACKAGE.parent / relative, _PACKAGE / "_data" / relative]
-    if not (_PACKAGE.parent / "pyproject.toml").is_file():
-        places.reverse()
-    for place in places:
-        if place.exists():
-            return place
-    raise ConfigError(f"{relative} is neither at {places[0]} nor at {places[1]}: reinstall mst")
+    checkout = _PACKAGE.parent
+    # A checkout has no _data, and its files are read where they are edited.
+    place = (checkout if (checkout / "pyproject.toml").is_file() else _PACKAGE / "_data") / relative
+    if not place.exists():
+        raise ConfigError(f"{place} is missing: reinstall mst")
+    return place

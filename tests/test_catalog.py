@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mst import catalog
+from mst import catalog, resources
 from mst.catalog import Manifest, materialise, read_manifest
 from mst.download import Sources
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
@@ -298,6 +298,20 @@ def test_the_papers_inputs_have_the_papers_numbers():
 
 def test_the_checksum_of_new_york_is_the_published_one():
     assert LISTED["USA-road-d.NY"].sources[0].sha256.startswith("7b2446c7ffe6179e")
+
+
+def test_packaged_files_are_found_in_a_checkout_and_in_a_wheel(tmp_path, monkeypatch):
+    wheel = tmp_path / "site-packages" / "mst"
+    (wheel / "_data" / "config").mkdir(parents=True)
+    (wheel / "_data" / "config" / "graphs.yaml").write_text("packed")
+    (tmp_path / "site-packages" / "config").mkdir()  # a stranger's folder beside an installed package
+    (tmp_path / "site-packages" / "config" / "graphs.yaml").write_text("stranger")
+    monkeypatch.setattr(resources, "_PACKAGE", wheel)
+    assert resources.path("config/graphs.yaml").read_text() == "packed"
+    (tmp_path / "site-packages" / "pyproject.toml").touch()  # now it is a checkout
+    assert resources.path("config/graphs.yaml").read_text() == "stranger"
+    with pytest.raises(ConfigError, match="is missing: reinstall mst"):
+        resources.path("config/none.yaml")
 
 
 # From raw file to canonical graph
