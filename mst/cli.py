@@ -50,14 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             raise
         print(f"mst {name}: out of memory: {error}", file=sys.stderr)
-    except OSError as error:
-        if debug or error.filename is None:
-            raise
-        print(f"mst {name}: {error.filename}: {error.strerror}", file=sys.stderr)
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to say, not even at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if debug or error.filename is None:
+            raise
+        print(f"mst {name}: {error.filename}: {error.strerror}", file=sys.stderr)
     except KeyboardInterrupt:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130

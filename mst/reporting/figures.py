@@ -97,7 +97,17 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
         name = _slug(f"time-{machine}-{graph}")
         svg = _dots(group, order, "compute_seconds", palette, "seconds", title, _intervals, folder, name)
         panels.append((name, svg))
-    columns = ["machine", "graph", "n", "m", "series", "compute_seconds", "compute_low", "compute_high", "grade"]
+    columns = [
+        "machine",
+        "graph",
+        "n",
+        "m",
+        "series",
+        "compute_seconds",
+        "compute_low",
+        "compute_high",
+        "grade",
+    ]
     shown[columns].to_csv(folder / "time.csv", index=False)
     alt = "Time of each algorithm on each graph, medians with 95 % intervals, logarithmic; the table has the numbers."
     return Figure("time", "Time to find the forest", alt, tuple(panels), "time.csv")
@@ -276,10 +286,20 @@ def _lines(
     height = max(3.4, 0.19 * len(names) + 1.2)
     figure, axes = plt.subplots(figsize=(6.4, height))
     sns.lineplot(
-        data=group, x=x, y=y, hue="algorithm", palette=palette, hue_order=names, errorbar=None, legend=False, ax=axes
+        data=group,
+        x=x,
+        y=y,
+        hue="algorithm",
+        palette=palette,
+        hue_order=names,
+        errorbar=None,
+        legend=False,
+        ax=axes,
     )
     for (algorithm, paradigm), rows in group.groupby(["algorithm", "paradigm"]):
-        axes.scatter(rows[x], rows[y], c=palette[algorithm], marker=MARKERS[paradigm], s=22, linewidths=0, zorder=3)
+        axes.scatter(
+            rows[x], rows[y], c=palette[algorithm], marker=MARKERS[paradigm], s=22, linewidths=0, zorder=3
+        )
     axes.set_xscale("log", base=2 if ideal else 10)
     axes.set_yscale("log", base=2 if ideal else 10)
     if ideal:
@@ -303,7 +323,7 @@ def _name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
     placed: list[float] = []
     todo = sorted(ends, key=lambda end: axes.transData.transform((end[1], end[2]))[1])
     lowest = axes.transAxes.transform((0, 0))[1]
-    for algorithm, x, y, colour in todo:
+    for _, x, y, _ in todo:
         at = axes.transData.transform((x, y))[1] - lowest
         at = max(at, placed[-1] + step) if placed else max(at, 0.0)
         placed.append(at)

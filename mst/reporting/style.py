@@ -79,7 +79,9 @@ def save(figure, folder: Path, name: str) -> str:
     text = io.StringIO()
     # Fixed metadata: the same table gives the same bytes.
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": "mst"})
-    figure.savefig(folder / f"{name}.pdf", bbox_inches="tight", metadata={"CreationDate": None, "Creator": "mst"})
+    figure.savefig(
+        folder / f"{name}.pdf", bbox_inches="tight", metadata={"CreationDate": None, "Creator": "mst"}
+    )
     plt.close(figure)
     svg = text.getvalue()
     (folder / f"{name}.svg").write_text(svg)
