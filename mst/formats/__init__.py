@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mst.errors import ConfigError, FormatError, InputError, nearest
+from mst.errors import ConfigError, FormatError, InputError, OutOfMemoryError, nearest
 from mst.formats import (
     bhargava_zaia,
     canonical,
@@ -88,18 +88,23 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
         No such format.
     """
     path = Path(path)
-    if _chosen(path, format) is canonical.FORMAT:
+    with Source(path) as source:
+        mapped = (_known(format) if format else _sniffed(source)) is canonical.FORMAT and not source.compression
+    if mapped:
         return canonical.read_canonical(path)
     return read_raw(path, format=format).graph(name=_stem(path))
 
 
 def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
     """Return a file's content with what it said of itself; see `read` for parameters and errors."""
-    with Source(Path(path)) as source:
-        if format:
-            return _known(format).read(source)
-        found = _sniffed(source)
-        return (found.guess or found.read)(source)
+    try:
+        with Source(Path(path)) as source:
+            if format:
+                return _known(format).read(source)
+            found = _sniffed(source)
+            return (found.guess or found.read)(source)
+    except MemoryError as error:
+        raise OutOfMemoryError(f"{path} does not fit into memory: {error or 'no more to be had'}") from error
 
 
 def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
@@ -126,13 +131,6 @@ def detect(path: str | Path) -> str:
     """Return the id of a file's format, from its first 64 KiB of content."""
     with Source(Path(path)) as source:
         return _sniffed(source).id
-
-
-def _chosen(path: Path, format: str | None) -> Format:
-    if format:
-        return _known(format)
-    with Source(path) as source:
-        return _sniffed(source)
 
 
 def _known(format: str) -> Format:

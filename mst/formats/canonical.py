@@ -96,7 +96,7 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     return _Reader(path).metadata
 
 
-def read_canonical(path: str | Path, *, trusted: bool = False) -> Graph:
+def read_canonical(path: str | Path, *, trusted: bool = False, verify: bool = False) -> Graph:
     """Return the graph of a canonical file, its arrays mapped, not copied.
 
     Parameters
@@ -104,13 +104,25 @@ def read_canonical(path: str | Path, *, trusted: bool = False) -> Graph:
     path : path-like
     trusted : bool
         Leave out the check that ids lie in ``0 … n - 1`` and that no weight is NaN, which touches every page.
+    verify : bool
+        Recompute the content's digest and compare it with the one in the metadata.
+
+    Raises
+    ------
+    FormatError
+        Not a canonical file, damaged, or cut.
     """
     reader = _Reader(path)
     u, v, w = reader.slice(0, reader.m)
     try:
-        return Graph(reader.n, u, v, w, name=reader.metadata.get("name", ""), trusted=trusted)
+        graph = Graph(reader.n, u, v, w, name=reader.metadata.get("name", ""), trusted=trusted)
     except InputError as error:
         raise FormatError(path, f"the columns make no graph: {error}") from error
+    if verify and content_digest(graph) != reader.metadata.get("digest"):
+        raise FormatError(
+            path, "the content does not have the digest that the metadata state: fetch or make it anew"
+        )
+    return graph
 
 
 def read_slice(path: str | Path, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

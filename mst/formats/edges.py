@@ -27,6 +27,7 @@ from mst.formats.text import Text
 from mst.graph import Graph
 
 COMMENTS = b"#%/"
+_MOST_VERTICES_PER_ROW = 64
 
 _COUNTS = re.compile(
     rb"(?i)^[#%/\s]*nodes?\s*[:=]?\s*(\d{1,18})[\s,;]+(?:edges?|arcs?)\s*[:=]?\s*(\d{1,18})\s*$"
@@ -60,7 +61,9 @@ def sniff(source: Source) -> bool:
         return sample is not None and source.head.lstrip()[:1] in (b"#", b"%")
     delimiter = delimiter_of(sample)
     rows = [split(line, delimiter) for line in sample[:2]]
-    return any(len(row) >= 2 and all(map(_NUMBER.fullmatch, row[:2])) for row in rows)
+    if any(len(row) >= 2 and all(map(_NUMBER.fullmatch, row[:2])) for row in rows):
+        return True
+    return len(_parts([_plain(field) for field in rows[0]])[0]) == 2
 
 
 def _sample(source: Source, limit: int = 50) -> list[bytes] | None:
@@ -163,20 +166,24 @@ def _plain(field: bytes) -> str:
 
 def _named_columns(text: Text, line: bytes, names: list[str]) -> str:
     """The layout that a header row describes; ``*`` at its end stands for columns that do not matter."""
-    weights = [i for i, name in enumerate(names) if _WEIGHT.fullmatch(name)]
-    ends = [i for i, name in enumerate(names) if _ENDS.fullmatch(name) and i not in weights]
+    ends, weights = _parts(names)
     if len(names) in (2, 3) and len(ends) != 2:
         ends = [0, 1]
     if len(names) == 3 and not weights and ends == [0, 1]:
-        raise text.error_behind(
-            "expected the third column to be named weight, cost, distance, length or value", line
-        )
+        raise text.error_behind("expected the third column to be named weight, cost or distance", line)
     if len(ends) != 2 or len(weights) > 1 or set(weights) & set(ends):
         raise text.error_behind("expected columns named source, target and, if any, weight", line)
     parts = {ends[0]: "u", ends[1]: "v", **dict.fromkeys(weights, "w")}
     columns = "".join(parts.get(i, "-") for i in range(len(names)))
     kept = columns.rstrip("-")
     return kept + "*" * (len(kept) < len(columns))
+
+
+def _parts(names: list[str]) -> tuple[list[int], list[int]]:
+    """Which columns are ends, and which are weights, by their names."""
+    weights = [i for i, name in enumerate(names) if _WEIGHT.fullmatch(name)]
+    ends = [i for i, name in enumerate(names) if _ENDS.fullmatch(name) and i not in weights]
+    return ends, weights
 
 
 def _counts_up(rows: list[list[bytes]]) -> bool:
@@ -214,6 +221,9 @@ def _compacted(path, u: np.ndarray, v: np.ndarray, n: int | None) -> tuple[np.nd
     ids, u, v = compact(u, v)
     if n is not None and len(ids) > n:
         raise FormatError(path, f"declares {n:,} vertices and names {len(ids):,}: the file is cut or mixed up")
+    if n is not None and n > _MOST_VERTICES_PER_ROW * (u.size + 16):
+        largest = int(ids[-1])
+        raise FormatError(path, f"declares {n:,} vertices and names {largest}, which lies outside 0 … {n - 1}")
     unnamed = np.full((n or len(ids)) - len(ids), -1, np.int64)
     return np.concatenate([ids, unnamed]), u, v
 

@@ -17,10 +17,10 @@ from mst.formats.base import Format, Notes, RawGraph
 from mst.formats.numbers import FractionFound, Numbers
 from mst.formats.source import Source, head_lines
 from mst.formats.table import Chunks
-from mst.formats.text import BLOCK, Text
+from mst.formats.text import BLOCK, Text, readable
 from mst.graph import Graph
 
-_ROWS = 1 << 14
+_ENTRIES = 1 << 18
 
 
 class _Header(NamedTuple):
@@ -41,11 +41,9 @@ def sniff(source: Source) -> bool:
     if header is None:
         return False
     rows = [line.split() for line in lines[1:]]
-    while source.whole and rows and not rows[-1]:
-        rows.pop()
-    if len(rows) > header.n or (source.whole and not rows and header.m):
+    if source.whole and len(rows) < header.n:
         return False
-    return _fits(header, rows, source)
+    return not any(rows[header.n :]) and _fits(header, rows[: header.n], source)
 
 
 def _fits(header: _Header, rows: list[list[bytes]], source: Source) -> bool:
@@ -54,14 +52,17 @@ def _fits(header: _Header, rows: list[list[bytes]], source: Source) -> bool:
         listed = row[header.skip :: 1 + header.weighted]
         if not all(word.isdigit() and len(word) < 19 and 1 <= int(word) <= header.n for word in listed):
             return False
-        neighbours.append({int(word) for word in listed})
+        neighbours.append(list(map(int, listed)))
+    arcs = sum(map(len, neighbours))
+    if arcs > 2 * header.m or (source.whole and arcs < header.m):
+        return False
+    known = [set(listed) for listed in neighbours]
     pairs = [(a, b) for a, listed in enumerate(neighbours, 1) for b in listed if b <= len(rows)]
-    if any(a not in neighbours[b - 1] for a, b in pairs):
+    if any(a not in known[b - 1] for a, b in pairs):
         return False
     # Rows that all have two or three words could be edges: then pairs, or else the name, must speak for METIS.
-    if {len(row) for row in rows} in ({2}, {3}):
-        return len(pairs) > len(rows) // 2 or source.name.lower().endswith(FORMAT.suffixes)
-    return sum(map(len, neighbours)) <= 2 * header.m
+    alike = {len(row) for row in rows} in ({2}, {3})
+    return not alike or len(pairs) > len(rows) // 2 or source.name.lower().endswith(FORMAT.suffixes)
 
 
 def _parsed_header(words: list[bytes]) -> _Header | None:
@@ -196,7 +197,7 @@ def _unpaired(source: Source, header: _Header) -> FormatError:
         source.path,
         f"expected each edge from both ends; {here} lists {there}{weight}, which does not list {here} so",
         line=number,
-        text=line,
+        text=readable(line),
     )
 
 
@@ -220,17 +221,22 @@ def write(sink: IO[bytes], graph: Graph) -> None:
         The graph has self-loops, or weights that are no whole numbers of int64.
     """
     from mst.kernels.arcs import symmetric_rows
+    from mst.kernels.digits import WIDEST, adjacency_lines
 
     if (graph.u == graph.v).any():
         raise InputError("METIS graphs have no self-loops: simplify the graph first (mst.simplify.simplify)")
     weights = integer_weights(graph, np.int64, "METIS")
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, weights)
     sink.write(f"{graph.n} {graph.m} 001\n".encode())
-    pairs = np.stack([neighbours.astype(np.int64) + 1, w], axis=1)
-    for start in range(0, graph.n, _ROWS):
-        stop = min(start + _ROWS, graph.n)
-        rows = np.split(pairs[offsets[start] : offsets[stop]], offsets[start + 1 : stop] - offsets[start])
-        sink.write("".join(" ".join(map(str, row.ravel().tolist())) + "\n" for row in rows).encode())
+    start = 0
+    while start < graph.n:
+        # As many rows as have some entries, or one row of any length.
+        stop = int(np.searchsorted(offsets, offsets[start] + _ENTRIES, side="right")) - 1
+        stop = min(max(stop, start + 1), start + _ENTRIES, graph.n)
+        part = offsets[start : stop + 1]
+        buffer = np.empty((2 * WIDEST + 2) * int(part[-1] - part[0]) + len(part), np.uint8)
+        sink.write(buffer[: adjacency_lines(part, neighbours, w, buffer)].tobytes())
+        start = stop
 
 
 FORMAT = Format("metis", "METIS and Chaco adjacency lists", (".graph", ".metis", ".chaco"), sniff, read, write)

@@ -1,6 +1,7 @@
 """SciPy's sparse matrices (``scipy.sparse.save_npz``): stored entries are edges, explicit zeros too.
 
-Read without SciPy: csr, csc and coo. A symmetric matrix gives each edge once, any other one each entry.
+Read without SciPy: csr, csc and coo. What SciPy defines as an entry's value is its weight: entries stored twice
+are added up. A symmetric matrix gives each edge once, any other one each entry.
 """
 
 from __future__ import annotations
@@ -15,6 +16,17 @@ from mst.errors import FormatError
 from mst.formats.arcs import check_offsets, raw_graph
 from mst.formats.base import Format, RawGraph
 from mst.formats.source import Source
+
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def sniff(source: Source) -> bool:
@@ -41,30 +53,29 @@ def read(source: Source) -> RawGraph:
         u = owners(offsets[:n], len(v), np.int32(0) if n < 2**31 else np.int64(0))
     else:
         raise FormatError(source.path, f"expected a csr, csc or coo matrix, found {kind}: save it as csr")
-    return raw_graph(source.path, "npz", n, u, v, w, len(w))
+    return raw_graph(source.path, "npz", n, *_added_up(u, v, w), declared_m=len(w))
+
+
+def _added_up(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of one place become their sum; entries that ascend by place have none to add."""
+    same = u[1:] == u[:-1]
+    if not ((u[1:] < u[:-1]) | (same & (v[1:] <= v[:-1]))).any():
+        return u, v, w
+    order = np.lexsort((v, u))
+    u, v, w = u[order], v[order], w[order]
+    first = np.flatnonzero(np.concatenate([[True], (u[1:] != u[:-1]) | (v[1:] != v[:-1])]))
+    return u[first], v[first], np.add.reduceat(w, first, dtype=w.dtype)
 
 
 def _arrays(source: Source) -> dict[str, np.ndarray]:
     try:
         with np.load(source.path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        KeyError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except _UNREADABLE as error:
+        raise FormatError(source.path, f"expected a matrix of scipy.sparse.save_npz: {error}") from error
+    if missing := [name for name in ("format", "shape", "data") if name not in arrays]:
         raise FormatError(
-            source.path, f"expected a matrix written by scipy.sparse.save_npz: {error}"
-        ) from error
-    needed = {"coo": ("row", "col")}.get(str(arrays.get("format")), ())
-    missing = [name for name in ("format", "shape", "data", *needed) if name not in arrays]
-    if missing:
-        raise FormatError(
-            source.path, f"expected a matrix written by scipy.sparse.save_npz; it lacks {', '.join(missing)}"
+            source.path, f"expected a matrix of scipy.sparse.save_npz; it lacks {', '.join(missing)}"
         )
     return arrays
 

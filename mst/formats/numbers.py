@@ -37,6 +37,7 @@ class Numbers:
     ):
         self.text, self.expected, self.integers = text, expected, integers
         self._comment, self._delimiter = ord(comment or "\0"), ord(delimiter or "\0")
+        self._separator = delimiter
         self._place = self._begin = 0
         self._ends, self._feeds = np.empty((0, 2), np.int64), 0
         text.cuts = b"\n \t\r" + delimiter.encode()
@@ -133,7 +134,7 @@ class Numbers:
         text.start = at
         if status in (parse.END, parse.FULL, parse.FLOAT):
             return status == parse.FLOAT, count, lines, feeds
-        word = text.word_at(at)
+        word = text.word_at(at, self._separator)
         complaint = {
             parse.WORD: f"{word!r} is no number",
             parse.LONG: f"{word!r} lacks a delimiter before it",

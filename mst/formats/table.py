@@ -176,11 +176,13 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
         text.start, text.lines = begin, text.lines + lines
         if status == parse.FLOAT:
             scratch.w = scratch.w.astype(np.float64)
-        elif status == parse.WORD and layout.footer and text.line_at(at).strip().upper() == layout.footer:
+        elif status != parse.END and layout.footer and text.line_at(at).strip().upper() == layout.footer:
             text.line()
             break
         elif status != parse.END:
-            raise text.error(_mistake(parse, status, layout, text.word_at(at)), text=text.line_at(begin))
+            raise text.error(
+                _mistake(parse, status, layout, text.word_at(at, layout.delimiter)), text=text.line_at(begin)
+            )
     return table
 
 
@@ -210,7 +212,7 @@ def _mistake(parse, status: int, layout: Layout, token: str) -> str:
 def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
     """Write numbers, a line for each position of the columns, blanks between them, in blocks.
 
-    Fractions are written with as few digits as bring the same float back.
+    Floats are written with as few digits as bring the same float64 back, and never look like integers.
     """
     import pyarrow
     from pyarrow import csv
@@ -218,8 +220,19 @@ def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
     plain = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     names = [str(i) for i in range(len(columns))]
     for start in range(0, len(columns[0]), _ROWS):
-        part = pyarrow.table([column[start : start + _ROWS] for column in columns], names=names)
-        csv.write_csv(part, sink, plain)
+        part = [_writable(column[start : start + _ROWS]) for column in columns]
+        csv.write_csv(pyarrow.table(part, names=names), sink, plain)
+
+
+def _writable(column: np.ndarray):
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if column.dtype.kind != "f":
+        return pyarrow.array(column)
+    texts = pc.cast(pyarrow.array(column.astype(np.float64)), pyarrow.string())
+    fraction = pc.match_substring_regex(texts, "[.en]")
+    return pc.if_else(fraction, texts, pc.binary_join_element_wise(texts, ".0", ""))
 
 
 def write_rows(sink: IO[bytes], graph: Graph, *, base: int, tag: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from mst.errors import FormatError
@@ -86,10 +88,10 @@ class Text:
         begin = max(begin, at - 200)
         return bytes(self.buffer[begin : self._end_of_line(at, begin + 400)]).rstrip(b"\r")
 
-    def word_at(self, at: int) -> str:
-        """Return the word that begins at a byte of the buffer."""
-        word = bytes(self.buffer[at : self._end_of_line(at, at + 40)]).split(None, 1)
-        return word[0].decode(errors="replace") if word else ""
+    def word_at(self, at: int, delimiter: str = "") -> str:
+        """Return the word that begins at a byte of the buffer and ends before a blank or `delimiter`."""
+        words = bytes(self.buffer[at : self._end_of_line(at, at + 40)]).decode(errors="replace")
+        return re.match(rf"[^\s{re.escape(delimiter)}]*", words)[0]  # type: ignore[index]
 
     def _end_of_line(self, at: int, limit: int) -> int:
         end = self.buffer.find(b"\n", at, min(limit, self._filled))
@@ -97,14 +99,15 @@ class Text:
 
     def error(self, expected: str, *, text: bytes | None = None, ahead: int = 0) -> FormatError:
         """Return the error at the line that follows `ahead` more lines."""
-        return FormatError(self.source.path, expected, line=self.lines + ahead + 1, text=_readable(text))
+        return FormatError(self.source.path, expected, line=self.lines + ahead + 1, text=readable(text))
 
     def error_behind(self, expected: str, text: bytes | None = None) -> FormatError:
         """Return the error at the line that was consumed last."""
-        return FormatError(self.source.path, expected, line=self.lines, text=_readable(text))
+        return FormatError(self.source.path, expected, line=self.lines, text=readable(text))
 
 
-def _readable(text: bytes | None) -> str | bytes | None:
+def readable(text: bytes | None) -> str | bytes | None:
+    """Return a line as text where it is text."""
     try:
         return None if text is None else text.decode()
     except UnicodeDecodeError:

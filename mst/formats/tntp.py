@@ -30,9 +30,7 @@ def read(source: Source) -> RawGraph:
     counts = _metadata(text)
     n, m = (counts.get(key) for key in (b"NUMBER OF NODES", b"NUMBER OF LINKS"))
     if n is None or m is None:
-        raise FormatError(
-            source.path, "expected <NUMBER OF NODES> and <NUMBER OF LINKS> before <END OF METADATA>"
-        )
+        raise FormatError(source.path, "expected metadata <NUMBER OF NODES> and <NUMBER OF LINKS>")
     at = _length_column(text)
     layout = Layout(
         "uv" + "-" * (at - 2) + "w",

@@ -51,10 +51,8 @@ def read(source: Source) -> RawGraph:
     keys, section = _header(text)
     n = _dimension(source, keys)
     kind = keys.get("EDGE_WEIGHT_TYPE", "")
-    if keys.get("TYPE", "TSP").split()[0] not in _TYPES:
-        raise FormatError(
-            source.path, f"expected a problem of TYPE {' or '.join(_TYPES)}, found {keys['TYPE']}"
-        )
+    if (keys.get("TYPE") or "TSP").split()[0] not in _TYPES:
+        raise FormatError(source.path, f"expected TYPE {' or '.join(_TYPES)}, found {keys['TYPE']}")
     if kind == "EXPLICIT" and section == "EDGE_WEIGHT_SECTION":
         return _explicit(text, n, keys.get("EDGE_WEIGHT_FORMAT", ""))
     if kind in _METRICS and section == "NODE_COORD_SECTION":
@@ -98,8 +96,8 @@ def _explicit(text: Text, n: int, form: str) -> RawGraph:
     if form == "FULL_MATRIX":
         return _full(numbers.take(n * n, "weights"), n)
     triangle, offset = _TRIANGLES[form]
+    w = numbers.take((n - offset + 1) * (n - offset) // 2 if n else 0, "weights")
     rows = np.arange(n - offset, -offset, -1) if triangle == "upper" else np.arange(1 - offset, n + 1 - offset)
-    w = numbers.take(int(rows.sum()), "weights")
     i = np.repeat(np.arange(n, dtype=np.int32), np.maximum(rows, 0))
     starts = np.cumsum(rows) - rows
     j = (np.arange(len(w)) - np.repeat(starts, rows)).astype(np.int32)

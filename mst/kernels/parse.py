@@ -420,7 +420,7 @@ def numbers(buffer, start, stop, comment, delimiter, place, integers, out, ends,
                 end = i + 1
                 follower = buffer[end]
                 kind, integer, real = _INTEGER, MISSING, math.nan
-            elif kind == _INTEGER and integer == MISSING:
+            elif delimiter and kind == _INTEGER and integer == MISSING:
                 kind = _LARGE
             ended = _blank(follower) or follower == 10 or (delimiter and follower == delimiter)
             if kind == _NONE or not ended:

@@ -1,0 +1,498 @@
+"""Malformed files: one clear error with file, line, text and what was expected, in bounded memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+import zstandard
+
+from mst import FormatError, Graph, InputError, formats
+from mst.formats import FORMATS, detect, read, read_raw, write
+from mst.formats.canonical import read_canonical, read_metadata, read_slice, write_canonical
+
+EXPLICIT_3 = b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\n"
+
+# (content, format or None, what the message must hold)
+MALFORMED = [
+    (b"", None, "the file is empty"),
+    (b"", "dimacs", "expected `p sp"),
+    (b"\n\n\n", None, "in no known format"),
+    (b"hello world\n", None, "in no known format"),
+    (b"\0\1\2\3" * 100, None, "in no known format"),
+    (b"PK\x03\x04 no matrix at all", None, "in no known format"),
+    (b"# only words\n", None, "expected rows `<u> <v>`"),
+    # DIMACS
+    (
+        b"c x\np sp 2 1\na 1 3 5\n",
+        None,
+        "line 3: 'a 1 3 5': expected `a <from> <to> <weight>` with vertices 1 … 2; vertex 3 lies",
+    ),
+    (
+        b"p sp 2 1\na 0 1 5\n",
+        None,
+        "line 2: 'a 0 1 5': expected `a <from> <to> <weight>` with vertices 1 … 2; vertex 0 lies",
+    ),
+    (b"p sp 2 1\na -1 1 5\n", None, "vertex -1 lies outside 1 … 2"),
+    (
+        b"p sp 2 1\na 1 2\n",
+        None,
+        "line 2: 'a 1 2': expected `a <from> <to> <weight>` with vertices 1 … 2; columns are missing",
+    ),
+    (b"p sp 2 1\na 1 2 3 4\n", None, "'4' is too much"),
+    (b"p sp 2 1\na 1 2 x\n", None, "'x' is no number"),
+    (b"p sp 2 1\na 1 2 3x\n", None, "'3x' is no number"),
+    (b"p sp 2 1\na 1.5 2 3\n", None, "'1.5' is no vertex id (a whole number)"),
+    (
+        b"p sp 2 1\na 1 2 nan\n",
+        None,
+        "line 2: 'a 1 2 nan': expected `a <from> <to> <weight>` with vertices 1 … 2; NaN",
+    ),
+    (b"p sp 2 1\na 1 2 9223372036854775808\n", None, "weight 9223372036854775808 does not fit int64"),
+    (b"p sp 2 2\na 1 2 1e999\n", None, "line 2: 'a 1 2 1e999': expected a weight within the range of float64"),
+    (b"p sp 2 1\na 1 99999999999999999999 3\n", None, "vertex 99999999999999999999 lies outside"),
+    (b"p sp 2 2\na 1 2 3\n", None, "declares 2 edge rows and has 1: the file is cut"),
+    (b"p sp 2 1\na 1 2 3\na 1 2 3\n", None, "declares 1 edge rows and has more than 1"),
+    (b"p sp 2 1\nb 1 2 3\n", None, "line 2: 'b 1 2 3': expected `a "),
+    (b"p sp 2 1\na1 2 3\n", None, "line 2: 'a1 2 3': expected `a "),
+    (b"p sp 2\na 1 2 3\n", None, "line 1: 'p sp 2': expected `p sp <vertices> <edges>`"),
+    (b"p sp 2 -1\na 1 2 3\n", None, "expected `p sp <vertices> <edges>`"),
+    (b"p sp 2 99999999999999999999\n", None, "expected `p sp <vertices> <edges>`"),
+    (b"p max 2 1\na 1 2 3\n", None, "line 1: 'p max 2 1': expected a problem of sp, "),
+    (b"a 1 2 3\n", "dimacs", "line 1: 'a 1 2 3': expected `p sp <vertices> <arcs>` before the first row"),
+    # edge lists
+    (b"1 2\n2 three\n", None, "line 2: '2 three': expected `<u> <v>`; 'three' is no vertex id"),
+    (b"1 2\n3\n", None, "line 2: '3': expected `<u> <v>`; columns are missing"),
+    (b"1 2\n3 4 5\n", "edges", "line 2: '3 4 5': expected `<u> <v>`; '5' is too much"),
+    (b"1,2\n3 4\n", "edges", "line 1: '1,2': expected"),
+    (b"1,2,3\n3,,4\n", None, "line 2: '3,,4': expected `<u>,<v>,<weight>`; '' is no vertex id"),
+    (b"1,2,3\n3,4,\n", None, "line 2: '3,4,': expected `<u>,<v>,<weight>`; columns are missing"),
+    (b"1 -2\n3 4\n", None, "vertex -2 lies outside"),
+    (b"1 2 3\n\n# x\n3 4 NaN\n", None, "line 4: '3 4 NaN'"),
+    (b"1 2 3 4\n5 6 7 8\n", None, "line 1: '1 2 3 4': expected `<u> <v>` or `<u> <v> <weight>`"),
+    (
+        b"source,target,rating\n1,2,3\n",
+        None,
+        "line 1: 'source,target,rating': expected the third column to be named weight",
+    ),
+    (
+        b"source,target,cost,weight\n1,2,3,4\n",
+        None,
+        "expected columns named source, target and, if any, weight",
+    ),
+    (b"# Nodes: 3 Edges: 2\n0 1\n", None, "declares 2 edge rows and has 1"),
+    (b"# Nodes: 3 Edges: 1\n0 1\n1 2\n", None, "declares 1 edge rows and has more than 1"),
+    (b"# Nodes: 2 Edges: 2\n10 20\n20 30\n", None, "declares 2 vertices and names 3"),
+    (
+        b"# Nodes: 999999999999 Edges: 2\n0 1\n1 999999999999\n",
+        None,
+        "declares 999,999,999,999 vertices and names 999999999999",
+    ),
+    (b"% bip weighted\n1 1\n2 1\n", None, "expected one set of vertices"),
+    # headed lists
+    (
+        b"3 2\n0 1 5\n1 3 6\n",
+        None,
+        "line 3: '1 3 6': expected `<u> <v> <weight>` with vertices 0 … 2; vertex 3 lies",
+    ),
+    (b"3 2\n0 1 5\n1 4 6\n", None, "vertex 4 lies outside 0 … 3"),
+    (b"3 2\n0 1 5\n", None, "declares 2 edge rows and has 1"),
+    (b"3\n2\n0 1 5\n1 2 5\n0 2 5\n", None, "declares 2 edge rows and has more than 2"),
+    (b"3 2 1\n0 1\n", "headed", "expected `<vertices> <edges>`"),
+    # Matrix Market
+    (
+        b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
+        None,
+        "line 1: '%%MatrixMarket matrix array real general': expected a coordinate matrix",
+    ),
+    (b"%%MatrixMarket matrix coordinate complex general\n1 1 0\n", None, "found complex"),
+    (b"%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n", None, "found skew-symmetric"),
+    (
+        b"%%MatrixMarket matrix coordinate real general\n% x\n2 3 0\n",
+        None,
+        "line 3: '2 3 0': expected a square matrix",
+    ),
+    (
+        b"%%MatrixMarket matrix coordinate real general\n2 2\n1 2 3\n",
+        None,
+        "line 2: '2 2': expected `<rows> <columns> <entries>`",
+    ),
+    (
+        b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2 3\n",
+        None,
+        "line 3: '1 2 3': expected `<row> <column>` from 1 to 2; '3' is too much",
+    ),
+    (b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 3\n", None, "declares 2 edge rows and has 1"),
+    (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n0 2 3\n", None, "vertex 0 lies outside 1 … 2"),
+    (b"%%MatrixMarket\n", None, "line 1: '%%MatrixMarket': expected `%%MatrixMarket matrix"),
+    # METIS
+    (b"3 2\n2\n1 3\n", "metis", "declares 3 vertices and has 2 rows"),
+    (
+        b"3 2\n2\n1 3\n2\n3\n",
+        "metis",
+        "line 5: '3': expected neighbours `<vertex>` from 1 to 3; there are rows beyond the 3",
+    ),
+    (b"3 2\n2\n1 4\n2\n", "metis", "line 3: '1 4': expected neighbours `<vertex>` from 1 to 3; 4 is none"),
+    (b"3 2\n2\n1 0\n2\n", "metis", "0 is none"),
+    (
+        b"% c\n3 2\n2\n%\n1 3\n1\n",
+        "metis",
+        "line 6: '1': expected each edge from both ends; 3 lists 1, which does not list 3 so",
+    ),
+    (
+        b"3 2 1\n2 7\n1 7 3 8\n2 9\n",
+        "metis",
+        "line 3: '1 7 3 8': expected each edge from both ends; 2 lists 3 with weight 8",
+    ),
+    (
+        b"3 2 1\n2 7\n1 7 3\n2 9\n",
+        "metis",
+        "line 3: '1 7 3': expected neighbours `<vertex> <weight>` from 1 to 3; the last",
+    ),
+    (b"3 1\n2\n1 3\n2\n", "metis", "declares 1 edges and lists more than 2 neighbours"),
+    (b"3 3\n2\n1 3\n2\n", "metis", "declares 3 edges and lists 4 neighbours, not twice as many"),
+    (b"3 2\n2\n1 3.5\n2\n", "metis", "3.5 is none"),
+    (b"3 2 2\n2\n1 3\n2\n", "metis", "line 1: '3 2 2': expected `<vertices> <edges> [<format>"),
+    # adjacency graphs and edge arrays
+    (b"WeightedAdjacencyGraph\n2\n2\n0\n1\n1\n0\n5\n", None, "expected 2 weights, found 1"),
+    (
+        b"WeightedAdjacencyGraph\n2\n2\n0\n1\n1\n0\n5\n5\n7\n",
+        None,
+        "line 10: '7': expected the end of the file",
+    ),
+    (b"AdjacencyGraph\n2\n2\n0\n3\n1\n0\n", None, "the offsets of the rows do not climb from 0 to 2"),
+    (b"AdjacencyGraph\n2\n2\n0\n1\n1\n2\n", None, "entry 1 names vertex 2, outside 0 … 1"),
+    (
+        b"AdjacencyGraph\n2\n2\n0\n1\nx\n0\n",
+        None,
+        "line 6: 'x': expected whole numbers: counts, offsets, neighbours; 'x' is no number",
+    ),
+    (b"AdjacencyGraph\n-2\n2\n", None, "expected counts of at least 0"),
+    (b"EdgeArray\n0 1 2\n", None, "line 2: '0 1 2': expected `<u> <v>`; '2' is too much"),
+    (b"EdgeArrays\n0 1 2\n", "pbbs", "line 1: 'EdgeArrays': expected EdgeArray or WeightedEdgeArray"),
+    # SteinLib, TNTP, TSPLIB
+    (b"SECTION Comment\nEND\n", None, "expected a line `SECTION Graph`"),
+    (b"SECTION Graph\nE 1 2 3\n", None, "line 2: 'E 1 2 3': expected `Nodes <count>`"),
+    (b"SECTION Graph\nNodes 2\nEdges 2\nE 1 2 3\nEND\n", None, "declares 2 edge rows and has 1"),
+    (
+        b"SECTION Graph\nNodes 2\nEdges 1\nE 1 2\nEND\n",
+        None,
+        "line 4: 'E 1 2': expected `E <u> <v> <weight>` with vertices 1 … 2, or END; columns are missing",
+    ),
+    (
+        b"<NUMBER OF NODES> 2\n<END OF METADATA>\n1 2 3 4 ;\n",
+        None,
+        "expected metadata <NUMBER OF NODES> and <NUMBER OF LINKS>",
+    ),
+    (
+        b"<NUMBER OF NODES> 2\n<NUMBER OF LINKS> 1\n1 2 3 4 ;\n",
+        None,
+        "line 3: '1 2 3 4 ;': expected `<NAME> value` until",
+    ),
+    (b"<NUMBER OF NODES> 2\n<NUMBER OF LINKS> 1\n<END OF METADATA>\n1 2 3 ;\n", None, "line 4: '1 2 3 ;'"),
+    (
+        b"NAME: x\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n",
+        None,
+        "found GEO before NODE_COORD_SECTION",
+    ),
+    (
+        b"TYPE: SOP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_SECTION\n",
+        None,
+        "expected TYPE TSP or ATSP, found SOP",
+    ),
+    (
+        b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: ROWS\nEDGE_WEIGHT_SECTION\n",
+        None,
+        "expected EDGE_WEIGHT_FORMAT FULL_MATRIX",
+    ),
+    (
+        EXPLICIT_3 + b"EDGE_WEIGHT_SECTION\n1 2\nEOF\n",
+        None,
+        "line 6: 'EOF': expected the weights of the matrix; 'EOF' is no number",
+    ),
+    (
+        EXPLICIT_3 + b"EDGE_WEIGHT_SECTION\n1 2\n",
+        None,
+        "expected 3 weights, found 2",
+    ),
+    (
+        EXPLICIT_3.replace(b"3", b"999999999") + b"EDGE_WEIGHT_SECTION\n1 2\n",
+        None,
+        "found 2: the file is cut",
+    ),
+    (
+        b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 1 1\nEOF\n",
+        None,
+        "expected finite coordinates of 3 points, found 2",
+    ),
+    (
+        b"DIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n1 1 1\nEOF\n",
+        None,
+        "expected finite coordinates of 2 points, found 1",
+    ),
+    (
+        b"DIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 1e10 1\nEOF\n",
+        None,
+        "expected distances below",
+    ),
+    (
+        b"DIMENSION: many\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n",
+        None,
+        "expected a DIMENSION, found 'many'",
+    ),
+    # matrices
+    (b"0,1,2,3,4\n1,0,1,1,1\n", "matrix", "expected a square matrix, found 2 rows of 5 numbers"),
+    (
+        b"0,1,2\n1,0\n2,3,0\n",
+        "matrix",
+        "line 2: '1,0': expected rows of numbers, as many as columns; this row has 2, the first 3",
+    ),
+    (
+        b"0,1\nnan,0\n",
+        "matrix",
+        "line 2: 'nan,0': expected rows of numbers, as many as columns; NaN has no place",
+    ),
+    (b"0,1\nx,0\n", "matrix", "'x' is no number"),
+    (b"0,1\n1 2,0\n", "matrix", "'2' lacks a delimiter before it"),
+    # binary
+    (struct.pack("<2i", -1, 0), "ecl", "expected counts of at least 0"),
+    (struct.pack("<4i", 2, 1, 0, 1), "ecl", "expected 3 row offsets, and the file ends 4 bytes early"),
+    (struct.pack("<6i", 2, 1, 0, 1, 1, 2), "ecl", "entry 0 names vertex 2, outside 0 … 1"),
+    (struct.pack("<6i", 2, 1, 0, 2, 1, 1), "ecl", "the offsets of the rows do not climb from 0 to 1"),
+    (struct.pack("<8i", 2, 1, 0, 1, 1, 1, 5, 6), "ecl", "the file goes on after its last entry"),
+    (struct.pack("<2i", 2, 2**31 - 1), "bhargava-zaia", "bytes early"),
+    (struct.pack("<5i", 2, 1, 0, 2, 5), "bhargava-zaia", "entry 0 names vertex 2"),
+    (struct.pack("<4Q", 3, 4, 0, 0), "galois", "expected version 1 or 2, found 3"),
+    (struct.pack("<4Q", 1, 5, 0, 0), "galois", "expected weights of 0, 4 or 8 bytes, found 5"),
+    (struct.pack("<4Q", 1, 4, 2**60, 2**60), "galois", "row ends, and the file ends"),
+    (struct.pack("<6Q2i", 1, 0, 2, 2, 1, 2, 1, 9), "galois", "entry 1 names vertex 9"),
+    (struct.pack("<5Q2i2f", 1, 4, 1, 2, 2, 0, 0, 1.0, np.nan), "galois-float", "the weight of arc 1 is NaN"),
+]
+
+
+@pytest.mark.parametrize(("content", "format", "message"), MALFORMED, ids=[repr(m[0])[2:30] for m in MALFORMED])
+def test_a_malformed_file_is_refused_with_its_place(tmp_path, content, format, message):
+    path = tmp_path / "bad.file"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=re.escape(message)) as caught:
+        read_raw(path, format=format)
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("format", [f for f in FORMATS if f not in ("canonical", "npz")])
+def test_binary_noise_is_refused_in_every_format(tmp_path, format):
+    path = tmp_path / "noise"
+    path.write_bytes(np.random.default_rng(5).bytes(5000))
+    with pytest.raises(FormatError):
+        read_raw(path, format=format)
+
+
+def checked_zstd(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor(write_checksum=True).compress(content)
+
+
+@pytest.mark.parametrize(
+    ("compress", "name"),
+    [(gzip.compress, "gzip"), (bz2.compress, "bzip2"), (lzma.compress, "xz"), (checked_zstd, "zstd")],
+)
+def test_truncated_or_damaged_compression_is_told(tmp_path, compress, name):
+    path = tmp_path / "a.gr"
+    rows = "".join(f"a {i} {i + 1} {i * 7919 % 1000}\n" for i in range(1, 60_000))
+    packed = compress(f"p sp 60000 59999\n{rows}".encode())
+    for length in (8, 20, len(packed) // 2, len(packed) - 3):
+        path.write_bytes(packed[:length])
+        with pytest.raises(FormatError, match=f"{name} data"):
+            read(path)
+    for at in (len(packed) // 3, len(packed) // 2):
+        path.write_bytes(packed[:at] + bytes(byte ^ 0x55 for byte in packed[at : at + 40]) + packed[at + 40 :])
+        with pytest.raises(FormatError):
+            read(path)
+    path.write_bytes(compress(packed))
+    with pytest.raises(FormatError, match="compressed twice"):
+        read(path)
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    for call in (read, read_raw, detect):
+        with pytest.raises(InputError, match=r"nowhere.gr cannot be read: No such file"):
+            call(tmp_path / "nowhere.gr")
+        with pytest.raises(InputError, match="cannot be read: Is a directory"):
+            call(tmp_path)
+
+
+ENDLESS = [
+    (b"1" * 9, b"", "edges"),
+    (b"1 ", b"1 2\n", "edges"),
+    (b"#" * 9, b"", "edges"),
+    (b"a 1 2 3 ", b"p sp 2 1\n", "dimacs"),
+    (b"c" * 9, b"p sp 2 1\n", "dimacs"),
+    (b"1 ", b"2 1\n", "metis"),
+    (b"12345678", b"2 1\n", "metis"),
+    (b"1,", b"", "matrix"),
+    (b"1 ", b"WeightedAdjacencyGraph\n2 2 ", "gbbs"),
+    (b"x" * 9, b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n", "tsplib"),
+]
+
+
+@pytest.mark.parametrize(("unit", "head", "format"), ENDLESS)
+def test_a_huge_line_is_refused_in_little_memory(tmp_path, unit, head, format):
+    """40 MB, of which no reader may keep more than a few blocks."""
+    path = tmp_path / "huge"
+    with path.open("wb") as file:
+        file.write(head)
+        for _ in range(40):
+            file.write(unit * (1_000_000 // len(unit)))
+    with pytest.raises(FormatError):
+        read_raw(path, format=format)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError) as caught:
+            read_raw(path, format=format)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 45e6
+    assert len(str(caught.value)) < 1000
+
+
+def test_declared_counts_alone_cost_no_memory(tmp_path):
+    path = tmp_path / "big"
+    for content, format in (
+        (b"p sp 9000000000 9000000000\na 1 2 3\n", "dimacs"),
+        (b"9000000000 9000000000\n1 2\n", "headed"),
+        (b"WeightedAdjacencyGraph\n9000000000\n9000000000\n1\n", "gbbs"),
+        (b"9000000000 9000000000\n2\n1\n", "metis"),
+        (struct.pack("<2i", 2**31 - 1, 2**31 - 1), "ecl"),
+    ):
+        path.write_bytes(content)
+        tracemalloc.start()
+        with pytest.raises(FormatError):
+            read_raw(path, format=format)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 60e6, format
+
+
+def test_weights_next_to_the_edge_of_a_block_and_hard_numbers_keep_their_line(tmp_path):
+    path = tmp_path / "a.txt"
+    good = "1 2 0.1\n" * 200_000
+    path.write_text(good + "1 2 1e400\n" + good)
+    with pytest.raises(FormatError, match="line 200001: '1 2 1e400'"):
+        read(path)
+    path.write_text(good + "1 2 oops\n" + good)
+    with pytest.raises(FormatError, match="line 200001: '1 2 oops'"):
+        read(path)
+
+
+def _npz(**arrays) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def test_damaged_matrices_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    good = dict(format=b"csr", shape=[2, 2], data=[5.0], indices=[1], indptr=[0, 1, 1])
+    cases = [
+        (dict(good, shape=[2, 3]), "expected a square matrix, found shape (2, 3)"),
+        (dict(good, indptr=[0, 2, 1]), "do not climb"),
+        (dict(good, indptr=[0, 1]), "expected 3 integers in 'indptr'"),
+        (dict(good, indices=[2]), "names vertex 2"),
+        (dict(good, data=[np.nan]), "stored entry 0 is NaN"),
+        (dict(good, data=[1j]), "expected a row of real numbers"),
+        (dict(good, format=b"lil"), "found lil"),
+        ({key: value for key, value in good.items() if key != "shape"}, "it lacks shape"),
+        (dict(good, data=np.array([object()])), "scipy.sparse.save_npz"),
+    ]
+    for arrays, message in cases:
+        path.write_bytes(_npz(**arrays))
+        with pytest.raises(FormatError, match=re.escape(message)):
+            read(path)
+    whole = _npz(**good)
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError, match="expected a matrix of"):
+        read(path, format="npz")
+    path.write_bytes(gzip.compress(whole))
+    with pytest.raises(FormatError, match="decompress the outer layer"):
+        read(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.npy", "no array")
+    with pytest.raises(FormatError, match="expected a matrix of"):
+        read(path)
+
+
+def test_damaged_canonical_files_are_refused(tmp_path):
+    import pyarrow as pa
+
+    path = tmp_path / "a.arrow"
+    graph = Graph(3, [0, 1], [1, 2], [5.0, 6.0])
+    write_canonical(path, graph)
+    whole = path.read_bytes()
+    for length in (0, 7, 50, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        for call in (read, read_canonical, read_metadata, lambda p: read_slice(p, 0, 1)):
+            with pytest.raises(FormatError):
+                call(path)
+    at = whole.index(struct.pack("<2d", 5.0, 6.0))
+    path.write_bytes(whole[:at] + struct.pack("<d", 7.0) + whole[at + 8 :])
+    assert read_canonical(path).w.tolist() == [7.0, 6.0]
+    with pytest.raises(FormatError, match="digest"):
+        read_canonical(path, verify=True)
+    path.write_bytes(whole[:at] + struct.pack("<d", np.nan) + whole[at + 8 :])
+    with pytest.raises(FormatError, match=r"w\[0\] is NaN"):
+        read(path)
+    path.write_bytes(gzip.compress(whole))
+    with pytest.raises(FormatError, match="decompress it first"):
+        read_raw(path)
+    with pytest.raises(FormatError, match="decompress it first"):
+        read(path)
+
+    def table(metadata, **columns):
+        arrays = {name: pa.array(values) for name, values in columns.items()}
+        batch = pa.record_batch(
+            list(arrays.values()), schema=pa.schema([(k, v.type) for k, v in arrays.items()], metadata)
+        )
+        with path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+            writer.write_batch(batch)
+
+    u, w = np.array([0], np.int32), np.array([1.0])
+    for metadata, columns, message in (
+        ({"n": "2", "m": "1"}, dict(u=u, v=u), "expected columns u, v"),
+        ({"n": "2", "m": "1"}, dict(u=u, v=w, w=w), "expected columns u, v"),
+        ({"n": "2", "m": "2"}, dict(u=u, v=u, w=w), "declares m = 2 and has 1 rows"),
+        ({"m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
+        ({"n": '"2"', "m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
+        ({"n": "{", "m": "1"}, dict(u=u, v=u, w=w), "the metadata cannot be read"),
+        ({"n": "0", "m": "1"}, dict(u=u, v=u, w=w), "the columns make no graph"),
+        ({"n": str(2**40), "m": "1"}, dict(u=u, v=u, w=w), "expected ids of int64"),
+        ({"n": "2", "m": "1"}, dict(u=u, v=u, w=pa.array([None], pa.float64())), "no missing values"),
+    ):
+        table(metadata, **columns)
+        with pytest.raises(FormatError, match=re.escape(message)):
+            read(path)
+
+
+def test_slices_must_lie_inside(tmp_path):
+    path = tmp_path / "a.arrow"
+    write_canonical(path, Graph(3, [0, 1], [1, 2], [5.0, 6.0]))
+    for start, stop in ((-1, 1), (0, 3), (2, 1)):
+        with pytest.raises(InputError, match="is no slice"):
+            read_slice(path, start, stop)
+
+
+def test_a_reader_that_runs_out_of_memory_says_so(tmp_path, monkeypatch):
+    from mst import OutOfMemoryError
+
+    path = tmp_path / "a.gr"
+    write(path, Graph(2, [0], [1], [1]))
+    monkeypatch.setattr("mst.formats.dimacs.read_table", lambda *_, **__: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(OutOfMemoryError, match=r"a\.gr does not fit into memory"):
+        formats.read(path)

@@ -1,0 +1,194 @@
+"""What is written is what is read, for any graph that a format can hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mst import Graph
+from mst.formats import FORMATS, detect, read, read_raw, write
+from mst.formats.canonical import (
+    content_digest,
+    read_canonical,
+    read_metadata,
+    read_slice,
+    write_canonical,
+)
+
+BY_ROWS = ("canonical", "dimacs", "edges", "headed", "pbbs", "bhargava-zaia", "matrix-market")
+BY_VERTEX = ("metis", "ecl", "galois", "galois-float", "gbbs")
+ONLY_INT32 = ("ecl", "bhargava-zaia")
+ONLY_INTEGERS = (*ONLY_INT32, "metis", "galois")
+
+DTYPES = (np.int32, np.int64, np.float32, np.float64)
+
+
+@st.composite
+def graphs(draw, dtypes=DTYPES, loops: bool = True) -> Graph:
+    n = draw(st.integers(0, 9))
+    vertex = st.integers(0, max(n - 1, 0))
+    pairs = draw(st.lists(st.tuples(vertex, vertex), max_size=20 if n else 0))
+    pairs = [pair for pair in pairs if loops or pair[0] != pair[1]]
+    dtype = np.dtype(draw(st.sampled_from(dtypes)))
+    if dtype.kind == "i":
+        weight = st.integers(np.iinfo(dtype).min, np.iinfo(dtype).max) | st.integers(-3, 3)
+    else:
+        weight = st.floats(width=8 * dtype.itemsize, allow_nan=False) | st.sampled_from(
+            [0.0, -0.0, 1e300, 5e-324, 0.1]
+        )
+    w = np.array([draw(weight) for _ in pairs], dtype)
+    w = np.nan_to_num(w, posinf=np.inf, neginf=-np.inf)
+    return Graph(n, [a for a, _ in pairs], [b for _, b in pairs], w)
+
+
+def edge_set(graph) -> list[tuple]:
+    """Edges, smaller end first, sorted: what remains where a format has no rows."""
+    low, high = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
+    return sorted(zip(low.tolist(), high.tolist(), (graph.w + graph.w.dtype.type(0)).tolist()))
+
+
+def _dtypes(format: str) -> tuple:
+    if format in ONLY_INT32:
+        return (np.int32,)
+    if format == "galois-float":
+        return (np.float32, np.float64)
+    return (np.int32, np.int64) if format in ONLY_INTEGERS else DTYPES
+
+
+@pytest.mark.parametrize("format", BY_ROWS)
+@given(data=st.data())
+def test_rows_come_back_in_order_with_every_bit(tmp_path_factory, format, data):
+    graph = data.draw(graphs(_dtypes(format)))
+    path = tmp_path_factory.getbasetemp() / f"rows-{format}"
+    write(path, graph, format=format)
+    back = read(path, format=format)
+    if format == "pbbs":
+        used = int(max(graph.u.max(), graph.v.max())) + 1 if graph.m else 0
+        assert back.n == used
+    else:
+        assert back.n == graph.n
+    pairs = list(zip(back.u.tolist(), back.v.tolist()))
+    given_pairs = list(zip(graph.u.tolist(), graph.v.tolist()))
+    if format == "matrix-market":
+        given_pairs = [tuple(sorted(pair, reverse=True)) for pair in given_pairs]
+    assert pairs == given_pairs
+    assert [repr(float(w)) for w in back.w] == [repr(float(w)) for w in graph.w]
+    assert back.w.tolist() == graph.w.tolist()
+    if graph.m:
+        assert back.w.dtype.kind == graph.w.dtype.kind
+    if format in ("canonical", "bhargava-zaia"):
+        assert back.w.dtype == graph.w.dtype
+
+
+@pytest.mark.parametrize("format", BY_VERTEX)
+@given(data=st.data())
+def test_edges_come_back_from_adjacency_formats(tmp_path_factory, format, data):
+    graph = data.draw(graphs(_dtypes(format), loops=format != "metis"))
+    path = tmp_path_factory.getbasetemp() / f"vertex-{format}"
+    write(path, graph, format=format)
+    raw = read_raw(path, format=format)
+    assert raw.n == graph.n and edge_set(raw.graph()) == edge_set(graph)
+    if graph.m:
+        assert raw.notes.direction == "both"
+        assert raw.notes.mirrored == np.count_nonzero(graph.u != graph.v)
+
+
+@pytest.mark.parametrize("format", [f for f in (*BY_ROWS, *BY_VERTEX) if f != "galois-float"])
+def test_content_tells_what_was_written(tmp_path, format, rng):
+    """Under a name that says nothing, and under one that lies."""
+    for size in (0, 1, 5, 5000):
+        n = 2 * size + 1
+        u, v = rng.integers(0, n, size), rng.integers(0, n, size)
+        graph = Graph(n, u[u != v], v[u != v], rng.integers(1, 100, np.count_nonzero(u != v), dtype=np.int32))
+        for name in ("graph", "graph.txt", "graph.gr"):
+            write(tmp_path / name, graph, format=format)
+            if not (format == "metis" and size == 0):
+                assert detect(tmp_path / name) == format, (name, size)
+                assert edge_set(read(tmp_path / name)) == edge_set(graph)
+
+
+@given(graph=graphs())
+def test_the_canonical_file_keeps_everything(tmp_path_factory, graph):
+    path = tmp_path_factory.getbasetemp() / "canonical.arrow"
+    said = write_canonical(
+        path, graph, {"source": "ä→b", "seed": 7, "generator": {"family": "x", "p": 0.5}, "raw_sha256": None}
+    )
+    assert said == read_metadata(path)
+    assert said == {
+        "name": "",
+        "source": "ä→b",
+        "seed": 7,
+        "generator": {"family": "x", "p": 0.5},
+        "n": graph.n,
+        "m": graph.m,
+        "digest": content_digest(graph),
+    }
+    back = read_canonical(path, verify=True)
+    assert back.u.dtype == graph.u.dtype and back.w.dtype == graph.w.dtype
+    for ours, theirs in ((back.u, graph.u), (back.v, graph.v), (back.w, graph.w)):
+        assert ours.tobytes() == theirs.tobytes()
+    start = graph.m // 3
+    stop = graph.m - graph.m // 4
+    for ours, theirs in zip(read_slice(path, start, stop), (graph.u, graph.v, graph.w)):
+        assert ours.tolist() == theirs[start:stop].tolist()
+
+
+def test_the_canonical_file_is_mapped_not_copied(tmp_path, rng):
+    path = tmp_path / "a.arrow"
+    graph = Graph(1000, rng.integers(0, 1000, 100_000), rng.integers(0, 1000, 100_000), rng.random(100_000))
+    write_canonical(path, graph)
+    back = read_canonical(path)
+    # A copy would own its memory; a map ends in a foreign buffer.
+    for column in (back.u, back.v, back.w, *read_slice(path, 10, 20)):
+        base = column
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        assert not base.flags.owndata and not column.flags.writeable
+
+
+def test_the_canonical_file_may_have_many_batches(tmp_path, rng):
+    import pyarrow as pa
+
+    path, other = tmp_path / "a.arrow", tmp_path / "b.arrow"
+    graph = Graph(9, rng.integers(0, 9, 100), rng.integers(0, 9, 100), rng.integers(0, 9, 100))
+    write_canonical(path, graph)
+    with pa.memory_map(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+        with other.open("wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            for start in range(0, 100, 33):
+                writer.write_table(table.slice(start, 33))
+    back = read_canonical(other, verify=True)
+    assert back.w.tolist() == graph.w.tolist()
+    for start, stop in ((0, 100), (10, 20), (30, 70), (33, 66), (99, 100), (50, 50)):
+        for ours, theirs in zip(read_slice(other, start, stop), (graph.u, graph.v, graph.w)):
+            assert ours.tolist() == theirs[start:stop].tolist()
+
+
+def test_other_arrow_readers_read_the_canonical_file(tmp_path):
+    import pyarrow.feather
+
+    path = tmp_path / "a.arrow"
+    write_canonical(path, Graph(3, [0, 1], [1, 2], [0.5, 2.5], name="tiny"))
+    table = pyarrow.feather.read_table(path)
+    assert table.to_pydict() == {"u": [0, 1], "v": [1, 2], "w": [0.5, 2.5]}
+    assert table.schema.metadata[b"name"] == b"tiny" and table.schema.metadata[b"n"] == b"3"
+
+
+def test_digests_differ_with_every_part():
+    base = dict(n=3, u=[0, 1], v=[1, 2], w=[5, 6])
+    others = [
+        dict(base, n=4),
+        dict(base, u=[1, 1]),
+        dict(base, v=[2, 2]),
+        dict(base, w=[5, 7]),
+        dict(base, w=[5.0, 6.0]),
+    ]
+    digests = {content_digest(Graph(**parts)) for parts in (base, *others)}
+    assert len(digests) == 6
+    assert content_digest(Graph(**base)) == content_digest(Graph(**base, name="other"))
+
+
+def test_every_writable_format_is_tested_here():
+    assert {format.id for format in FORMATS.values() if format.writable} == {*BY_ROWS, *BY_VERTEX}
