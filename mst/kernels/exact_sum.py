@@ -1,7 +1,7 @@
 """Exact sums of floats: significands added up as integers, a bin for each exponent.
 
-The idea of Neal, *Fast exact summation using small and large superaccumulators*, 2015, without its chunks: a bin
-per exponent needs no carries, and the few that are not empty are put together once at the end.
+The idea of Neal, *Fast exact summation using small and large superaccumulators*, 2015, without its chunks: a
+bin per exponent needs no carries, and the few that are not empty are put together once at the end.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def bin_sums(values):
     Returns
     -------
     high, low : numpy.ndarray of int64, shape (2048,)
-        Bin e stands for ``(high << 27) + low`` units of 2^(max(e, 1) - 1075). The last bin holds infinities: their
-        signs added up in `high`, their number in `low`.
+        Bin e stands for ``(high << 27) + low`` units of 2^(max(e, 1) - 1075). The last bin holds infinities:
+        their signs added up in `high`, their number in `low`.
     """
     high, low = np.zeros(BINS, np.int64), np.zeros(BINS, np.int64)
     one = np.empty(1, np.float64)
