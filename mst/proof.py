@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from time import perf_counter
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mst import order
-from mst.errors import InputError
+from mst.errors import InputError, shorten
 from mst.graph import Graph
 
 GRADES = ("identical", "edges", "weight")
@@ -149,17 +150,20 @@ def check_forest(
     return _timed(graph, edge_ids, "edges", check)
 
 
-def check_weight(total: int | float, reference: int | float, *, forest_edges: int = 0) -> Proof:
+def check_weight(total: int | float | str, reference: int | float, *, forest_edges: int = 0) -> Proof:
     """Check a total that a program printed, where its edges are not known.
 
     Parameters
     ----------
-    total, reference : int or float
-        Two ints must be equal.
+    total : int, float or str
+        A text may have been rounded to the digits that it shows: ``"1.25e6"`` says no more than 1 245 000 to
+        1 255 000. Two integers must be equal.
+    reference : int or float
+        Total of a proved forest.
     forest_edges : int
-        For floats: how many weights of one sign the program added up in double precision, in whatever order.
-        That allows a relative error of `forest_edges` · 2⁻⁵³ (Higham, *Accuracy and Stability of Numerical
-        Algorithms*, 2002, §4.2).
+        How many weights of one sign the program added up in double precision, in whatever order, when the
+        reference is a float. That allows a relative error of `forest_edges` · 2⁻⁵³ (Higham, *Accuracy and
+        Stability of Numerical Algorithms*, 2002, §4.2).
 
     Returns
     -------
@@ -169,17 +173,37 @@ def check_weight(total: int | float, reference: int | float, *, forest_edges: in
     Examples
     --------
     >>> from mst.proof import check_weight
-    >>> check_weight(11, 11).ok, check_weight(12.0, 11).reason
-    (True, 'total 12.0 is not the minimum 11')
+    >>> check_weight(11, 11).ok, check_weight("1.1e1", 11).ok, check_weight("12", 11).reason
+    (True, True, 'total 12 is not the minimum 11')
     """
-    exact = isinstance(total, int) and isinstance(reference, int)
-    if math.isfinite(total) and math.isfinite(reference):
-        allowed = 0 if exact else abs(Fraction(reference)) * forest_edges / 2**53
-        ok = abs(Fraction(total) - Fraction(reference)) <= allowed
+    try:
+        found, allowed = _as_known(total)
+    except InvalidOperation:
+        return Proof(False, "weight", f"total {shorten(str(total))} is not a number", details={"total": total})
+    known, _ = _as_known(reference)
+    if isinstance(found, Fraction) and isinstance(known, Fraction):
+        if isinstance(reference, float):
+            allowed += abs(known) * forest_edges / 2**53
+        elif allowed == Fraction(1, 2):
+            allowed = Fraction(0)
+        ok = abs(found - known) <= allowed
     else:
-        ok = total == reference or (math.isnan(total) and math.isnan(reference))
+        ok = found == known or repr(found) == repr(known) == "nan"
     reason = "" if ok else f"total {total} is not the minimum {reference}"
-    return Proof(ok, "weight", reason, weight=total, details={"reference_weight": reference})
+    weight = None if isinstance(total, str) else total
+    return Proof(ok, "weight", reason, weight=weight, details={"total": total, "reference_weight": reference})
+
+
+def _as_known(total: int | float | str) -> tuple[Fraction | float, Fraction]:
+    """Return a total, exact where it is finite, and half a unit of its last digit where it is a text."""
+    if not isinstance(total, str):
+        finite = isinstance(total, int) or math.isfinite(total)
+        return Fraction(total) if finite else total, Fraction(0)
+    number = Decimal(total.strip().replace(",", ""))
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int):
+        return float(number), Fraction(0)
+    return Fraction(number), Fraction(10) ** exponent / 2
 
 
 def compare_ids(digest: str, reference_digest: str) -> Proof:
