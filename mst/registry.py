@@ -25,7 +25,8 @@ and these functions:
 ``solve(problem) -> result``
     The algorithm. Timed as *compute*; called repeatedly on one problem, so it must not change it.
 ``collect(problem, result) -> numpy.ndarray``
-    Edge ids of the forest on the host, in any order.
+    Edge ids of the forest on the host, in any order. None where only a total is known (programs on disk); then
+    ``weight(problem, result) -> str`` gives it as it was printed.
 ``skip(facts, *, width, **options) -> str | None`` (optional)
     The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph. It must stand
     alone (builtins only): plans are made where numba or CuPy are not installed, so it runs without its module.
@@ -36,6 +37,7 @@ and these functions:
 
 Files whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
 (separated like ``$PATH``) are searched too, so that an algorithm need not be put into an installed package.
+Programs on disk that the configuration describes (see `mst.programs`) are listed as ``command-<name>``.
 """
 
 from __future__ import annotations
@@ -49,12 +51,13 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mst import programs
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.kernels.sources import PACKAGE, fingerprint
 
@@ -134,6 +137,7 @@ class Algorithm:
     ties: str = "order"
     requires: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
+    program: programs.Program | None = None
 
     def resolve(self, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return all options with defaults filled in; unknown names and illegal values are refused."""
@@ -162,13 +166,18 @@ class Algorithm:
 
     def missing(self) -> str | None:
         """Return why this algorithm cannot be imported here, or None."""
+        if self.program and (reason := self.program.missing()):
+            return reason
         absent = [p for p in self.requires if not _importable(p)]
         return f"needs {', '.join(absent)}, not installed" if absent else None
 
     def load(self) -> ModuleType:
         """Import the algorithm's module."""
         if reason := self.missing():
-            raise DependencyError(f"{self.id} {reason}: pip install 'mst[{_extra(self.paradigm)}]'")
+            remedy = "" if self.program else f": pip install 'mst[{_extra(self.paradigm)}]'"
+            raise DependencyError(f"{self.id} {reason}{remedy}")
+        if self.program:
+            return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
         if self.file.is_relative_to(PACKAGE):
             parts = self.file.relative_to(PACKAGE).with_suffix("").parts
             return importlib.import_module(".".join(("mst", *parts)))
@@ -186,12 +195,16 @@ class Algorithm:
         for name, limit in self.limits.items():
             if getattr(facts, name) > limit:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
+        if self.program and facts.weight_dtype not in self.program.weights:
+            return f"it takes {', '.join(self.program.weights)} weights, not {facts.weight_dtype}"
         reason = _standalone_function(self.file, "skip")
         return reason(facts, width=width, **self.resolve(options)) if reason else None
 
     def source_fingerprint(self) -> str:
         """Return 12 hex digits over this algorithm's code, and over the versions of the packages a peer is."""
         total = hashlib.sha256(fingerprint(self.file).encode())
+        if self.program:
+            total.update(self.program.fingerprint().encode())
         if self.paradigm == "peer":
             for package in self.requires:
                 total.update(f"{package}=={_version(package)}\0".encode())
@@ -217,7 +230,29 @@ def algorithms() -> dict[str, Algorithm]:
         if algorithm.id in found:
             raise ConfigError(f"{file} and {found[algorithm.id].file} both define {algorithm.id!r}")
         found[algorithm.id] = algorithm
+    found |= {a.id: a for a in map(_of_program, programs.known())}
     return dict(sorted(found.items(), key=lambda item: (PARADIGMS.index(item[1].paradigm), item[0])))
+
+
+def use_programs(described: Mapping[str, Any] | None) -> None:
+    """List the configuration's programs as ``command-<name>``, here and in every process started from here."""
+    programs.export(described)
+    algorithms.cache_clear()
+
+
+def _of_program(program: programs.Program) -> Algorithm:
+    where = f"programs.{program.name}"
+    return Algorithm(
+        id=f"command-{program.name}",
+        paradigm=program.paradigm,
+        title=program.title or program.name,
+        file=PACKAGE / "algorithms" / "peers" / "_program.py",
+        options=_options(where, program.options),
+        ties="any",
+        requires=("numba",),
+        limits=program.limits,
+        program=program,
+    )
 
 
 def read_literal(file: Path) -> Algorithm:
@@ -241,8 +276,22 @@ def _checked(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
         raise ConfigError(f"{where}: ALGORITHM lacks {', '.join(sorted(absent))}")
     if literal["paradigm"] not in PARADIGMS:
         raise ConfigError(f"{where}: paradigm {literal['paradigm']!r} must be one of {', '.join(PARADIGMS)}")
-    options = {name: Option(name, **spec) for name, spec in literal.pop("options", {}).items()}
+    options = _options(where, literal.pop("options", {}))
     return Algorithm(file=file, options=options, **literal)
+
+
+def _options(where: str, literal: Mapping[str, Mapping[str, Any]]) -> dict[str, Option]:
+    known = [f.name for f in fields(Option) if f.name != "name"]
+    for name, spec in literal.items():
+        if not isinstance(spec, Mapping) or "default" not in spec:
+            raise ConfigError(f"{where}: option {name!r} must be a mapping with a default")
+        for key in spec:
+            if key not in known:
+                raise ConfigError(f"{where}: option {name!r}: unknown key {key!r}{nearest(key, known)}")
+    return {
+        name: Option(name, **{**spec, "choices": tuple(spec.get("choices", ()))})
+        for name, spec in literal.items()
+    }
 
 
 def _evaluate(node: ast.expr) -> Any:

@@ -1,0 +1,113 @@
+"""Any program on disk as an algorithm: it is given a file, started, and read (see `mst.programs`)."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mst import formats
+from mst.algorithms.peers._simple import SimpleEdges, simple_edges
+from mst.errors import MSTError, shorten
+from mst.graph import Graph
+from mst.programs import UNITS, Program
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph on disk and the call that solves it; the folder goes with the problem."""
+
+    graph: Graph
+    edges: SimpleEdges
+    folder: tempfile.TemporaryDirectory
+    words: list[str]
+    environment: dict[str, str]
+    output: Path
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the program printed, and what it wrote to its output file."""
+
+    printed: str
+    written: str | None
+
+
+class Command:
+    """The contract's functions, bound to one program."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        if program.seconds:
+            self.timed_solve = self._timed_solve
+
+    def prepare(self, graph, *, width, **options):
+        program = self.program
+        edges = simple_edges(graph)
+        given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name) if program.simple else graph
+        folder = tempfile.TemporaryDirectory(prefix="mst-program-")
+        file = Path(folder.name, "graph" + formats.FORMATS[program.format].suffixes[0])
+        output = Path(folder.name, "forest")
+        formats.write(file, given, format=program.format)
+        values = {"graph": str(file), "output": str(output), "width": width, **options}
+        words = [word.format_map(values) for word in program.command]
+        environment = {name: text.format_map(values) for name, text in program.environment.items()}
+        return Problem(graph, edges, folder, words, environment, output)
+
+    def solve(self, problem):
+        problem.output.unlink(missing_ok=True)
+        done = subprocess.run(
+            problem.words,
+            env={**os.environ, **problem.environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+        printed = done.stdout.decode(errors="replace")
+        if done.returncode:
+            said = (done.stderr.decode(errors="replace") + printed).strip().splitlines() or [""]
+            raise MSTError(f"{problem.words[0]} ended with code {done.returncode}: {shorten(said[-1], 200)}")
+        written = problem.output.read_text(errors="replace") if problem.output.is_file() else None
+        return Answer(printed, written)
+
+    def _timed_solve(self, problem):
+        answer = self.solve(problem)
+        return answer, float(self._found("seconds", answer)) * UNITS[self.program.unit]
+
+    def collect(self, problem, answer):
+        """Return the forest's edge ids, or None when the program prints a total only."""
+        if self.program.edges is None:
+            return None
+        where = answer.printed if answer.written is None else answer.written
+        pattern = re.compile(self.program.edges, re.MULTILINE)
+        found = [(int(edge["u"]), int(edge["v"])) for edge in pattern.finditer(where)]
+        ends = np.array(found, np.int64).reshape(-1, 2) - self.program.first_vertex
+        inside = ((ends >= 0) & (ends < problem.graph.n)).all(axis=1)
+        ids = np.full(len(ends), -1)
+        ids[inside] = problem.edges.edge_ids(ends[inside, 0], ends[inside, 1])
+        if (ids < 0).any():
+            a, b = found[int(np.argmax(ids < 0))]
+            raise MSTError(f"{self.program.name} lists the edge {a}–{b}, which the graph does not have")
+        return ids
+
+    def weight(self, problem, answer):
+        """Return the total that the program printed, as it printed it."""
+        return self._found("total", answer)
+
+    def counters(self, problem, answer):
+        return {"clock": "program" if self.program.seconds else "process"}
+
+    def _found(self, key: str, answer: Answer) -> str:
+        pattern = getattr(self.program, key)
+        found = re.search(pattern, answer.printed, re.MULTILINE)
+        if found is None:
+            last = (answer.printed.strip().splitlines() or [""])[-1]
+            raise MSTError(
+                f"{self.program.name} printed nothing that {key}: {pattern!r} matches; "
+                f"its last line: {shorten(last, 200)}"
+            )
+        return found[1]

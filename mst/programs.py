@@ -1,0 +1,255 @@
+"""Programs on disk that find minimum spanning forests: how to call one, and how to read what it says.
+
+The configuration describes each under ``programs:``; the registry lists it as ``command-<name>``::
+
+    programs:
+      ecl:
+        title: ECL-MST
+        command: /opt/ecl/ecl-mst {graph}
+        format: ecl
+        weights: [int32]
+        total: 'total weight: (\\d+)'
+        seconds: 'runtime: ([\\d.]+) ms'
+        unit: ms
+
+A program that lists its edges is proved as a forest, one that prints a total only by that total.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from mst.errors import ConfigError, nearest
+from mst.graph import WEIGHT_DTYPES
+
+ENVIRONMENT = "MST_PROGRAMS"
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+PARADIGMS = ("peer", "threads", "cuda")
+
+
+@dataclass(frozen=True)
+class Program:
+    """How to call a program and read its output.
+
+    Attributes
+    ----------
+    name : str
+        Lower-case letters, digits and dashes.
+    command : tuple of str
+        Program and arguments; a string is split as a shell would, but no shell runs it. ``{graph}`` is the
+        file that it reads, ``{output}`` a file that it may write its edges to, ``{width}`` the threads or
+        devices that it is given, and every option is known by its name. Double a brace that is meant literally.
+    format : str
+        A format of ``mst list formats`` that can be written.
+    edges : str, optional
+        A regular expression with the named groups ``u`` and ``v``, which finds every edge of the forest in the
+        file ``{output}`` where the command names it, else in what the program prints. ``^`` and ``$`` match at
+        each line.
+    total : str, optional
+        A regular expression with one group: the forest's total weight, in what the program prints. At least one
+        of `edges` and `total` must be given; `edges` proves more.
+    first_vertex : int
+        The number that `edges` calls the first vertex by.
+    seconds : str, optional
+        A regular expression with one group: the time that the program states for its computation. Without it,
+        the time of the whole process counts, with the reading of the file.
+    unit : str
+        Of that time: ``s``, ``ms``, ``us`` or ``ns``.
+    title : str
+        For tables.
+    paradigm : str
+        ``peer`` (one thread), ``threads`` or ``cuda``: which widths it is run with.
+    weights : tuple of str
+        Weight dtypes that it understands.
+    simple : bool
+        Whether parallel edges and self-loops are taken out before; edges are led back to the original ids.
+    options : mapping
+        As in an algorithm's literal; their values fill the command's placeholders.
+    limits : mapping
+        Largest ``n`` and ``m``.
+    environment : mapping of str to str
+        Further environment variables, with the same placeholders.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    format: str
+    edges: str | None = None
+    total: str | None = None
+    first_vertex: int = 0
+    seconds: str | None = None
+    unit: str = "s"
+    title: str = ""
+    paradigm: str = "peer"
+    weights: tuple[str, ...] = tuple(dtype.name for dtype in WEIGHT_DTYPES)
+    simple: bool = True
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def missing(self) -> str | None:
+        """Return why the program cannot be started here, or None."""
+        return None if shutil.which(self.command[0]) else f"needs the program {self.command[0]}, not found"
+
+    def fingerprint(self) -> str:
+        """Return hex digits over this description, the program, and the scripts among its arguments."""
+        total = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode())
+        for word in self.command:
+            found = shutil.which(word) or (word if Path(word).is_file() else None)
+            if found:
+                total.update(Path(found).read_bytes())
+        return total.hexdigest()
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    from mst.formats import FORMATS
+
+    return tuple(f.id for f in FORMATS.values() if f.writable)
+
+
+def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
+    """Return the program that a mapping describes.
+
+    Raises
+    ------
+    ConfigError
+        Names the program, the key and what is legal there.
+
+    Examples
+    --------
+    >>> from mst.programs import from_mapping
+    >>> described = {"command": "solve {graph}", "format": "dimacs", "total": r"weight (\\d+)"}
+    >>> from_mapping("mine", described).command
+    ('solve', '{graph}')
+    """
+    where = f"programs.{name}"
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", str(name)):
+        raise ConfigError(f"{where}: use lower-case letters, digits and dashes for its name")
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where}: expected a mapping of keys to values, got {type(values).__name__}")
+    known = [f.name for f in fields(Program) if f.name != "name"]
+    for key in values:
+        if key not in known:
+            raise ConfigError(
+                f"{where}: unknown key {key!r}{nearest(str(key), known)}; known: {', '.join(known)}"
+            )
+    for key in ("command", "format"):
+        if not values.get(key):
+            raise ConfigError(f"{where}: {key} is missing")
+    program = Program(str(name), **{key: _typed(where, key, value) for key, value in values.items()})
+    _check(where, program)
+    return program
+
+
+def _typed(where: str, key: str, value: Any) -> Any:
+    """Return the value as the field's type, or raise `ConfigError`."""
+    kinds: dict[str, Any] = {
+        "command": (str, list, tuple),
+        "weights": (str, list, tuple),
+        "options": Mapping,
+        "limits": Mapping,
+        "environment": Mapping,
+        "simple": bool,
+        "first_vertex": int,
+    }
+    kind: Any = kinds.get(key, str)
+    if value is None and key in ("edges", "total", "seconds"):
+        return None
+    if not isinstance(value, kind):
+        raise ConfigError(f"{where}.{key}: {value!r} is a {type(value).__name__}, which it cannot be")
+    if key == "command":
+        return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
+    if key == "weights":
+        return (value,) if isinstance(value, str) else tuple(map(str, value))
+    if key == "environment":
+        return {str(name): str(text) for name, text in value.items()}
+    return value
+
+
+def _check(where: str, program: Program) -> None:
+    dtypes = [dtype.name for dtype in WEIGHT_DTYPES]
+    for key, given, legal in (
+        ("format", (program.format,), _formats()),
+        ("unit", (program.unit,), tuple(UNITS)),
+        ("paradigm", (program.paradigm,), PARADIGMS),
+        ("weights", program.weights, tuple(dtypes)),
+        ("limits", tuple(program.limits), ("n", "m")),
+    ):
+        for value in given:
+            if value not in legal:
+                raise ConfigError(
+                    f"{where}.{key}: {value!r} must be one of {', '.join(legal)}{nearest(value, legal)}"
+                )
+    if program.edges is None and program.total is None:
+        raise ConfigError(f"{where}: give edges or total, or nothing can be proved of its forest")
+    _check_pattern(f"{where}.edges", program.edges, {"u", "v"})
+    _check_pattern(f"{where}.total", program.total, set())
+    _check_pattern(f"{where}.seconds", program.seconds, set())
+    placeholders = {"graph", "output", "width", *program.options}
+    for text in (*program.command, *program.environment.values()):
+        for used in _placeholders(where, text):
+            if used not in placeholders:
+                raise ConfigError(
+                    f"{where}.command: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
+                    f"known: {', '.join(sorted(placeholders))}; double a brace that is meant literally"
+                )
+    if not any("graph" in _placeholders(where, text) for text in program.command):
+        raise ConfigError(f"{where}.command: has no {{graph}}, so the program cannot know what to read")
+
+
+def _check_pattern(where: str, pattern: str | None, names: set[str]) -> None:
+    if pattern is None:
+        return
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{where}: {pattern!r} is no regular expression: {error}") from None
+    if names:
+        if set(compiled.groupindex) != names:
+            raise ConfigError(f"{where}: {pattern!r} must have the named groups (?P<u>…) and (?P<v>…)")
+    elif compiled.groups != 1:
+        raise ConfigError(f"{where}: {pattern!r} must have one group, the number; it has {compiled.groups}")
+
+
+def _placeholders(where: str, text: str) -> set[str]:
+    try:
+        return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+    except ValueError as error:
+        raise ConfigError(
+            f"{where}.command: {text!r}: {error}; double a brace that is meant literally"
+        ) from None
+
+
+def export(programs: Mapping[str, Any] | None) -> None:
+    """Check the configuration's programs and make them known to this process and to those that it starts."""
+    for name, values in (programs or {}).items():
+        from_mapping(name, values)
+    if programs:
+        os.environ[ENVIRONMENT] = json.dumps(programs)
+    else:
+        os.environ.pop(ENVIRONMENT, None)
+
+
+def known() -> tuple[Program, ...]:
+    """Return the programs that ``$MST_PROGRAMS`` describes (JSON: name to description)."""
+    text = os.environ.get(ENVIRONMENT, "")
+    if not text:
+        return ()
+    try:
+        described = json.loads(text)
+        pairs = sorted(described.items())
+    except (ValueError, AttributeError):
+        raise ConfigError(f"${ENVIRONMENT} must be a JSON object of programs by name") from None
+    return tuple(from_mapping(name, values) for name, values in pairs)
