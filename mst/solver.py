@@ -69,6 +69,8 @@ def minimum_spanning_forest(
     result = module.solve(problem)
     solved = perf_counter()
     edge_ids = module.collect(problem, result)
+    if edge_ids is None:
+        raise UnsupportedError(f"{chosen.id} prints a total only, no edges: it can be timed, not used")
     seconds = {
         "init": prepared - started,
         "transfer": transferred - prepared,
