@@ -37,6 +37,9 @@ class Config(StrictModel):
     retry: list[Literal["error", "timeout", "out-of-memory", "unavailable"]] = Field(
         default_factory=list, description="statuses that are planned again"
     )
+    programs: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="MST programs on disk, run as command-NAME: see mst/programs.py"
+    )
     experiment: Experiment
 
     @field_validator("machine")
@@ -79,12 +82,16 @@ def load(path: Path | None = None) -> Config:
     if path is None and (text := os.environ.get(ENVIRONMENT)):
         return from_mapping(json.loads(text), f"${ENVIRONMENT}")
     file = path or resource("config/config.yaml")
-    return parse(Config, read_yaml(file), str(file))
+    return from_mapping(read_yaml(file), str(file))
 
 
 def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -> Config:
     """Return the configuration that a mapping holds, such as Snakemake's `config`."""
-    return parse(Config, dict(values), where)
+    if isinstance(values, Mapping):
+        # Experiments name algorithms, so the programs among these must be known first.
+        registry.use_programs(values.get("programs"))
+        values = dict(values)
+    return parse(Config, values, where)
 
 
 def papers() -> dict[str, Experiment]:

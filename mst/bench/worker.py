@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -37,6 +38,8 @@ _MOST_SAMPLES = 40
 def main(spec_file: str, fd: str) -> None:
     """Run the processes that the spec asks for, one after another."""
     spec = json.loads(Path(spec_file).read_text())
+    # Children end without cleaning up: what they leave goes with the runner's folder.
+    tempfile.tempdir = str(Path(spec_file).parent)
     out = os.fdopen(int(fd), "w", buffering=1)
 
     def tell(event: str, **values: Any) -> None:
@@ -127,10 +130,7 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
             samples.append(seconds)
     peak = _peak()
     gc.enable()
-    ids = np.asarray(module.collect(problem, result)).astype(np.int64, copy=False)
-    if spec["ids_file"]:
-        np.save(spec["ids_file"], ids)
-    weight = total(graph.w[ids])
+    forest = _forest(module, graph, problem, result, spec["ids_file"])
     return {
         "init": init,
         "transfer": transfer,
@@ -140,12 +140,7 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         "memory": {"peak_bytes": peak, "working_bytes": max(peak - resident, 0), "start_bytes": resident},
         "energy": _per_solve(energy, len(samples)),
         "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
-        "forest": {
-            "edges": len(ids),
-            "components": graph.n - len(ids),
-            "weight": str(weight),
-            "digest": digest(ids),
-        },
+        "forest": forest,
         "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
@@ -157,6 +152,27 @@ def _per_solve(energy: Energy, solves: int) -> dict[str, Any] | None:
         return None
     domains = {name: joules / solves for name, joules in energy.domains.items()}
     return {"joules": energy.joules / solves, "domains": domains}
+
+
+def _forest(module: ModuleType, graph: Graph, problem: Any, result: Any, ids_file: str) -> dict[str, Any]:
+    """Return what is known of the forest; its weight is all that some programs tell."""
+    ids = module.collect(problem, result)
+    if ids is None:
+        return {
+            "edges": None,
+            "components": None,
+            "weight": module.weight(problem, result),
+            "digest": None,
+        }
+    ids = np.asarray(ids).astype(np.int64, copy=False)
+    if ids_file:
+        np.save(ids_file, ids)
+    return {
+        "edges": len(ids),
+        "components": graph.n - len(ids),
+        "weight": str(total(graph.w[ids])),
+        "digest": digest(ids),
+    }
 
 
 def _phases(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
