@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mst.errors import InputError
 from mst.graph import Graph
 from mst.order import total
+
+if TYPE_CHECKING:
+    import networkx
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +80,107 @@ class Forest:
         """
         g, ids = self.graph, self.edge_ids
         return g.u[ids], g.v[ids], g.w[ids]
+
+    def to_scipy(self) -> csr_array:
+        """Return the forest as a SciPy sparse array, as `scipy.sparse.csgraph.minimum_spanning_tree` does.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (n, n), of the weights' dtype
+            One entry per edge, at row u and column v of the edge list, indices sorted. Edges of weight zero are
+            stored entries too; ``eliminate_zeros()`` would drop them.
+
+        Examples
+        --------
+        >>> import mst
+        >>> mst.minimum_spanning_forest((3, [0, 2, 2], [1, 1, 0], [5.5, 7, 6])).to_scipy().toarray()
+        array([[0. , 5.5, 0. ],
+               [0. , 0. , 0. ],
+               [6. , 0. , 0. ]])
+        """
+        from scipy.sparse import csr_array
+
+        u, v, w = self.edges()
+        n = self.graph.n
+        return csr_array((w, (u, v)), shape=(n, n))
+
+    def to_networkx(self, nodes: Sequence[Hashable] | None = None, *, weight: str = "weight") -> networkx.Graph:
+        """Return the forest as a networkx graph, isolated vertices included.
+
+        Parameters
+        ----------
+        nodes : sequence of hashable, length n, optional
+            What to call vertex i: ``list(graph)`` where the graph came from the networkx graph ``graph``.
+            Default: i.
+        weight : str
+            The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
+
+        Raises
+        ------
+        InputError
+            `nodes` has another length than the graph has vertices.
+
+        Examples
+        --------
+        >>> import mst
+        >>> forest = mst.minimum_spanning_forest((3, [0, 2, 2], [1, 1, 0], [5, 7, 6]))
+        >>> list(forest.to_networkx("abc").edges(data=True))
+        [('a', 'b', {'weight': 5, 'id': 0}), ('a', 'c', {'weight': 6, 'id': 2})]
+        """
+        import networkx
+
+        names = range(self.graph.n) if nodes is None else nodes
+        if len(names) != self.graph.n:
+            raise InputError(f"{len(names)} nodes were given to name {self.graph.n} vertices")
+        u, v, w = (array.tolist() for array in self.edges())
+        tree = networkx.Graph()
+        tree.add_nodes_from(names)
+        tree.add_edges_from(
+            (names[a], names[b], {weight: x, "id": e}) for a, b, x, e in zip(u, v, w, self.edge_ids.tolist())
+        )
+        return tree
+
+    def linkage(self) -> np.ndarray:
+        """Return the single-linkage hierarchy of the vertices, in SciPy's format.
+
+        Cutting a minimum spanning forest below a height leaves the clusters that single linkage makes at that
+        height (Gower and Ross, *Minimum spanning trees and single linkage cluster analysis*, 1969), so this is
+        `scipy.cluster.hierarchy.linkage` for any graph of distances, in time O(n log n).
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (n - 1, 4)
+            Row i merges the clusters of the first two columns, smaller id first, into cluster n + i; then the
+            height, which is the edge's weight, and the number of vertices. Rows ascend by (weight, edge id).
+            Vertices that no path joins are infinitely far apart: a forest's trees are merged by the last rows at
+            height infinity, so ``fcluster(Z, t, "distance")`` keeps them apart for every finite ``t``.
+
+        Raises
+        ------
+        InputError
+            There is no vertex. (One vertex makes no merge: shape (0, 4), which SciPy refuses.)
+
+        Examples
+        --------
+        >>> import mst
+        >>> mst.minimum_spanning_forest((4, [0, 1, 2], [1, 2, 0], [5.0, 7.0, 6.0])).linkage()
+        array([[ 0.,  1.,  5.,  2.],
+               [ 2.,  4.,  6.,  3.],
+               [ 3.,  5., inf,  4.]])
+        """
+        from mst.kernels.dendrogram import merges
+        from mst.kernels.radix import argsort
+        from mst.order import keys
+
+        n = self.graph.n
+        if n == 0:
+            raise InputError("a graph without vertices has no hierarchy")
+        u, v, w = self.edges()
+        ranked = argsort(keys(w))
+        hierarchy = np.empty((n - 1, 4))
+        space = np.empty(n, u.dtype), np.empty((n, 2), np.int64)
+        merges(u[ranked], v[ranked], w[ranked], *space, hierarchy)
+        return hierarchy
 
     @property
     def digest(self) -> str:
