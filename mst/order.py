@@ -86,4 +86,4 @@ def _float_total(weights: np.ndarray) -> float:
     try:
         return units / (1 << 1074)  # Python rounds a quotient of integers correctly
     except OverflowError:
-        return math.copysign(math.inf, units)
+        return math.inf if units > 0 else -math.inf

@@ -56,13 +56,14 @@ def double_weights(weights: np.ndarray, *, positive: bool = False) -> np.ndarray
     """Return float64 weights of the same order and the same ties.
 
     Integers above 2⁵³ become their ranks, counted from 1. So do all weights when `positive` is asked for, by
-    libraries that read zeros as "no edge" or infinity as "not reached", and some are not positive and finite.
+    libraries that read zero as "no edge", or infinity or the largest float as "not reached", and some are not
+    positive or that large.
     """
     doubles = weights.astype(np.float64)
     if len(weights) == 0:
         return doubles
     exact = weights.dtype != np.int64 or max(-int(weights.min()), int(weights.max())) <= 2**53
-    if exact and not (positive and (doubles.min() <= 0 or np.isinf(doubles.max()))):
+    if exact and not (positive and (doubles.min() <= 0 or doubles.max() >= np.finfo(np.float64).max)):
         return doubles
     return np.unique(order.keys(weights), return_inverse=True)[1] + 1.0
 
