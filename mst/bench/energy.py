@@ -1,7 +1,7 @@
 """Energy of a piece of work, where the hardware lets it be read: RAPL for processors, NVML for GPUs.
 
-Both count the energy of the whole package or board, idle power and other programs included. Where nothing can be
-read (no counter, no permission, a virtual machine) the answer is None and nothing else changes.
+Both count the energy of the whole package or board, idle power and other programs included. Where nothing can
+be read (no counter, no permission, a virtual machine) the answer is None and nothing else changes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ MAXIMUM_WATTS = 1000.0
 class Counter(Protocol):
     """Something that counts energy upwards and starts again at zero behind its range."""
 
-    name: str
-    range_joules: float
+    @property
+    def name(self) -> str:
+        """Return the domain's name."""
+
+    @property
+    def range_joules(self) -> float:
+        """Return how far it counts."""
 
     def read(self) -> float | None:
         """Return the count in joules, or None when it cannot be read."""
