@@ -18,6 +18,7 @@ import json
 import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,6 +39,8 @@ MAX_MEMBER_BYTES = 2**26
 MAX_TOTAL_BYTES = 2**31
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile raises over bytes that are no zip, or no longer one.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _NAME = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
 _MACHINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
 _MEMBER = re.compile(
@@ -107,7 +110,7 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
         names = _checked_names(bundle, archive)
         header = _header(bundle, archive, names)
         for name, digest in header["members"].items():
-            content = archive.read(name)
+            content = _content(bundle, archive, name)
             if hashlib.sha256(content).hexdigest() != digest:
                 raise FormatError(bundle, "a member that is not what bundle.json says it is", text=name)
             value = _parsed(bundle, name, content)
@@ -234,10 +237,18 @@ def _opened(bundle: Path) -> Iterator[zipfile.ZipFile]:
     if size > MAX_BUNDLE_BYTES:
         raise FormatError(bundle, f"{size:,} bytes are more than a bundle may have ({MAX_BUNDLE_BYTES:,})")
     try:
-        with zipfile.ZipFile(bundle) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError) as error:
+        archive = zipfile.ZipFile(bundle)
+    except _DAMAGED as error:
         raise FormatError(bundle, f"not a bundle of mst export, or damaged: {error}") from None
+    with archive:
+        yield archive
+
+
+def _content(bundle: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        return archive.read(name)
+    except _DAMAGED as error:
+        raise FormatError(bundle, f"a damaged member: {error}", text=name) from None
 
 
 def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
@@ -268,7 +279,7 @@ def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
 def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str, Any]:
     if HEADER not in names:
         raise FormatError(bundle, "not a bundle of mst export: it has no bundle.json")
-    header = _parsed(bundle, HEADER, archive.read(HEADER))
+    header = _parsed(bundle, HEADER, _content(bundle, archive, HEADER))
     version, machine, members = header.get("version"), header.get("machine"), header.get("members")
     if header.get("format") != FORMAT or not isinstance(version, int) or "fingerprint" not in header:
         raise FormatError(bundle, "not a bundle of mst export: bundle.json does not say so")
