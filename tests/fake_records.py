@@ -141,7 +141,10 @@ def measurement(
             "paradigm": algorithm.paradigm, "options": options, "width": width, "layout": layout,
             "fingerprint": run.fingerprint,
         },
-        "graph": {"name": graph.name, "family": graph.family, "n": graph.n, "m": graph.m},
+        "graph": {
+            "name": graph.name, "family": graph.family, "n": graph.n, "m": graph.m,
+            "digest": _hex(graph.name, 64),
+        },
         "status": status,
         "reason": reason,
         "samples": {

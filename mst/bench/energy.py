@@ -1,7 +1,7 @@
 """Energy of a piece of work, where the hardware lets it be read: RAPL for processors, NVML for GPUs.
 
-Both count the energy of the whole package or board, idle power and other programs included. Where nothing can be
-read (no counter, no permission, a virtual machine) the answer is None and nothing else changes.
+Both count the energy of the whole package or board, idle power and other programs included. Where nothing can
+be read (no counter, no permission, a virtual machine) the answer is None and nothing else changes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Counter(Protocol):
 
     @property
     def name(self) -> str:
-        """Which domain this is."""
+        """Return the domain's name."""
 
     @property
     def range_joules(self) -> float:
-        """Where the count starts again at zero."""
+        """Return how far it counts."""
 
     def read(self) -> float | None:
         """Return the count in joules, or None when it cannot be read."""

@@ -1,0 +1,126 @@
+"""``mst compare``: faster, slower, same, or can't tell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mst.bench.compare import Compared, Comparison
+
+HELP = "compare two machines, commits, fingerprints or bundles: faster, slower, same, can't tell"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    side = "a machine, a commit, a fingerprint, a bundle, or a folder of records"
+    parser.add_argument("a", metavar="A", help=side)
+    parser.add_argument("b", metavar="B", help="the same; the verdict is on B")
+    parser.add_argument("--part", choices=("compute", "init", "transfer"), default="compute")
+    parser.add_argument(
+        "--margin",
+        type=float,
+        default=0.10,
+        metavar="X",
+        help="relative difference that still counts as the same (default: 0.10)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_results(parser)
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Declare the argument that names the folder of results."""
+    parser.add_argument("--results", type=Path, metavar="DIR", help="default: as the configuration says")
+
+
+def results_of(arguments: argparse.Namespace) -> Path:
+    """Return the folder of results."""
+    if arguments.results is not None:
+        return arguments.results
+    from mst import config
+
+    return config.load().root
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare and print."""
+    import tempfile
+
+    from mst.bench.compare import compare, read_side
+    from mst.bench.records import load_records
+    from mst.errors import ConfigError
+
+    if not 0 < arguments.margin < 10:
+        raise ConfigError(f"--margin {arguments.margin:g} must lie between 0 and 10, such as 0.1 for 10 %")
+    results = results_of(arguments)
+    folders = [results / "records", *sorted(results.glob("reference/*/records"))]
+    records = [record for folder in folders for record in load_records(folder)]
+    with tempfile.TemporaryDirectory(prefix="mst-compare-") as scratch:
+        a = read_side(arguments.a, records, Path(scratch, "a"))
+        b = read_side(arguments.b, records, Path(scratch, "b"))
+        compared = compare(a, b, part=arguments.part, margin=arguments.margin)
+    if arguments.json:
+        print(json.dumps(_document(arguments, compared), indent=1))
+    else:
+        print("\n".join(_table(compared.comparisons)))
+        print(_summary(arguments, compared))
+    return 0
+
+
+def _document(arguments: argparse.Namespace, compared: Compared) -> dict:
+    return {
+        "a": arguments.a,
+        "b": arguments.b,
+        "part": arguments.part,
+        "margin": arguments.margin,
+        "comparisons": [comparison.as_dict() for comparison in compared.comparisons],
+        "only_a": compared.only_a,
+        "only_b": compared.only_b,
+    }
+
+
+def _table(comparisons: tuple[Comparison, ...]) -> list[str]:
+    """Return aligned lines, the slower runs first."""
+    from mst.bench.compare import VERDICTS
+
+    ranked = sorted(comparisons, key=lambda c: (VERDICTS.index(c.judgement.verdict), -(c.judgement.ratio or 0)))
+    rows = [("verdict", "B/A", "interval", "A", "B", "graph", "algorithm", "why not")]
+    rows += [_row(comparison) for comparison in ranked]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(c: Comparison) -> tuple[str, ...]:
+    from mst.bench.compare import CANNOT_TELL
+
+    judged = c.judgement
+    details = [c.options * (c.options != "default"), f"×{c.width}" * (c.width > 1), c.layout]
+    return (
+        judged.verdict,
+        "" if judged.ratio is None else f"{judged.ratio:.3f}",
+        "" if judged.low is None else f"{judged.low:.3f} – {judged.high:.3f}",
+        _seconds(c.a.median),
+        _seconds(c.b.median),
+        c.graph,
+        " ".join([c.algorithm, *filter(None, details)]),
+        judged.reason if judged.verdict == CANNOT_TELL else "",
+    )
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value * 1e3:.4g} ms"
+
+
+def _summary(arguments: argparse.Namespace, compared: Compared) -> str:
+    from mst.bench.compare import VERDICTS
+
+    said = [comparison.judgement.verdict for comparison in compared.comparisons]
+    counts = ", ".join(f"{said.count(v)} {v}" for v in VERDICTS if v in said)
+    alone = "".join(
+        f"; {count} only in {name}"
+        for name, count in ((arguments.a, compared.only_a), (arguments.b, compared.only_b))
+        if count
+    )
+    return f"{arguments.b} beside {arguments.a}: {counts}{alone}"

@@ -1,0 +1,37 @@
+"""``mst export``: a machine's records in one file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mst.commands.compare import add_results, results_of
+
+HELP = "pack a machine's records, proofs and graph manifests into one file"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("machine", nargs="?", metavar="MACHINE", help="default: this machine")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: MACHINE.mst.zip")
+    add_results(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Pack, say what."""
+    from mst.bench.bundle import SUFFIX, export_bundle
+
+    machine = arguments.machine or _this_machine()
+    out = arguments.out or Path(machine + SUFFIX)
+    packed = export_bundle(machine, results=results_of(arguments), out=out)
+    print(
+        f"{out}: {packed.records} records of {machine}, {packed.proofs} proofs, "
+        f"{packed.manifests} graph manifests, {out.stat().st_size / 1024:,.0f} KiB"
+    )
+    return 0
+
+
+def _this_machine() -> str:
+    from mst import config
+
+    return config.load().machine_name

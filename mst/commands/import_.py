@@ -1,0 +1,43 @@
+"""``mst import``: the records of other machines beside those of this one."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from pathlib import Path
+
+from mst.commands.compare import add_results, results_of
+
+HELP = "merge bundles of other machines into the results; conflicts are refused and named"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("bundles", nargs="+", type=Path, metavar="BUNDLE", help="files of mst export")
+    parser.add_argument("--as", dest="rename", metavar="NAME", help="import the machine under this name")
+    parser.add_argument("--replace", action="store_true", help="let the bundle win where records differ")
+    add_results(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Merge, say what is new."""
+    from mst.bench.merge import import_bundle
+    from mst.errors import ConfigError
+
+    if arguments.rename and len(arguments.bundles) > 1:
+        raise ConfigError("--as NAME is for one bundle at a time")
+    # Being told to end is an interruption like any other: what was begun is taken back.
+    signal.signal(signal.SIGTERM, _interrupt)
+    for bundle in arguments.bundles:
+        added = import_bundle(
+            bundle, results=results_of(arguments), rename=arguments.rename, replace=arguments.replace
+        )
+        print(
+            f"{bundle}: {added.records} new records of {added.machine}, {added.proofs} proofs, "
+            f"{added.manifests} graph manifests; {added.unchanged} records were here already"
+        )
+    return 0
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,543 @@
+"""Export and import: equal bytes, union, conflicts, hostile archives, interruptions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import fake_records
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mst.bench import merge
+from mst.bench.bundle import HEADER, difference, export_bundle, unpack_bundle
+from mst.bench.merge import import_bundle
+from mst.bench.records import load_records, proof_path, read_measurement, write_json
+from mst.cli import main
+from mst.errors import ConfigError, FormatError, InputError, MSTError
+
+MACHINE = "fake-gpu-box"
+GRAPHS = fake_records.GRAPHS[:2]
+Members = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Path:
+    """Results of three machines on two graphs."""
+    results = tmp_path_factory.mktemp("origin")
+    made = fake_records.write_experiment(results, graphs=GRAPHS)
+    # Manifests lie below a folder of their recipe.
+    for file in made["manifests"]:
+        target = results / "graphs" / file.parent.name / "0a1b2c3d" / "manifest.json"
+        target.parent.mkdir(parents=True)
+        file.rename(target)
+    return results
+
+
+@pytest.fixture(scope="module")
+def bundle(origin) -> Path:
+    out = origin / "box.mst.zip"
+    export_bundle(MACHINE, results=origin, out=out)
+    return out
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    return tmp_path / "here" / "results"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content."""
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def members_of(bundle: Path) -> Members:
+    with zipfile.ZipFile(bundle) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(path: Path, members: Members, *, sign: bool = True) -> Path:
+    """Write members as a zip; with a header that lists them, unless it is to be left as it is."""
+    if sign:
+        header = json.loads(members[HEADER])
+        rest = {name: content for name, content in members.items() if name != HEADER}
+        header["members"] = {name: hashlib.sha256(content).hexdigest() for name, content in rest.items()}
+        members = {HEADER: json.dumps(header).encode(), **rest}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_a_machine_comes_over_whole(origin, bundle, results):
+    summary = import_bundle(bundle, results=results)
+    ours = {name: content for name, content in files(origin).items() if name.startswith(f"records/{MACHINE}/")}
+    here = files(results)
+    assert {n: c for n, c in here.items() if n.startswith("records/")} == ours
+    assert summary.records == len(list(load_records(results / "records"))) > 0
+    assert sorted(n for n in here if n.startswith("manifests/")) == sorted(
+        f"manifests/{g.name}/{hashlib.sha256(g.name.encode()).hexdigest()[:12]}.json" for g in GRAPHS
+    )
+    assert json.loads(here[f"machines/{MACHINE}.json"]) == fake_records.GPU_BOX.as_dict()
+    assert not list(results.glob(".import-*"))
+
+
+def test_equal_records_make_equal_bundles(origin, bundle, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(origin, copy)
+    for path in copy.rglob("*.json"):
+        os.utime(path, (1, 1))
+    again = tmp_path / "again.mst.zip"
+    export_bundle(MACHINE, results=copy, out=again)
+    assert again.read_bytes() == bundle.read_bytes()
+
+
+def test_an_imported_machine_is_exported_as_it_came(bundle, results, tmp_path):
+    import_bundle(bundle, results=results)
+    export_bundle(MACHINE, results=results, out=tmp_path / "again.mst.zip")
+    assert (tmp_path / "again.mst.zip").read_bytes() == bundle.read_bytes()
+
+
+def test_importing_twice_changes_nothing(bundle, results):
+    first = import_bundle(bundle, results=results)
+    before = files(results)
+    second = import_bundle(bundle, results=results)
+    assert files(results) == before
+    assert (second.records, second.unchanged) == (0, first.records)
+
+
+def test_import_is_a_union(origin, bundle, results):
+    """Half of the records are here, one of them of a version that the bundle lacks."""
+    import_bundle(bundle, results=results)
+    records = [r.path for r in load_records(results / "records")]
+    for path in records[::2]:
+        path.unlink()
+        proof_path(path).unlink(missing_ok=True)
+    old = records[1].with_name("0123456789ab.json")
+    measurement = read_measurement(records[1])
+    measurement["run"]["fingerprint"] = "0123456789ab"
+    write_json(old, measurement)
+    summary = import_bundle(bundle, results=results)
+    assert summary.records == len(records[::2])
+    assert old.is_file() and all(path.is_file() for path in records)
+
+
+def test_machines_do_not_disturb_each_other(origin, bundle, results, tmp_path):
+    import_bundle(bundle, results=results)
+    export_bundle("fake-cluster", results=origin, out=tmp_path / "cluster.mst.zip")
+    import_bundle(tmp_path / "cluster.mst.zip", results=results)
+    assert {r.run.machine for r in load_records(results / "records")} == {MACHINE, "fake-cluster"}
+
+
+def test_a_conflict_is_refused_and_named(bundle, results):
+    import_bundle(bundle, results=results)
+    path = next(load_records(results / "records")).path
+    measurement = read_measurement(path)
+    measurement["samples"]["compute"][0][0] = 123.0
+    write_json(path, measurement)
+    new = [r.path for r in load_records(results / "records")][-1]
+    new.unlink()
+    before = files(results)
+    with pytest.raises(InputError, match=r"samples\.compute\[0\]\[0\]: 123\.0 here") as refused:
+        import_bundle(bundle, results=results)
+    assert path.name in str(refused.value)
+    assert files(results) == before, "a refused import must not bring in the rest"
+    import_bundle(bundle, results=results, replace=True)
+    assert read_measurement(path)["samples"]["compute"][0][0] != 123.0
+    assert new.is_file()
+
+
+def test_a_proof_that_says_otherwise_is_a_conflict(bundle, results):
+    import_bundle(bundle, results=results)
+    proof = proof_path(next(load_records(results / "records")).path)
+    write_json(proof, {"status": "wrong", "grade": None, "reason": "two ids differ", "seconds": 1.0})
+    with pytest.raises(InputError, match=r'proof\.json: grade: null here, "identical" there'):
+        import_bundle(bundle, results=results)
+
+
+def test_a_proof_made_again_is_no_conflict(bundle, results):
+    import_bundle(bundle, results=results)
+    proof = proof_path(next(load_records(results / "records")).path)
+    write_json(proof, {**fake_records.read_json(proof), "seconds": 99.0})
+    assert import_bundle(bundle, results=results).proofs == 0
+    assert fake_records.read_json(proof)["seconds"] == 99.0
+
+
+def test_a_proof_takes_the_place_of_none(bundle, results):
+    import_bundle(bundle, results=results)
+    first, second = [proof_path(r.path) for r in load_records(results / "records")][:2]
+    write_json(first, {"status": "unproved", "grade": None, "reason": "its edge ids are gone"})
+    second.unlink()
+    assert import_bundle(bundle, results=results).proofs == 2
+    assert fake_records.read_json(first)["status"] == "ok"
+
+
+def test_other_hardware_of_the_same_name_is_refused_until_it_is_renamed(bundle, results):
+    run, value = fake_records.measurement(
+        MACHINE, GRAPHS[0], fake_records.ALGORITHMS[0], 1, facts=fake_records.DESKTOP, samples=[[1.0]]
+    )
+    fake_records.write_record(results / "records", run, value)
+    before = files(results)
+    with pytest.raises(InputError, match=r"other hardware \(cores: 8 here, 128 there\).*--as NAME"):
+        import_bundle(bundle, results=results)
+    assert files(results) == before
+    summary = import_bundle(bundle, results=results, rename="other-box")
+    assert summary.machine == "other-box"
+    renamed = [r for r in load_records(results / "records") if r.run.machine == "other-box"]
+    assert len(renamed) == summary.records
+    assert all(r.measurement["run"]["machine"] == "other-box" for r in renamed)
+    assert import_bundle(bundle, results=results, rename="other-box").unchanged == summary.records
+
+
+def test_a_machine_that_is_known_by_its_facts_alone_is_refused_too(bundle, results):
+    write_json(results / "machines" / f"{MACHINE}.json", fake_records.DESKTOP.as_dict())
+    with pytest.raises(InputError, match="other hardware"):
+        import_bundle(bundle, results=results)
+
+
+def test_export_needs_records_of_one_machine(origin, results, tmp_path):
+    with pytest.raises(InputError, match="no records of machine 'nobody'; it has: fake-cluster"):
+        export_bundle("nobody", results=origin, out=tmp_path / "x.mst.zip")
+    for facts, algorithm in zip(
+        (fake_records.DESKTOP, fake_records.CLUSTER), fake_records.ALGORITHMS[:2], strict=True
+    ):
+        run, value = fake_records.measurement("two", GRAPHS[0], algorithm, 1, facts=facts, samples=[[1.0]])
+        fake_records.write_record(results / "records", run, value)
+    with pytest.raises(InputError, match="different hardware"):
+        export_bundle("two", results=results, out=tmp_path / "x.mst.zip")
+    assert not list(tmp_path.glob("*.zip")) and not list(tmp_path.glob(".*.tmp"))
+
+
+# --- archives that mean harm
+
+
+def renamed_member(members: Members, name: str) -> Members:
+    return {**members, name: next(c for n, c in members.items() if n.startswith("records/"))}
+
+
+ODD_NAMES = [
+    "../evil.json",
+    "records/../../evil.json",
+    "/tmp/evil-mst.json",
+    "records/fake-gpu-box/../../../../evil.json",
+    "records\\..\\..\\evil.json",
+    "C:/evil.json",
+    "records/fake-gpu-box/g/a/o/w1/0123456789ab.json/../../evil.json",
+    "records/./g/a/o/w1/0123456789ab.json",
+    "records/fake-gpu-box//a/o/w1/0123456789ab.json",
+    "records/fake-gpu-box/g/a/o/w1/0123456789ab.json\n",
+    "records/fake-gpu-box/.hidden/a/o/w1/0123456789ab.json",
+    "records/fake-gpu-box/g/a/o/w1/0123456789ab.sh",
+    "records/fake-gpu-box/g/a/o/w1/",
+    "records/fake-gpu-box/" + "g" * 300 + "/a/o/w1/0123456789ab.json",
+    "records/fake-gpu-box/gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n/a/o/w1/0123456789ab.json",
+    "machines/../../evil.json",
+    "bundle.json/evil.json",
+    ".import-evil/journal.json",
+    "graphs/x/manifest.json",
+    "table.parquet",
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names_are_refused(bundle, results, tmp_path, name):
+    evil = packed(tmp_path / "evil.zip", renamed_member(members_of(bundle), name))
+    refused(evil, results)
+
+
+def refused(evil: Path, results: Path) -> str:
+    """Import, expect a refusal and nothing written anywhere near; return the message."""
+    results.mkdir(parents=True)
+    (results / "kept.txt").write_text("kept")
+    around = results.parent.parent
+    before = files(around)
+    with pytest.raises(FormatError) as error:
+        import_bundle(evil, results=results)
+    assert files(around) == before
+    assert not list(results.glob(".import-*"))
+    assert evil.name in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFDIR, stat.S_IFSOCK])
+def test_links_and_special_files_are_refused(bundle, results, tmp_path, kind):
+    evil = tmp_path / "evil.zip"
+    with zipfile.ZipFile(evil, "w") as archive:
+        for name, content in members_of(bundle).items():
+            entry = zipfile.ZipInfo(name)
+            if name.startswith("machines/"):
+                entry.external_attr = (kind | 0o777) << 16
+                content = b"/etc/passwd"
+            archive.writestr(entry, content)
+    assert "link or another special file" in refused(evil, results)
+
+
+def test_a_member_twice_is_refused(bundle, results, tmp_path):
+    members = members_of(bundle)
+    evil = packed(tmp_path / "evil.zip", members)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(evil, "a") as archive:
+        archive.writestr(HEADER, members[HEADER])
+    assert "there twice" in refused(evil, results)
+
+
+def test_a_member_that_unpacks_without_end_is_refused(bundle, results, tmp_path):
+    evil = tmp_path / "evil.zip"
+    with zipfile.ZipFile(evil, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members_of(bundle).items():
+            archive.writestr(name, content)
+        with archive.open("records/fake-gpu-box/g/a/o/w1/0123456789ab.json", "w") as member:
+            for _ in range(70):
+                member.write(b" " * 2**20)
+    assert "73,400,320 bytes" in refused(evil, results)
+
+
+def test_many_members_that_unpack_to_too_much_are_refused(bundle, results, tmp_path, monkeypatch):
+    monkeypatch.setattr("mst.bench.bundle.MAX_TOTAL_BYTES", 10_000)
+    assert "10,000 are allowed" in refused(shutil.copy(bundle, tmp_path / "evil.zip"), results)
+
+
+def test_a_file_that_is_too_large_is_not_even_opened(results, tmp_path):
+    evil = tmp_path / "evil.zip"
+    with evil.open("wb") as file:
+        file.truncate(2**28 + 1)
+    assert "more than a bundle may have" in refused(evil, results)
+
+
+def test_a_size_that_lies_is_refused(bundle, results, tmp_path):
+    """A member that is longer than its entry says."""
+    members = members_of(bundle)
+    evil = packed(tmp_path / "evil.zip", members)
+    name = next(n for n in members if n.startswith("records/"))
+    size = len(members[name]).to_bytes(4, "little")
+    evil.write_bytes(evil.read_bytes().replace(size, (5).to_bytes(4, "little")))
+    refused(evil, results)
+
+
+def edited(name_part: str, edit: Callable[[dict], object]) -> Callable[[Members], Members]:
+    def change(members: Members) -> Members:
+        name = next(n for n in members if name_part in n and (name_part == "proof" or ".proof." not in n))
+        value = json.loads(members[name])
+        edit(value)
+        return {**members, name: json.dumps(value).encode()}
+
+    return change
+
+
+WRONG_CONTENT = {
+    "another run": (edited("records/", lambda v: v["run"].update(width=77)), "another run"),
+    "another machine": (edited("records/", lambda v: v["run"].update(machine="x")), "another run"),
+    "other hardware": (edited("records/", lambda v: v["machine"].update(fingerprint="0")), "other hardware"),
+    "no measurement": (edited("records/", lambda v: v.pop("run")), "no measurement"),
+    "the future": (edited("records/", lambda v: v.update(schema=99)), "update mst"),
+    "a proof of nothing": (edited("proof", lambda v: v.pop("status")), "proof without"),
+    "another graph": (edited("manifests/", lambda v: v.update(name="x")), "another graph"),
+    "foreign facts": (edited("machines/", lambda v: v.update(fingerprint="0")), "another machine"),
+    "a later bundle": (edited(HEADER, lambda v: v.update(version=9)), "update mst"),
+    "no bundle": (edited(HEADER, lambda v: v.pop("format")), "not a bundle"),
+    "a name to break out": (edited(HEADER, lambda v: v.update(machine="../x")), "no usable name"),
+    "no fingerprint": (edited(HEADER, lambda v: v.pop("fingerprint")), "not a bundle"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_CONTENT)
+def test_wrong_content_is_refused(bundle, results, tmp_path, what):
+    change, message = WRONG_CONTENT[what]
+    assert message in refused(packed(tmp_path / "evil.zip", change(members_of(bundle))), results)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b"[" * 100_000, b"nul", b'{"a":'])
+def test_members_that_are_no_json_objects_are_refused(bundle, results, tmp_path, content):
+    members = members_of(bundle)
+    name = next(n for n in members if n.startswith("records/"))
+    assert "JSON" in refused(packed(tmp_path / "evil.zip", {**members, name: content}), results)
+
+
+def test_unlisted_and_changed_members_are_refused(bundle, tmp_path):
+    members = members_of(bundle)
+    extra = "records/fake-gpu-box/g/a/o/w1/0123456789ab.json"
+    evil = packed(tmp_path / "evil.zip", {**members, extra: b"{}"}, sign=False)
+    assert "not those that bundle.json lists" in refused(evil, tmp_path / "a" / "results")
+    name = next(n for n in members if n.startswith("records/"))
+    evil = packed(tmp_path / "evil.zip", {**members, name: members[name] + b" "}, sign=False)
+    assert "not what bundle.json says" in refused(evil, tmp_path / "b" / "results")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x1f\x8b hello", b"PK\x05\x06" + b"\0" * 18])
+def test_files_that_are_no_bundles_are_refused(results, tmp_path, content):
+    (tmp_path / "evil.zip").write_bytes(content)
+    refused(tmp_path / "evil.zip", results)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_bundle_never_raises_anything_but_a_refusal(bundle, tmp_path_factory, data):
+    content = bytearray(bundle.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        # The directory of a zip lies at its end: that is where damage is worst.
+        position = data.draw(st.integers(1, min(len(content), 4000)))
+        content[-position] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content))) :]
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "damaged.zip").write_bytes(content)
+    try:
+        unpack_bundle(folder / "damaged.zip", folder / "out")
+    except MSTError:
+        pass
+    finally:
+        shutil.rmtree(folder)
+
+
+# --- imports that end early
+
+
+def test_a_failure_in_the_middle_takes_everything_back(bundle, results, monkeypatch):
+    import_bundle(bundle, results=results)
+    for record in list(load_records(results / "records"))[::2]:
+        record.path.unlink()
+    before = files(results)
+    rename, count = Path.rename, []
+
+    def failing(self, target):
+        if len(count) == 3:
+            monkeypatch.setattr(Path, "rename", rename)
+            raise OSError(28, "No space left on device", str(target))
+        count.append(target)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="No space left"):
+        import_bundle(bundle, results=results)
+    assert len(count) == 3
+    assert files(results) == before
+    assert not list(results.glob(".import-*"))
+
+
+def test_a_folder_made_for_an_import_that_fails_is_taken_back(results, tmp_path):
+    (tmp_path / "evil.zip").write_bytes(b"nothing")
+    with pytest.raises(FormatError):
+        import_bundle(tmp_path / "evil.zip", results=results)
+    assert not results.exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from mst.bench import merge
+
+rename, count = Path.rename, 0
+
+def dying(self, target):
+    global count
+    count += 1
+    if count == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+
+Path.rename = dying
+merge.import_bundle(Path(sys.argv[1]), results=Path(sys.argv[2]), replace=True)
+"""
+
+
+def test_an_import_killed_while_moving_is_undone_by_the_next(bundle, results):
+    import_bundle(bundle, results=results)
+    first, *others = [r.path for r in load_records(results / "records")]
+    for path in others[::2]:
+        path.unlink()
+    measurement = read_measurement(first)
+    write_json(first, {**measurement, "reason": "ours"})
+    before = files(results)
+    died = subprocess.run([sys.executable, "-c", KILLED, str(bundle), str(results)], check=False)
+    assert died.returncode == -signal.SIGKILL
+    left = files(results)
+    assert left != before, "it was killed before it moved anything"
+    with pytest.raises(FormatError):
+        (results.parent / "evil.zip").write_bytes(b"")
+        import_bundle(results.parent / "evil.zip", results=results)
+    assert files(results) == before
+    assert not list(results.glob(".import-*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_import_that_is_told_to_end_leaves_nothing(bundle, results, number):
+    """The signal comes while the bundle is unpacked: the process is stopped there."""
+    slow = (
+        "import sys, time\n"
+        "from mst.bench import merge\n"
+        "unpack = merge.unpack_bundle\n"
+        "def slow(*a, **k):\n"
+        "    machine = unpack(*a, **k)\n"
+        "    print('unpacked', flush=True)\n"
+        "    time.sleep(60)\n"
+        "merge.unpack_bundle = slow\n"
+        "from mst.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", slow, "import", str(bundle), "--results", str(results)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "unpacked\n"
+    assert list(results.glob(".import-*"))
+    process.send_signal(number)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 130 and "interrupted" in told
+    assert not results.exists()
+
+
+def test_imports_wait_for_each_other(bundle, results):
+    """A second import must not take the first one's staging folder for a dead one's."""
+    results.mkdir(parents=True)
+    with merge._locked(results):
+        (results / ".import-alive").mkdir()
+        command = [sys.executable, "-m", "mst.cli", "import", str(bundle), "--results", str(results)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        time.sleep(1.0)
+        assert process.poll() is None and (results / ".import-alive").is_dir()
+        (results / ".import-alive").rmdir()
+    assert process.wait(timeout=20) == 0
+
+
+# --- the command line
+
+
+def test_commands(origin, results, tmp_path, capsys):
+    out = tmp_path / "box.mst.zip"
+    assert main(["export", MACHINE, "--results", str(origin), "--out", str(out)]) == 0
+    assert f"records of {MACHINE}" in capsys.readouterr().out
+    assert main(["import", str(out), "--results", str(results)]) == 0
+    assert "0 records were here already" in capsys.readouterr().out
+    assert main(["import", str(out), "--as", "../x", "--results", str(results)]) == 2
+    assert "machine name '../x'" in capsys.readouterr().err
+    assert main(["import", str(tmp_path / "absent.zip"), "--results", str(results)]) == 2
+    assert "absent.zip" in capsys.readouterr().err
+
+
+def test_a_name_to_break_out_is_refused(bundle, results):
+    with pytest.raises(ConfigError, match="machine name"):
+        import_bundle(bundle, results=results, rename="../../x")
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "said"),
+    [
+        ({"a": 1}, {"a": 1}, None),
+        ({"a": float("nan")}, {"a": float("nan")}, None),
+        ({"a": 1}, {"a": True}, "a: 1 here, true there"),
+        ({"a": {"b": []}}, {"a": {"b": [1]}}, "a.b: [] here, [1] there"),
+        ({"a": 1}, {}, "a: only here"),
+        ({}, {"b": None}, "b: only there"),
+        ({"a": "x" * 99}, {"a": ""}, f'a: "{"x" * 58}… here, "" there'),
+    ],
+)
+def test_difference_names_the_first_place(here, there, said):
+    assert difference(here, there) == said

@@ -1,0 +1,308 @@
+"""Faster, slower, same or can't tell: on models of noise, on measured noise, and from the command line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import fake_records
+import numpy as np
+import pytest
+
+from mst.bench.bundle import export_bundle
+from mst.bench.compare import CANNOT_TELL, FASTER, SAME, SLOWER, choose, compare, judge
+from mst.bench.records import load_records
+from mst.cli import main
+from mst.errors import ConfigError, InputError
+
+PROCESSES = 5
+QUIET = range(22, 36)
+Sets = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+def independent(noise: float, session: float = 0.0) -> Sets:
+    """Processes vary by `noise`; a whole set is shifted by `session` (standard deviations of the logarithm)."""
+
+    def draw(rng):
+        return tuple(np.exp(rng.normal(0, session) + rng.normal(0, noise, PROCESSES)) for _ in "ab")
+
+    return draw
+
+
+def autocorrelated(correlation: float, noise: float) -> Sets:
+    """One set straight after the other on a machine whose speed wanders."""
+
+    def draw(rng):
+        steps = rng.normal(0, noise * np.sqrt(1 - correlation**2), 2 * PROCESSES)
+        speed = [rng.normal(0, noise)]
+        for step in steps[1:]:
+            speed.append(correlation * speed[-1] + step)
+        values = np.exp(np.array(speed) + rng.normal(0, 0.005, 2 * PROCESSES))
+        return values[:PROCESSES], values[PROCESSES:]
+
+    return draw
+
+
+def warming_up(total: float) -> Sets:
+    """One set straight after the other on a machine that gets slower all the time."""
+
+    def draw(rng):
+        values = np.exp(np.linspace(0, total, 2 * PROCESSES) + rng.normal(0, 0.005, 2 * PROCESSES))
+        return values[:PROCESSES], values[PROCESSES:]
+
+    return draw
+
+
+def two_modes(distance: float) -> Sets:
+    """Each process gets the good or the bad memory layout."""
+
+    def draw(rng):
+        return tuple(
+            np.exp(distance * (rng.random(PROCESSES) < 0.5) + rng.normal(0, 0.005, PROCESSES)) for _ in "ab"
+        )
+
+    return draw
+
+
+def interrupted(share: float) -> Sets:
+    """Some processes are slowed down by something else, a little or a lot."""
+
+    def draw(rng):
+        return tuple(
+            np.exp(
+                rng.normal(0, 0.01, PROCESSES)
+                + (rng.random(PROCESSES) < share) * rng.exponential(0.3, PROCESSES)
+            )
+            for _ in "ab"
+        )
+
+    return draw
+
+
+QUIET_MACHINES = {
+    "noise of 0.3 %": independent(0.003),
+    "noise of 1 %": independent(0.01),
+    "noise of 2 %": independent(0.02),
+    "sessions differ by 1 %": independent(0.005, 0.01),
+    "slow drift": autocorrelated(0.9, 0.02),
+    "warming up by 3 %": warming_up(0.03),
+}
+OTHER_MACHINES = {
+    "noise of 5 %": independent(0.05),
+    "sessions differ by 1.5 %": independent(0.003, 0.015),
+    "drift": autocorrelated(0.9, 0.03),
+    "warming up by 6 %": warming_up(0.06),
+    "two memory layouts": two_modes(0.06),
+    "interruptions": interrupted(0.2),
+}
+
+
+def verdicts(draw: Sets, rng: np.random.Generator, factor: float, count: int = 400) -> list[str]:
+    """Judge `count` pairs of sets; the second side's code takes `factor` times as long."""
+    pairs = (draw(rng) for _ in range(count))
+    return [judge(a, factor * b).verdict for a, b in pairs]
+
+
+@pytest.mark.parametrize("machine", [*QUIET_MACHINES, *OTHER_MACHINES])
+def test_same_code_is_not_called_different(machine, rng):
+    said = verdicts((QUIET_MACHINES | OTHER_MACHINES)[machine], rng, 1.0)
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
+
+
+@pytest.mark.parametrize("machine", QUIET_MACHINES)
+def test_ten_percent_are_found_on_a_quiet_machine(machine, rng):
+    assert np.mean([v == SLOWER for v in verdicts(QUIET_MACHINES[machine], rng, 1.1)]) >= 0.9
+    assert np.mean([v == FASTER for v in verdicts(QUIET_MACHINES[machine], rng, 1 / 1.1)]) >= 0.9
+
+
+def test_same_code_is_called_same_on_a_quiet_machine(rng):
+    """Never committing itself would also pass the tests above."""
+    assert np.mean([v == SAME for v in verdicts(independent(0.01), rng, 1.0)]) >= 0.9
+
+
+def measured(host: str) -> dict[str, dict[int, list[float]]]:
+    """Measured process medians of a host, by program and set."""
+    found: dict[str, dict[int, list[float]]] = {"a": defaultdict(list), "c": defaultdict(list)}
+    for line in (Path(__file__).parent / "data" / "process_medians.csv").read_text().splitlines():
+        if line.startswith(host + ","):
+            _, program, number, seconds = line.split(",")
+            found[program][int(number)].append(float(seconds))
+    return found
+
+
+def spread(values: list[float]) -> bool:
+    """Say what the runner says of such a set."""
+    return max(values) - min(values) > 0.1 * float(np.median(values))
+
+
+def flags_of(*sets: list[float]) -> list[str]:
+    return ["spread"] if any(map(spread, sets)) else []
+
+
+def test_same_program_measured_on_a_quiet_machine():
+    sets = measured("virtual")
+    said = [
+        judge(sets[p][i], sets[p][j], flags=flags_of(sets[p][i], sets[p][j])).verdict
+        for p in "ac"
+        for i, j in itertools.permutations(QUIET, 2)
+    ]
+    assert len(said) == 364
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
+
+
+def test_a_tenth_more_work_measured_on_a_quiet_machine():
+    """Every unflagged set of one program beside every unflagged set of the other."""
+    sets = measured("virtual")
+    a = [sets["a"][i] for i in QUIET if not spread(sets["a"][i])]
+    c = [sets["c"][i] for i in QUIET if not spread(sets["c"][i])]
+    assert len(a) >= 12 and len(c) >= 12
+    assert np.mean([judge(x, y).verdict == SLOWER for x in a for y in c]) >= 0.9
+    assert np.mean([judge(y, x).verdict == FASTER for x in a for y in c]) >= 0.9
+
+
+def test_same_program_measured_under_unseen_neighbours_in_turns():
+    """Sets whose processes took turns over the same ten seconds, as an experiment interleaves them."""
+    sets = measured("virtual")
+    stream = [value for i in sorted(sets["a"]) for value in sets["a"][i]]
+    said = []
+    for start in range(len(stream) - 60):
+        first, second = stream[start : start + 60 : 12], stream[start + 6 : start + 66 : 12]
+        said.append(judge(first, second, flags=flags_of(first, second)).verdict)
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
+
+
+def test_same_program_measured_on_a_busy_machine():
+    """Medians there differ by a factor of three; flagged sets are told apart only beyond that."""
+    sets = measured("busy")["a"]
+    pairs = list(itertools.permutations(sets.values(), 2))
+    unaware = [judge(a, b).verdict for a, b in pairs]
+    aware = [judge(a, b, flags=["busy"]).verdict for a, b in pairs]
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in aware]) >= 0.95
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in unaware]) < 0.95  # else the flag would be for nothing
+    assert judge([1.0] * 5, [10.0] * 5, flags=["busy"]).verdict == SLOWER
+
+
+def test_reasons_for_not_telling():
+    noisy = judge([1.0, 1.3, 0.8, 1.1, 1.2], [1.2, 1.0, 1.4, 1.1, 1.3])
+    assert (noisy.verdict, noisy.reason) == (CANNOT_TELL, "the difference is within the noise")
+    assert "busy" in judge([1.0] * 5, [1.3] * 5, flags=["busy", "fewer-processes"]).reason
+    assert "one process" in judge([1.0], [2.0] * 5).reason
+    assert judge([], [1.0] * 5).reason == "nothing was measured"
+    assert judge([0.0] * 5, [1.0] * 5).verdict == CANNOT_TELL
+
+
+def test_three_processes_suffice_for_a_plain_difference():
+    assert judge([1.0, 1.01, 0.99], [2.0, 2.02, 1.99]).verdict == SLOWER
+
+
+# --- records
+
+
+GRAPH, KRUSKAL, SCIPY = fake_records.GRAPHS[0], fake_records.ALGORITHMS[0], fake_records.ALGORITHMS[9]
+
+
+def record(folder: Path, rng, seconds: float, **more):
+    algorithm = more.pop("algorithm", KRUSKAL)
+    machine, graph = more.pop("machine", "fake-desktop"), more.pop("graph", GRAPH)
+    samples = fake_records.process_samples(rng, seconds, noise=0.003)
+    run, value = fake_records.measurement(machine, graph, algorithm, 1, samples=samples, **more)
+    fake_records.write_record(folder, run, value)
+    return run
+
+
+@pytest.fixture
+def results(tmp_path, rng) -> Path:
+    """Kruskal at two commits, 20 % faster at the newer one; SciPy at both; another machine, half as fast."""
+    folder = tmp_path / "results" / "records"
+    old = dict(commit=fake_records.OLD_COMMIT, created="2026-10-01T10:00:00+00:00")
+    record(folder, rng, 1.2, **old)
+    record(folder, rng, 1.0)
+    record(folder, rng, 3.0, algorithm=SCIPY, **old)
+    record(folder, rng, 3.0, algorithm=SCIPY)
+    record(folder, rng, 2.0, machine="fake-cluster")
+    record(folder, rng, 1.0, graph=fake_records.GRAPHS[1])
+    return folder.parent
+
+
+def test_commits_are_compared_run_by_run(results):
+    records = list(load_records(results / "records"))
+    compared = compare(choose(records, fake_records.OLD_COMMIT[:7]), choose(records, fake_records.COMMIT[:7]))
+    said = {c.algorithm: c.judgement.verdict for c in compared.comparisons}
+    assert said == {"kruskal": FASTER, "scipy": SAME}
+    assert (compared.only_a, compared.only_b) == (0, 2)
+
+
+def test_machines_are_compared_though_no_machine_is_common(results):
+    records = list(load_records(results / "records"))
+    compared = compare(choose(records, "fake-desktop"), choose(records, "fake-cluster"))
+    (only,) = compared.comparisons
+    assert (only.judgement.verdict, only.machine) == (SLOWER, "fake-desktop → fake-cluster")
+    assert only.judgement.ratio == pytest.approx(2.0, rel=0.02)
+
+
+def test_two_fingerprints_are_compared_whatever_they_are(results):
+    records = list(load_records(results / "records"))
+    of = {r.run.algorithm: r.run.fingerprint for r in records if r.run.graph == GRAPH.name}
+    compared = compare(choose(records, of["kruskal"])[:1], choose(records, of["scipy"])[:1])
+    assert [c.algorithm for c in compared.comparisons] == ["kruskal → scipy"]
+
+
+def test_a_run_that_failed_is_not_judged(results, rng):
+    run, value = fake_records.measurement(
+        "fake-other", GRAPH, KRUSKAL, 1, facts=fake_records.DESKTOP, status="timeout", reason="60 s"
+    )
+    fake_records.write_record(results / "records", run, value)
+    records = list(load_records(results / "records"))
+    (only,) = compare(choose(records, "fake-cluster"), choose(records, "fake-other")).comparisons
+    assert (only.judgement.verdict, only.judgement.reason) == (CANNOT_TELL, "B ended as timeout")
+
+
+def test_unknown_and_ambiguous_names_are_refused(results):
+    records = list(load_records(results / "records"))
+    with pytest.raises(ConfigError, match="did you mean 'fake-desktop'"):
+        choose(records, "fake-desktp")
+    with pytest.raises(InputError, match="no run in common"):
+        compare(
+            [r for r in records if r.run.algorithm == "scipy"],
+            [r for r in records if r.run.graph == "com-youtube"],
+        )
+
+
+def test_command_prints_a_table(results, capsys):
+    assert (
+        main(["compare", fake_records.OLD_COMMIT[:8], fake_records.COMMIT[:8], "--results", str(results)]) == 0
+    )
+    out = capsys.readouterr().out
+    assert "faster" in out and "kruskal" in out and "1 faster, 1 same" in out
+
+
+def test_command_knows_the_names_that_git_has_for_commits(tmp_path, rng, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    subprocess.run([*git, "init", "-q", "."], check=True)
+    for seconds in (1.0, 1.5):
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", f"take {seconds} s"], check=True)
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
+        record(tmp_path / "results" / "records", rng, seconds, commit=head.strip())
+    assert main(["compare", "HEAD~1", "HEAD", "--results", "results"]) == 0
+    assert "1 slower" in capsys.readouterr().out
+
+
+def test_command_prints_json_of_bundles(results, tmp_path, capsys):
+    bundles = []
+    for machine in ("fake-desktop", "fake-cluster"):
+        bundles.append(str(tmp_path / f"{machine}.mst.zip"))
+        export_bundle(machine, results=results, out=Path(bundles[-1]))
+    assert main(["compare", *bundles, "--json", "--results", str(tmp_path / "nowhere")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [c["judgement"]["verdict"] for c in told["comparisons"]] == [SLOWER]
+    assert told["a"] == bundles[0] and told["only_a"] == 2
+
+
+def test_command_explains_what_it_cannot_find(results, capsys):
+    assert main(["compare", "nobody", "fake-desktop", "--results", str(results)]) == 2
+    assert "no machine, commit or fingerprint 'nobody'" in capsys.readouterr().err
