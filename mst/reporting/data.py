@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from mst import registry
+
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
 NOT_RUN = ("unsupported", "unavailable")
 
 
+@cache
+def approximate() -> frozenset[str]:
+    """Return the ids of algorithms whose forests may be heavier than the minimum, within a bound."""
+    return frozenset(a.id for a in registry.algorithms().values() if not a.exact)
+
+
 def series_of(row: Mapping[str, Any]) -> str:
-    """Return the name of a series: the algorithm, what differs from its defaults, and its width."""
-    name = row["algorithm"]
+    """Return the name of a series: the algorithm, what differs from its defaults, and its width.
+
+    Approximate algorithms are marked with ≈.
+    """
+    name = row["algorithm"] + (" ≈" if row["algorithm"] in approximate() else "")
     if row["options"] != "default":
         name += f" [{row['options']}]"
     if row["paradigm"] in ("threads", "mpi") or (row["width"] or 1) > 1:
@@ -86,7 +98,7 @@ class Best:
 
 def best_of_each(rows: pd.DataFrame) -> list[Best]:
     """Return the fastest exact run for each machine and graph, smallest graph first."""
-    shown = rows[rows["shown"] & ~rows["algorithm"].str.startswith("bucket")]
+    shown = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
     found = []
     for (machine, graph), group in shown.groupby(["machine", "graph"], sort=False):
         first = group.loc[group["compute_seconds"].idxmin()]
@@ -133,8 +145,8 @@ _SYMBOLS = {
     "edges": ("≈", "right forest, ties broken otherwise or within its bound"),
     "weight": ("Σ", "right total; its edges are not known"),
     "wrong": ("✗", "wrong"),
-    "timeout": ("⧗", "timed out"),
-    "out-of-memory": ("▣", "out of memory"),
+    "timeout": ("T", "timed out"),
+    "out-of-memory": ("M", "out of memory"),
     "error": ("!", "failed"),
     "unproved": ("?", "not proved"),
     "unsupported": ("–", "not run: unsupported"),

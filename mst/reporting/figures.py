@@ -131,23 +131,26 @@ def _dots(
 
     figure, axes = plt.subplots(figsize=(4.6, 0.235 * len(order) + 0.95))
     axes.set_xscale("log")
-    # The y axis is a category to seaborn: a first invisible layer fixes the order of all rows.
-    sns.stripplot(data=group, x=value, y="series", order=order, jitter=False, alpha=0, ax=axes, color="#000000")
     places = {series: i for i, series in enumerate(order)}
     if reference is not None:
         axes.axvline(reference, color="#7A7A7A", linewidth=1, linestyle=(0, (4, 3)))
-    for paradigm, rows in group.groupby("paradigm"):
-        axes.scatter(
-            rows[value],
-            rows["series"].map(places),
-            c=rows["algorithm"].map(palette),
-            marker=MARKERS[paradigm],
-            s=26,
-            linewidths=0,
-            zorder=3,
-            alpha=0.9,
-        )
+    sns.scatterplot(
+        data=group.assign(place=group["series"].map(places)),
+        x=value,
+        y="place",
+        hue="algorithm",
+        palette=palette,
+        style="paradigm",
+        markers={p: MARKERS[p] for p in group["paradigm"].unique()},
+        s=30,
+        linewidth=0,
+        alpha=0.9,
+        legend=False,
+        zorder=3,
+        ax=axes,
+    )
     decorate(axes, group, value, places, palette)
+    axes.set_yticks(range(len(order)), order)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlabel(label)
     axes.set_ylabel("")
@@ -158,16 +161,15 @@ def _dots(
 
 
 def _intervals(axes, group: pd.DataFrame, value: str, places: dict[str, int], palette: dict[str, str]) -> None:
-    for row in group.itertuples():
-        axes.plot(
-            [row.compute_low, row.compute_high],
-            [places[row.series]] * 2,
-            color=palette[row.algorithm],
-            linewidth=2,
-            alpha=0.5,
-            zorder=2,
-            solid_capstyle="round",
-        )
+    axes.hlines(
+        group["series"].map(places),
+        group["compute_low"],
+        group["compute_high"],
+        colors=group["algorithm"].map(palette),
+        linewidth=2,
+        alpha=0.5,
+        zorder=2,
+    )
 
 
 def _means(axes, group: pd.DataFrame, value: str, places: dict[str, int], palette: dict[str, str]) -> None:
@@ -357,6 +359,7 @@ def _decade_ticks(axes) -> None:
     axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
     axes.xaxis.set_major_formatter(FuncFormatter(_short))
     axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", length=0)
 
 
 def _short(value: float, _: Any = None) -> str:

@@ -98,7 +98,7 @@ def render(
         undefined=jinja2.StrictUndefined,
     )
     environment.globals.update(number=_number, count=count, seconds=seconds, times=times)
-    captions = {name: "" for name in ("throughput", "energy")} | read_yaml(folder / "captions.yaml")
+    captions = read_yaml(folder / "captions.yaml")
     best = data.best_of_each(rows)
     matrix_graphs, matrix_rows = data.matrix(rows)
     used = set(rows["machine"])

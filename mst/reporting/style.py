@@ -41,7 +41,7 @@ def setup():
         rc={
             "svg.fonttype": "none",
             "svg.hashsalt": "mst",
-            "pdf.fonttype": 42,
+            "pdf.fonttype": 3,
             "font.family": "sans-serif",
             "font.sans-serif": ["DejaVu Sans"],
             "font.size": 9,
@@ -78,10 +78,10 @@ def save(figure, folder: Path, name: str) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     # Fixed metadata: the same table gives the same bytes.
-    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": "mst"})
-    figure.savefig(
-        folder / f"{name}.pdf", bbox_inches="tight", metadata={"CreationDate": None, "Creator": "mst"}
-    )
+    figure.draw_without_rendering()
+    box = figure.get_tightbbox().padded(0.06)
+    figure.savefig(text, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": "mst"})
+    figure.savefig(folder / f"{name}.pdf", bbox_inches=box, metadata={"CreationDate": None, "Creator": "mst"})
     plt.close(figure)
     svg = text.getvalue()
     (folder / f"{name}.svg").write_text(svg)
