@@ -86,8 +86,8 @@ def _table(comparisons: tuple[Comparison, ...]) -> list[str]:
     from mst.bench.compare import VERDICTS
 
     ranked = sorted(comparisons, key=lambda c: (VERDICTS.index(c.judgement.verdict), -(c.judgement.ratio or 0)))
-    rows: list[tuple[str, ...]] = [("verdict", "B/A", "interval", "A", "B", "graph", "algorithm", "why not")]
-    rows += [_row(comparison) for comparison in ranked]
+    head = ("verdict", "B/A", "interval", "A", "B", "graph", "algorithm", "why not")
+    rows = [head, *map(_row, ranked)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 

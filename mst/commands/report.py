@@ -1,0 +1,57 @@
+"""``mst report``: the table and the page of what was measured, without the workflow."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from mst.commands.compare import add_results, results_of
+
+HELP = "write the table and the page of all records, imported ones included"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: DIR/report.html)")
+    add_results(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write table, figures and page; say where they are."""
+    from mst import config
+    from mst.errors import InputError
+    from mst.reporting.facts import machine_facts
+    from mst.reporting.page import write_report
+    from mst.reporting.table import write_table
+
+    results = results_of(arguments)
+    out = arguments.out or results / "report.html"
+    folders = [results / "records", *sorted(results.glob("reference/*/records"))]
+    planned = results / "plan.json"
+    plan = json.loads(planned.read_text()) if planned.is_file() else []
+    table = out.with_name("table.parquet")
+    if not write_table(folders, plan, table, table.with_suffix(".csv")):
+        table.unlink()
+        table.with_suffix(".csv").unlink()
+        raise InputError(f"{results / 'records'} holds no records: mst run measures one, make report all")
+    settings = config.load()
+    write_report(
+        table=table,
+        graphs=_manifests(results),
+        machines=machine_facts(folders),
+        config={"scope": "default", "machine": settings.machine_name, **settings.experiment.model_dump()},
+        out=out,
+        figures_folder=out.with_name("figures"),
+    )
+    print(f"report: {out.resolve()}")
+    return 0
+
+
+def _manifests(results: Path) -> list[Path]:
+    """Return one manifest for each graph, those made here before those imported."""
+    found: dict[tuple, Path] = {}
+    for file in (*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json")):
+        manifest = json.loads(file.read_text())
+        found.setdefault((manifest["name"], manifest.get("digest")), file)
+    return sorted(found.values())

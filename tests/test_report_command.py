@@ -1,0 +1,47 @@
+"""``mst report`` gathers everything below a folder of results for the page."""
+
+from __future__ import annotations
+
+import fake_records
+import pytest
+
+from mst.bench.bundle import export_bundle
+from mst.bench.merge import import_bundle
+from mst.cli import main
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the page was asked to show, in place of the page."""
+    calls = []
+    monkeypatch.setattr("mst.reporting.page.write_report", lambda **given: calls.append(given))
+    return calls
+
+
+def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, capsys):
+    import pyarrow.parquet as pq
+
+    elsewhere = fake_records.write_experiment(tmp_path / "elsewhere", graphs=fake_records.GRAPHS[:2])
+    for file in elsewhere["manifests"]:
+        target = file.parent / "0a1b2c3d" / "manifest.json"
+        target.parent.mkdir()
+        file.rename(target)
+    for machine in ("fake-cluster", "fake-gpu-box"):
+        bundle = tmp_path / f"{machine}.mst.zip"
+        export_bundle(machine, results=tmp_path / "elsewhere", out=bundle)
+        import_bundle(bundle, results=tmp_path / "results")
+    assert main(["report", "--results", str(tmp_path / "results")]) == 0
+    (given,) = asked
+    rows = pq.read_table(given["table"]).to_pylist()
+    assert {row["machine"] for row in rows} == {"fake-cluster", "fake-gpu-box"}
+    assert sorted(facts["name"] for facts in given["machines"]) == ["fake-cluster", "fake-gpu-box"]
+    names = [fake_records.read_json(file)["name"] for file in given["graphs"]]
+    assert sorted(names) == sorted(g.name for g in fake_records.GRAPHS[:2]), "each graph once"
+    assert given["out"] == tmp_path / "results" / "report.html"
+    assert str(given["out"]) in capsys.readouterr().out
+
+
+def test_nothing_to_report_is_an_error_and_leaves_nothing(tmp_path, asked, capsys):
+    assert main(["report", "--results", str(tmp_path / "results")]) == 2
+    assert "holds no records" in capsys.readouterr().err
+    assert not asked and not list(tmp_path.rglob("table.*"))
