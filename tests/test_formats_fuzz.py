@@ -8,7 +8,9 @@ import io
 import lzma
 import random
 import re
+import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,6 +105,10 @@ def written_samples(folder) -> dict[str, bytes]:
     for name, compress in (("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress)):
         samples[name] = compress(samples["dimacs"])
     samples["zstd"] = zstandard.compress(samples["dimacs"])
+    for name, kind in (("tar", "tar"), ("zip", "zip"), ("tar.gz", "gztar")):
+        (folder / "inside").mkdir(exist_ok=True)
+        (folder / "inside" / "graph.gr").write_bytes(samples["dimacs"])
+        samples[name] = Path(shutil.make_archive(str(folder / "packed"), kind, folder / "inside")).read_bytes()
     return samples
 
 
