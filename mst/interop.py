@@ -108,17 +108,26 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     edges = list(graph.edges(data=weight, default=1))
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
     v = np.fromiter((places[b] for _, b, _ in edges), np.int64, len(edges))
-    weights = np.asarray([w for _, _, w in edges]) if edges else np.empty(0, np.int32)
-    if weights.dtype.kind not in "biuf" or weights.ndim != 1:
-        wrong = next((edge for edge in edges if not _is_real(edge[2])), edges[0])
-        raise InputError(
-            f"edge {wrong[:2]} has {weight}={wrong[2]!r}: weights must be real and fit int64 or float64"
-        )
-    _refuse_inexact_mixture(edges, weights)
+    weights = _edge_weights(edges, weight)
     return Graph(len(places), u, v, weights, name=str(graph.name or ""))
 
 
+def _edge_weights(edges: list, attribute: str) -> np.ndarray:
+    if not edges:
+        return np.empty(0, np.int32)
+    for a, b, given in edges:
+        if not _is_real(given):
+            raise InputError(
+                f"edge {(a, b)} has {attribute}={given!r}: weights must be real and fit int64 or float64"
+            )
+    weights = np.asarray([given for _, _, given in edges])
+    _refuse_inexact_mixture(edges, weights)
+    return weights
+
+
 def _is_real(weight: Any) -> bool:
+    if type(weight) is float or (type(weight) is int and -(2**63) <= weight < 2**63):
+        return True
     try:
         return np.asarray(weight).dtype.kind in "biuf" and np.ndim(weight) == 0
     except ValueError:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import struct
 import subprocess
 import sys
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -540,3 +543,64 @@ def test_a_graph_is_named_after_its_file(tmp_path):
     write(tmp_path / "road.gr.gz", TRIANGLE)
     assert read(tmp_path / "road.gr.gz").name == "road"
     assert formats.read(str(tmp_path / "road.gr.gz")).n == 4
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def zip_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+GRAPH = b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
+PACKERS = [
+    tar_of,
+    zip_of,
+    lambda files: gzip.compress(tar_of(files)),
+    lambda files: lzma.compress(tar_of(files)),
+]
+
+
+@pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])
+def test_the_graph_in_an_archive_is_found(tmp_path, pack):
+    path = tmp_path / "road.tar.gz"
+    others = {"road/readme.txt": b"hello", "road/road_coord.mtx": b"1 2 3", "__MACOSX/road": b"?"}
+    for files in (
+        {"any.mtx": GRAPH},
+        {**others, "road/road.mtx": GRAPH},
+        {".DS_Store": b"?", "x/y.mtx": GRAPH},
+    ):
+        path.write_bytes(pack(files))
+        assert detect(path) == "matrix-market" and rows(read_raw(path)) == [(0, 1), (1, 2)]
+    renamed = tmp_path / "download"
+    renamed.write_bytes(pack({**others, "road/road.mtx": GRAPH}))
+    assert read(renamed).m == 2
+    path.write_bytes(pack({"a.mtx": GRAPH, "b.mtx": GRAPH}))
+    with pytest.raises(FormatError, match=r"expected an archive of one graph, found a\.mtx, b\.mtx: unpack it"):
+        read(path)
+    write(tmp_path / "inner.arrow", TRIANGLE)
+    path.write_bytes(pack({"inner.arrow": (tmp_path / "inner.arrow").read_bytes()}))
+    with pytest.raises(FormatError, match="mapped into memory"):
+        read(path)
+
+
+@pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])
+def test_a_damaged_archive_is_told(tmp_path, pack, rng):
+    path = tmp_path / "road.tar.gz"
+    content = b"".join(b"%d %d %d\n" % tuple(row) for row in rng.integers(0, 10**6, (20_000, 3)))
+    whole = pack({"road.txt": content})
+    for length in (len(whole) // 4, len(whole) // 2):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FormatError):
+            read(path)

@@ -28,7 +28,7 @@ MALFORMED = [
     (b"\n\n\n", None, "in no known format"),
     (b"hello world\n", None, "in no known format"),
     (b"\0\1\2\3" * 100, None, "in no known format"),
-    (b"PK\x03\x04 no matrix at all", None, "in no known format"),
+    (b"PK\x03\x04 no matrix at all", None, "not a zip file"),
     (b"# only words\n", None, "expected rows `<u> <v>`"),
     # DIMACS
     (
@@ -267,6 +267,11 @@ MALFORMED = [
     (struct.pack("<4i", 2, 1, 0, 1), "ecl", "expected 3 row offsets, and the file ends 4 bytes early"),
     (struct.pack("<6i", 2, 1, 0, 1, 1, 2), "ecl", "entry 0 names vertex 2, outside 0 … 1"),
     (struct.pack("<6i", 2, 1, 0, 2, 1, 1), "ecl", "the offsets of the rows do not climb from 0 to 1"),
+    (
+        struct.pack("<9i", 4, 0, 0, 2**31 - 1, -(2**31), -1, 0, 0, 0),
+        "ecl",
+        "the offsets of the rows do not climb",
+    ),
     (struct.pack("<8i", 2, 1, 0, 1, 1, 1, 5, 6), "ecl", "the file goes on after its last entry"),
     (struct.pack("<2i", 2, 2**31 - 1), "bhargava-zaia", "bytes early"),
     (struct.pack("<5i", 2, 1, 0, 2, 5), "bhargava-zaia", "entry 0 names vertex 2"),

@@ -89,7 +89,7 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
     """
     path = Path(path)
     with Source(path) as source:
-        mapped = (_known(format) if format else _sniffed(source)) is canonical.FORMAT and not source.compression
+        mapped = (_known(format) if format else _sniffed(source)) is canonical.FORMAT and not source.packed
     if mapped:
         return canonical.read_canonical(path)
     return read_raw(path, format=format).graph(name=_stem(path))

@@ -25,23 +25,23 @@ def paired(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> Edges:
 
     Self-loops stay as they are.
     """
-    from mst.kernels.arcs import imbalance
-
     backward = u > v
     mirrored = int(np.count_nonzero(backward))
-    if 2 * mirrored != np.count_nonzero(u != v) or imbalance(u, v, weight_bits(w)) != 0:
+    if 2 * mirrored != np.count_nonzero(u != v) or balanced(u, v, w):
         return Edges(u, v, w, None)
     forward = ~backward
     return Edges(u[forward], v[forward], None if w is None else w[forward], mirrored)
 
 
-def weight_bits(w: np.ndarray | None) -> np.ndarray:
-    """The weights as uint64 that are equal when the weights are; empty without weights."""
+def balanced(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:
+    """Return a sum that is 0 (mod 2⁶⁴) when every arc has its twin; sums of parts add up."""
+    from mst.kernels.arcs import imbalance
+
     if w is None:
-        return np.empty(0, np.uint64)
-    if w.dtype.kind == "f":
-        return (w.astype(np.float64) + 0.0).view(np.uint64)
-    return w.astype(np.int64).view(np.uint64)
+        return int(imbalance(u, v, np.empty(0, np.uint64), np.uint64(0)))
+    width = 8 * w.dtype.itemsize
+    negative_zero = 1 << (width - 1) if w.dtype.kind == "f" else 0
+    return int(imbalance(u, v, w.view(f"u{w.dtype.itemsize}"), np.uint64(negative_zero)))
 
 
 def raw_graph(
@@ -65,7 +65,7 @@ def check_ends(path, n: int, *columns: np.ndarray) -> None:
 
 def check_offsets(path, offsets: np.ndarray, arcs: int) -> None:
     """Refuse row offsets that do not climb from 0 to `arcs`."""
-    if offsets.size and (offsets[0] != 0 or offsets[-1] != arcs or (np.diff(offsets) < 0).any()):
+    if offsets.size and (offsets[0] != 0 or offsets[-1] != arcs or (offsets[1:] < offsets[:-1]).any()):
         raise FormatError(path, f"the offsets of the rows do not climb from 0 to {arcs:,}: the file is damaged")
 
 

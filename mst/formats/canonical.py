@@ -224,7 +224,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> RawGraph:
-    if source.compression:
+    if source.packed:
         raise FormatError(source.path, "a canonical file is mapped into memory: decompress it first")
     graph = read_canonical(source.path)
     notes = Notes(graph.m, graph.n, graph.m, "edges")

@@ -26,7 +26,7 @@ def sniff(source: Source) -> bool:
         return False
     n, arcs = int(head[0]), int(head[1])
     offsets = head[2 : n + 3]
-    if n < 0 or arcs < 0 or offsets[0] != 0 or offsets[-1] > arcs or (np.diff(offsets) < 0).any():
+    if n < 0 or arcs < 0 or offsets[0] != 0 or offsets[-1] > arcs or (offsets[1:] < offsets[:-1]).any():
         return False
     if len(offsets) == n + 1 and offsets[-1] != arcs:
         return False

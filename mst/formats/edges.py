@@ -33,6 +33,7 @@ _COUNTS = re.compile(
     rb"(?i)^[#%/\s]*nodes?\s*[:=]?\s*(\d{1,18})[\s,;]+(?:edges?|arcs?)\s*[:=]?\s*(\d{1,18})\s*$"
 )
 _NUMBER = re.compile(rb"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)")
+_WORD = re.compile(rb"[A-Za-z]")
 _ENDS = re.compile(
     r"(u|v|i|j|x|y|a|b|head|tail|begin|end|start|stop|to|from|row|col|one|other|"
     r"(from|to|init|term|source|src|target|dest|destination|dst|node|vertex|id|start|end|one|other)[ _-]?"
@@ -63,7 +64,7 @@ def sniff(source: Source) -> bool:
     rows = [split(line, delimiter) for line in sample[:2]]
     if any(len(row) >= 2 and all(map(_NUMBER.fullmatch, row[:2])) for row in rows):
         return True
-    return len(_parts([_plain(field) for field in rows[0]])[0]) == 2
+    return _names_columns(rows[0]) and len(_parts([_plain(field) for field in rows[0]])[0]) == 2
 
 
 def _sample(source: Source, limit: int = 50) -> list[bytes] | None:
@@ -137,7 +138,7 @@ def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
     if line is None:
         return _row_layout("uv", delimiter)
     fields = split(line, delimiter)
-    if not _NUMBER.fullmatch(fields[0]):
+    if _names_columns(fields):
         text.line()
         columns = _named_columns(text, line, [_plain(field) for field in fields])
         return _row_layout(columns.rstrip("*"), delimiter, more=columns.endswith("*"))
@@ -158,6 +159,15 @@ def _row_layout(columns: str, delimiter: str, more: bool = False) -> Layout:
     names = {"u": "<u>", "v": "<v>", "w": "<weight>", "-": "<…>"}
     row = f"{delimiter or ' '}".join(names[c] for c in columns)
     return Layout(columns, f"`{row}`", comments=COMMENTS, delimiter=delimiter, more=more)
+
+
+def _names_columns(fields: list[bytes]) -> bool:
+    """True for a header row: words or nothing in every column, no number in any."""
+    return (
+        any(fields)
+        and all(not field or _WORD.search(field) for field in fields)
+        and not any(map(_NUMBER.fullmatch, fields))
+    )
 
 
 def _plain(field: bytes) -> str:

@@ -66,9 +66,10 @@ def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
     source.expect_end()
     if w is not None and w.dtype.kind == "f" and np.isnan(w).any():
         raise FormatError(source.path, f"the weight of arc {int(np.argmax(np.isnan(w))):,} is NaN")
-    id_dtype = np.int32 if n < 2**31 else np.int64
-    u = owners(offsets[:n], arcs, id_dtype(0))
-    return raw_graph(source.path, format, n, u, v.astype(id_dtype, copy=False), w, arcs)
+    # Ends below n need no sign: the same bytes serve.
+    id_dtype = np.int32 if version == 1 and n < 2**31 else np.int64
+    v = v.view(id_dtype) if v.itemsize == np.dtype(id_dtype).itemsize else v.astype(id_dtype)
+    return raw_graph(source.path, format, n, owners(offsets[:n], arcs, id_dtype(0)), v, w, arcs)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:

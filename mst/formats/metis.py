@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError, InputError
-from mst.formats.arcs import integer_weights, weight_bits
+from mst.formats.arcs import balanced, integer_weights
 from mst.formats.base import Format, Notes, RawGraph
 from mst.formats.numbers import FractionFound, Numbers
 from mst.formats.source import Source, head_lines
@@ -86,8 +86,6 @@ def read(source: Source) -> RawGraph:
 
 
 def _read(source: Source, *, integers: bool) -> RawGraph:
-    from mst.kernels.arcs import imbalance
-
     text = Text(source)
     header = _header(text)
     u, v, w = Chunks(), Chunks(), Chunks()
@@ -95,7 +93,7 @@ def _read(source: Source, *, integers: bool) -> RawGraph:
     balance = 0
     rows = _Rows(text, header, integers)
     for a, b, weights in rows:
-        balance += int(imbalance(a, b, weight_bits(weights)))
+        balance += balanced(a, b, weights)
         kept = a <= b
         arcs += len(a)
         mirrored += int(np.count_nonzero(~kept))

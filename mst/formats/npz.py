@@ -37,11 +37,10 @@ def read(source: Source) -> RawGraph:
     """Read a matrix."""
     from mst.kernels.arcs import owners
 
-    if source.compression:
+    if source.packed:
         raise FormatError(source.path, "an npz file is compressed inside: decompress the outer layer first")
     arrays = _arrays(source)
-    kind = arrays["format"].item()
-    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    kind = arrays["format"].tobytes().replace(b"\0", b"").decode(errors="replace")
     n = _side(source, arrays)
     w = _weights(source, arrays["data"])
     if kind == "coo":
@@ -82,7 +81,7 @@ def _arrays(source: Source) -> dict[str, np.ndarray]:
 
 def _side(source: Source, arrays: dict[str, np.ndarray]) -> int:
     shape = arrays["shape"].ravel().tolist()
-    if len(shape) != 2 or shape[0] != shape[1] or not isinstance(shape[0], int):
+    if len(shape) != 2 or shape[0] != shape[1] or not isinstance(shape[0], int) or shape[0] < 0:
         raise FormatError(source.path, f"expected a square matrix, found shape {tuple(shape)}")
     return shape[0]
 
@@ -91,7 +90,7 @@ def _ids(source: Source, arrays: dict[str, np.ndarray], key: str, count: int) ->
     array: Any = arrays.get(key)
     if array is None or array.dtype.kind not in "iu" or array.shape != (count,):
         raise FormatError(source.path, f"expected {count:,} integers in {key!r}: the file is damaged")
-    return array
+    return array.astype(np.int32 if array.dtype == np.int32 else np.int64, copy=False)
 
 
 def _weights(source: Source, data: np.ndarray) -> np.ndarray:
@@ -101,7 +100,7 @@ def _weights(source: Source, data: np.ndarray) -> np.ndarray:
         )
     if data.dtype.kind == "f" and np.isnan(data).any():
         raise FormatError(source.path, f"stored entry {int(np.argmax(np.isnan(data))):,} is NaN")
-    return data
+    return data.astype(data.dtype.newbyteorder("="), copy=False)
 
 
 FORMAT = Format("npz", "SciPy sparse matrix", (".npz",), sniff, read)

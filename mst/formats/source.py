@@ -1,16 +1,17 @@
-"""Files as streams of bytes, decompressed on the way: gzip, zstd, bzip2 and xz, told by their first bytes."""
+"""Files as streams of bytes, decompressed and taken out of archives on the way, as their first bytes tell."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from mst.errors import FormatError, InputError
+from mst.errors import FormatError, InputError, MSTError
+from mst.formats import archive
 
 HEAD = 1 << 16
 """Bytes of decompressed content that decide the format."""
@@ -20,7 +21,7 @@ SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".x
 
 
 class Source:
-    """An open file: its decompressed bytes, in order, once.
+    """An open file: its bytes, decompressed and unpacked, in order, once.
 
     Parameters
     ----------
@@ -30,10 +31,12 @@ class Source:
     ----------
     path : Path
     name : str
-        The file's name without the suffix of its compression.
+        The file's name without the suffix of its compression, or the name inside the archive.
     head : bytes
         The first `HEAD` decompressed bytes; reading does not consume them.
     compression : str or None
+    packed : bool
+        Whether the file's own bytes are others than the content: compressed, or in an archive.
     whole : bool
         Whether `head` is the whole content.
     size : int or None
@@ -52,9 +55,10 @@ class Source:
             self._stream = decompress(self._file, self.compression)
             self.head, self._replayed = b"", 0
             self.head = self._read_head()
+            self.packed = self._unpack() or self.compression is not None
             self.whole = len(self.head) < HEAD
-            plain = self.path.stat().st_size if self.path.is_file() and not self.compression else None
-            self.size = len(self.head) if self.whole else plain
+            plain = self.path.is_file() and not self.packed
+            self.size = len(self.head) if self.whole else self.path.stat().st_size if plain else None
         except BaseException:
             self._file.close()
             raise
@@ -73,9 +77,30 @@ class Source:
             raise FormatError(self.path, "compressed twice: decompress it once")
         return bytes(head)
 
+    def _unpack(self) -> bool:
+        """Go on inside, where this is an archive."""
+        if archive.is_tar(self.head):
+            self.name, self._stream = self._opened(lambda: archive.open_tar(self.path, self._reopened))
+        elif archive.is_zip(self.head) and not self.compression:
+            self.name, self._stream = self._opened(lambda: archive.open_zip(self.path, self._reopened()))
+        else:
+            return False
+        self.head = self._read_head()
+        return True
+
+    def _reopened(self) -> Any:
+        self._file.seek(0)
+        return decompress(self._file, self.compression)
+
     def _pull(self, size: int) -> bytes:
+        return self._opened(lambda: self._stream.read(size))
+
+    def _opened(self, act: Callable[[], Any]) -> Any:
+        """Run what reads compressed bytes; whatever it stumbles over becomes one kind of error."""
         try:
-            return self._stream.read(size)
+            return act()
+        except (MSTError, MemoryError):
+            raise
         except EOFError as error:
             raise self._broken() from error
         except (OSError, zlib.error, ValueError, RuntimeError) as error:
@@ -84,8 +109,10 @@ class Source:
             raise FormatError(
                 self.path, f"the {self.compression or 'file'} data cannot be read: {error}"
             ) from error
-        except Exception as error:  # lzma.LZMAError has no base of its own
-            raise FormatError(self.path, f"the {self.compression} data is damaged: {error}") from error
+        except Exception as error:  # lzma, tarfile and zipfile have errors of no common base
+            raise FormatError(
+                self.path, f"the {self.compression or 'archive'} data is damaged: {error}"
+            ) from error
 
     def _broken(self) -> FormatError:
         return FormatError(self.path, f"the {self.compression} data ends early: fetch or copy the file again")
@@ -114,16 +141,22 @@ class Source:
             The file ends before, or `count` is negative.
         """
         dtype = np.dtype(dtype)
-        parts, left = [], count * dtype.itemsize
-        while left > 0 and (part := self.read(min(left, 1 << 26))):
-            parts.append(np.frombuffer(part, np.uint8))
-            left -= len(part)
-        if left:
+        size = count * dtype.itemsize
+        # A count is believed as far as the file goes, so that a wrong one cannot ask for memory.
+        out = np.empty(size if self.size is not None and size <= self.size else min(size, HEAD), np.uint8)
+        filled = 0
+        while filled < size and (part := self.read(min(size - filled, 1 << 20))):
+            if filled + len(part) > len(out):
+                out = np.concatenate(
+                    [out[:filled], np.empty(min(size, 2 * len(out) + len(part)) - filled, np.uint8)]
+                )
+            out[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
+            filled += len(part)
+        if filled < size:
             raise FormatError(
-                self.path, f"expected {count:,} {what}, and the file ends {max(left, 0):,} bytes early"
+                self.path, f"expected {count:,} {what}, and the file ends {size - filled:,} bytes early"
             )
-        data = np.concatenate(parts) if parts else np.empty(0, np.uint8)
-        return data.view(dtype)
+        return out.view(dtype)
 
     def expect_end(self) -> None:
         """Refuse a file that goes on."""

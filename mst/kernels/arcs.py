@@ -73,14 +73,16 @@ def _mix(x):
 
 
 @njit
-def imbalance(u, v, bits):
+def imbalance(u, v, bits, negative_zero):
     """Return 0 when every arc a→b has its twin b→a of the same weight, up to an accident of 64 bits.
 
     Parameters
     ----------
     u, v : arrays of int, shape (m,)
-    bits : array of uint64, shape (m,) or (0,)
+    bits : array of uint32 or uint64, shape (m,) or (0,)
         The weights' bits; empty when there are none.
+    negative_zero : uint64
+        Bits that stand for 0 as well, or 0.
 
     Notes
     -----
@@ -91,7 +93,9 @@ def imbalance(u, v, bits):
     for e in range(u.size):
         a, b = np.uint64(u[e]), np.uint64(v[e])
         if a != b:
-            salt = _mix(bits[e] + np.uint64(0x9E3779B97F4A7C15)) if bits.size else np.uint64(0)
+            salt = np.uint64(0)
+            if bits.size and np.uint64(bits[e]) != negative_zero:
+                salt = _mix(np.uint64(bits[e]) + np.uint64(0x9E3779B97F4A7C15))
             if a < b:
                 total += _mix(_mix(a + salt) + b)
             else:

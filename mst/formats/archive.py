@@ -1,0 +1,79 @@
+"""The graph inside an archive: tar (compressed or not) and zip, as collections publish them.
+
+An archive of one file is that file. Among several, it is the one named like the archive or like its own folder:
+``road.tar.gz`` holds ``road/road.mtx``, beside coordinates that are no graph (https://sparse.tamu.edu).
+"""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from mst.errors import FormatError
+
+_TAR_AT = 257
+
+
+def is_tar(head: bytes) -> bool:
+    """True when decompressed content begins as a tar archive."""
+    return head[_TAR_AT : _TAR_AT + 5] == b"ustar"
+
+
+def is_zip(head: bytes) -> bool:
+    """True for a zip archive that is no NumPy file."""
+    return head.startswith(b"PK\x03\x04") and b".npy" not in head[:4096]
+
+
+def open_tar(path: Path, streams: Any) -> tuple[str, IO[bytes]]:
+    """Return name and content of the graph in a tar archive.
+
+    Parameters
+    ----------
+    path : Path
+    streams : callable
+        Opens the decompressed archive anew; it is read once to list its files, and once again to get there.
+    """
+    with tarfile.open(fileobj=streams(), mode="r|") as listing:
+        chosen = _choose(path, [member.name for member in listing if member.isfile()])
+    archive = tarfile.open(fileobj=streams(), mode="r|")  # noqa: SIM115 (the content is read after the return)
+    for member in archive:
+        if member.name == chosen and member.isfile():
+            content = archive.extractfile(member)
+            assert content is not None
+            return PurePosixPath(chosen).name, content
+    raise FormatError(path, f"{chosen} is gone: the archive changed while it was read")
+
+
+def open_zip(path: Path, file: IO[bytes]) -> tuple[str, IO[bytes]]:
+    """Return name and content of the graph in a zip archive."""
+    archive = zipfile.ZipFile(file)
+    chosen = _choose(path, [member.filename for member in archive.infolist() if not member.is_dir()])
+    return PurePosixPath(chosen).name, archive.open(chosen)
+
+
+def _choose(path: Path, names: list[str]) -> str:
+    visible = [name for name in names if not _hidden(PurePosixPath(name))]
+    if len(visible) == 1:
+        return visible[0]
+    title = path.name.split(".")[0].lower()
+    named = [
+        name
+        for name in visible
+        if _stem(PurePosixPath(name)) in (title, PurePosixPath(name).parent.name.lower())
+    ]
+    if len(named) == 1:
+        return named[0]
+    listed = ", ".join(visible[:8]) + ("" if len(visible) <= 8 else ", …")
+    raise FormatError(
+        path, f"expected an archive of one graph, found {listed or 'no file'}: unpack it and name one"
+    )
+
+
+def _hidden(name: PurePosixPath) -> bool:
+    return any(part.startswith((".", "__")) for part in name.parts)
+
+
+def _stem(name: PurePosixPath) -> str:
+    return name.name.split(".")[0].lower()

@@ -1,0 +1,291 @@
+"""Graphs from other libraries' objects, and the way back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mst
+from mst import Graph, InputError, formats
+from mst.formats.canonical import write_canonical
+from mst.interop import from_networkx, from_scipy
+from mst.solver import as_graph
+
+networkx = pytest.importorskip("networkx")
+pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
+sparse = pytest.importorskip("scipy.sparse")
+
+
+def rows(graph: Graph) -> list[tuple]:
+    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.w.tolist()))
+
+
+# SciPy
+
+FORMATS = ("coo", "csr", "csc", "lil", "dok", "bsr", "dia")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_every_sparse_format(format, kind):
+    dense = np.array([[0, 3, 0, 0], [2, 0, 4, 0], [0, 0, 9, 0], [0, 0, 0, 0]])
+    make = getattr(sparse, f"{format}_{kind}")
+    assert rows(as_graph(make(dense))) == [(0, 1, 2), (1, 2, 4)]
+    assert as_graph(make(dense)).n == 4
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.bool_, np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64]
+)
+def test_every_dtype_that_has_an_exact_home(dtype):
+    graph = from_scipy(sparse.csr_array(np.array([[0, 1], [0, 0]], dtype)))
+    assert graph.w.dtype in (np.int32, np.int64, np.float32, np.float64) and graph.w.tolist() == [1]
+
+
+def test_explicit_zeros_are_edges():
+    matrix = sparse.coo_array(([0.0, 5.0], ([0, 1], [1, 2])), shape=(3, 3))
+    for format in ("coo", "csr", "csc"):
+        assert rows(as_graph(matrix.asformat(format))) == [(0, 1, 0.0), (1, 2, 5.0)]
+    assert mst.minimum_spanning_forest(matrix).components == 1
+
+
+def test_zeros_that_only_fill_up_are_none():
+    block = sparse.bsr_array(np.kron(np.array([[0, 1], [0, 0]]), np.array([[1, 0], [0, 2]])), blocksize=(2, 2))
+    assert rows(from_scipy(block)) == [(0, 2, 1), (1, 3, 2)]
+    band = sparse.dia_array((np.array([[0.0, 0.0, 7.0]]), [1]), shape=(3, 3))
+    assert rows(from_scipy(band)) == [(1, 2, 7.0)]
+
+
+def test_an_entry_stored_twice_is_what_scipy_says_it_is():
+    matrix = sparse.coo_array(([1, 2], ([0, 0], [1, 1])), shape=(2, 2))
+    assert rows(from_scipy(matrix)) == [(0, 1, matrix.toarray()[0, 1])]
+    assert matrix.nnz == 2, "the caller's matrix stays as it was"
+
+
+@given(
+    st.integers(0, 7).flatmap(
+        lambda n: st.lists(st.lists(st.integers(-4, 4), min_size=n, max_size=n), min_size=n, max_size=n)
+    )
+)
+def test_forests_weigh_what_scipy_finds(table):
+    dense = np.array(table, float).reshape(len(table), len(table))
+    np.fill_diagonal(dense, 0)
+    matrix = sparse.csr_array(dense)
+    forest = mst.minimum_spanning_forest(matrix)
+    tree = sparse.csgraph.minimum_spanning_tree(matrix)
+    assert forest.weight == tree.sum() and len(forest) == tree.nnz
+
+
+def test_matrices_that_are_no_graph():
+    for matrix, message in (
+        (sparse.csr_array(np.ones((2, 3))), "square"),
+        (sparse.coo_array(np.ones(3)), "square"),
+        (sparse.csr_array(np.array([[0, 1j], [0, 0]])), "complex128"),
+        (sparse.csr_array(np.array([[0, np.nan], [0, 0]])), "NaN"),
+    ):
+        with pytest.raises(InputError, match=message):
+            as_graph(matrix)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_a_saved_matrix_is_the_matrix(tmp_path, format, rng):
+    matrix = sparse.random_array((30, 30), density=0.2, rng=rng, format=format)
+    matrix = (matrix + matrix.T).asformat(format)
+    sparse.save_npz(tmp_path / "a.npz", matrix)
+    raw = formats.read_raw(tmp_path / "a.npz")
+    assert raw.format == "npz" and raw.notes.direction == "both"
+    ours = sorted((min(a, b), max(a, b), w) for a, b, w in rows(raw.graph()) if a != b)
+    assert ours == rows(from_scipy(matrix))
+    doubled = sparse.coo_array(([1.0, 2.0, 5.0], ([0, 0, 2], [1, 1, 0])), shape=(3, 3))
+    sparse.save_npz(tmp_path / "b.npz", doubled)
+    assert rows(formats.read(tmp_path / "b.npz")) == [(0, 1, 3.0), (2, 0, 5.0)]
+
+
+# networkx
+
+
+def test_nodes_and_edges_keep_their_order():
+    graph = networkx.Graph(name="cities")
+    graph.add_nodes_from(["z", "isolated", ("a", 1)])
+    graph.add_edge("z", ("a", 1), weight=5)
+    graph.add_edge(("a", 1), "new", weight=3)
+    ours = as_graph(graph)
+    assert (ours.n, ours.name, ours.w.dtype.kind) == (4, "cities", "i")
+    nodes, edges = list(graph), list(graph.edges)
+    assert [(nodes[a], nodes[b]) for a, b, _ in rows(ours)] == edges
+
+
+@pytest.mark.parametrize("kind", ["Graph", "DiGraph", "MultiGraph", "MultiDiGraph"])
+def test_every_kind_of_networkx_graph(kind):
+    graph = getattr(networkx, kind)()
+    graph.add_weighted_edges_from([(0, 1, 2.5), (1, 0, 1.5), (1, 1, 9.0), (1, 2, 4.0)])
+    forest = mst.minimum_spanning_forest(graph)
+    assert forest.weight == 5.5
+    chosen = [list(graph.edges)[e][:2] for e in forest.edge_ids]
+    assert {frozenset(edge) for edge in chosen} == {frozenset((0, 1)), frozenset((1, 2))}
+
+
+def test_edges_without_the_attribute_weigh_one():
+    graph = networkx.path_graph(3)
+    graph.edges[0, 1]["weight"] = 0.25
+    graph.edges[1, 2]["toll"] = 7
+    assert as_graph(graph).w.tolist() == [0.25, 1.0]
+    assert from_networkx(graph, weight="toll").w.tolist() == [1, 7]
+
+
+def test_a_subclass_and_a_view_are_networkx_graphs():
+    class Roads(networkx.Graph):
+        pass
+
+    roads = Roads()
+    roads.add_weighted_edges_from([(0, 1, 1), (1, 2, 2), (2, 3, 3)])
+    assert as_graph(roads).m == 3
+    assert as_graph(roads.subgraph([1, 2, 3])).m == 2
+    assert as_graph(networkx.Graph()).n == 0
+    assert as_graph(networkx.empty_graph(3)).m == 0
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ("far", "'far'"),
+        (None, "None"),
+        (2**70, "must be real"),
+        ([1], "must be real"),
+        (float("nan"), "NaN"),
+        (1j, "real"),
+    ],
+)
+def test_weights_that_are_none(weight, message):
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from([("a", "b", 1), ("b", "c", weight)])
+    with pytest.raises(InputError, match=message):
+        as_graph(graph)
+
+
+def test_large_whole_numbers_do_not_blur_among_fractions():
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from([(0, 1, 2**53 + 1), (1, 2, 0.5)])
+    with pytest.raises(InputError, match="9007199254740993"):
+        as_graph(graph)
+    graph.edges[0, 1]["weight"] = 2**53
+    assert as_graph(graph).w.tolist() == [2.0**53, 0.5]
+
+
+def test_a_random_graph_weighs_what_networkx_finds(rng):
+    graph = networkx.gnm_random_graph(40, 90, seed=3)
+    for i, (a, b) in enumerate(graph.edges):
+        graph.edges[a, b]["weight"] = int(rng.integers(-5, 9)) if i else 0
+    theirs = networkx.minimum_spanning_tree(graph)
+    assert mst.minimum_spanning_forest(graph).weight == theirs.size("weight")
+
+
+# tables
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("u", "v", "w"), ("source", "target", "weight"), ("src", "dst", "weight"), ("from", "to", "weight")],
+)
+def test_tables_by_the_names_of_their_columns(names):
+    columns = dict(zip(names, ([0, 1], [1, 3], [0.5, 0.25])), colour=["red", None])
+    for table in (
+        pandas.DataFrame(columns, index=[7, 9]),
+        pyarrow.table(columns),
+        pyarrow.table(columns).to_batches()[0],
+    ):
+        graph = as_graph(table)
+        assert graph.n == 4 and rows(graph) == [(0, 1, 0.5), (1, 3, 0.25)]
+
+
+def test_tables_without_weights():
+    graph = as_graph(pandas.DataFrame({"u": [0, 1], "v": [1, 2]}))
+    assert graph.w.tolist() == [1, 1] and graph.w.dtype == np.int32
+    assert as_graph(pandas.DataFrame({"u": [], "v": []})).n == 0
+
+
+def test_a_canonical_table_brings_its_vertex_count(tmp_path):
+    path = tmp_path / "a.arrow"
+    write_canonical(path, Graph(9, [0, 1], [1, 2], [5, 6]))
+    with pyarrow.memory_map(str(path)) as source:
+        table = pyarrow.ipc.open_file(source).read_all()
+        assert as_graph(table).n == 9
+
+
+def test_chunked_tables_are_joined():
+    table = pyarrow.concat_tables(
+        [pyarrow.table({"u": [0], "v": [1], "w": [5]}), pyarrow.table({"u": [1], "v": [2], "w": [6]})]
+    )
+    assert rows(as_graph(table)) == [(0, 1, 5), (1, 2, 6)]
+
+
+def test_anything_with_an_arrow_stream_is_a_table():
+    class Foreign:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pyarrow.table({"u": [0], "v": [1], "w": [5]}).__arrow_c_stream__(requested_schema)
+
+    assert rows(as_graph(Foreign())) == [(0, 1, 5)]
+
+
+def test_pandas_with_nullable_and_arrow_dtypes():
+    for dtype in ("Int64", "int64[pyarrow]"):
+        frame = pandas.DataFrame({"u": [0, 1], "v": [1, 2], "w": [5, 6]}).astype(dtype)
+        assert rows(as_graph(frame)) == [(0, 1, 5), (1, 2, 6)]
+        frame.loc[1, "w"] = None
+        with pytest.raises(InputError, match=r"w\[1\] is missing"):
+            as_graph(frame)
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
+def test_tables_that_are_no_graph(make):
+    for columns, message in (
+        ({"a": [0], "b": [1]}, "has a, b"),
+        ({"u": ["x"], "v": ["y"]}, "u holds .* number the vertices"),
+        ({"u": [0.5], "v": [1.5]}, "no vertex ids"),
+        ({"u": [0, 1], "v": [1, None]}, r"v\[1\] is missing"),
+        ({"u": [0], "v": [1], "w": [float("nan")]}, "missing|NaN"),
+        ({"u": [0], "v": [1], "w": ["far"]}, "w has dtype"),
+        ({"u": [-1], "v": [1]}, "is not a vertex"),
+        ({"u": [0], "v": [2**60]}, "number the vertices from 0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            as_graph(make(columns))
+
+
+# the rest
+
+
+def test_paths_of_every_kind(tmp_path):
+    path = tmp_path / "a.gr"
+    formats.write(path, Graph(2, [0], [1], [5]))
+
+    class Pathlike:
+        def __fspath__(self):
+            return str(path)
+
+    for given_path in (path, str(path), Pathlike()):
+        assert rows(as_graph(given_path)) == [(0, 1, 5)]
+    assert mst.read_graph(path).name == "a"
+
+
+@pytest.mark.parametrize("thing", [None, 7, [1, 2], (1, 2), {"u": [0]}, np.eye(3), b"path", object()])
+def test_anything_else_is_refused_with_what_would_do(thing):
+    with pytest.raises(InputError, match="SciPy sparse array, a networkx graph, or a table"):
+        as_graph(thing)
+
+
+def test_arrays_alone_import_no_other_library():
+    code = (
+        "import sys, numpy as np, mst\n"
+        "mst.minimum_spanning_forest((3, np.array([0, 1]), np.array([1, 2]), np.array([5, 6])))\n"
+        "print([m for m in ('scipy.sparse', 'networkx', 'pandas', 'pyarrow', 'polars') if m in sys.modules])"
+    )
+    root = Path(mst.__file__).parent.parent
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=root).strip() == "[]"

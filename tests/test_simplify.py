@@ -1,0 +1,133 @@
+"""`simplify`: what stays, what is counted, and that the file's order does not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mst
+from mst import Graph
+from mst.simplify import MergeCounts, simplify
+
+DTYPES = (np.int32, np.int64, np.float32, np.float64)
+
+
+def by_dictionary(graph: Graph) -> tuple[list[tuple], MergeCounts]:
+    """The definition, spelled out."""
+    loops = 0
+    pairs: dict[tuple, list] = {}
+    for a, b, w in zip(graph.u.tolist(), graph.v.tolist(), graph.w.tolist()):
+        if a == b:
+            loops += 1
+        else:
+            pairs.setdefault((min(a, b), max(a, b)), []).append((a < b, w))
+    both = sum(len({forward for forward, _ in arcs}) == 2 for arcs in pairs.values())
+    more = sum(len(arcs) - 1 for arcs in pairs.values()) - both
+    edges = [(*pair, min(w for _, w in pairs[pair])) for pair in sorted(pairs)]
+    return edges, MergeCounts(loops, both, more)
+
+
+def rows(graph: Graph) -> list[tuple]:
+    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.w.tolist()))
+
+
+@st.composite
+def multigraphs(draw) -> Graph:
+    n = draw(st.sampled_from([1, 2, 3, 7, 100_000]))
+    vertex = st.integers(0, min(n, 7) - 1) | st.integers(max(n - 3, 0), n - 1)
+    pairs = draw(st.lists(st.tuples(vertex, vertex), max_size=40))
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    weight = (
+        st.integers(-3, 3) if dtype.kind == "i" else st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 2.0, np.inf])
+    )
+    w = np.array([draw(weight) for _ in pairs], dtype)
+    return Graph(n, [a for a, _ in pairs], [b for _, b in pairs], w, name="x")
+
+
+@given(multigraphs())
+def test_the_lightest_edge_of_each_pair_stays(graph):
+    simple, merged = simplify(graph)
+    edges, counts = by_dictionary(graph)
+    assert rows(simple) == edges and merged == counts
+    assert merged.total == graph.m - simple.m
+    assert (simple.n, simple.name, simple.w.dtype, simple.u.dtype) == (
+        graph.n,
+        "x",
+        graph.w.dtype,
+        graph.u.dtype,
+    )
+
+
+@given(multigraphs(), st.randoms(use_true_random=False))
+def test_neither_the_order_nor_the_direction_of_rows_matters(graph, random):
+    order = list(range(graph.m))
+    random.shuffle(order)
+    turned = np.array([random.random() < 0.5 for _ in order], bool)
+    u, v = graph.u[order], graph.v[order]
+    other = Graph(graph.n, np.where(turned, v, u), np.where(turned, u, v), graph.w[order])
+    ours, theirs = simplify(graph)[0], simplify(other)[0]
+    for a, b in ((ours.u, theirs.u), (ours.v, theirs.v), (ours.w, theirs.w)):
+        assert a.tobytes() == b.tobytes()
+
+
+@given(multigraphs())
+def test_a_simple_graph_stays_as_it_is(graph):
+    once, _ = simplify(graph)
+    twice, merged = simplify(once)
+    assert rows(once) == rows(twice) and merged == MergeCounts(0, 0, 0)
+
+
+@given(multigraphs())
+def test_the_spanning_forest_weighs_the_same(graph):
+    before = mst.minimum_spanning_forest(graph)
+    after = mst.minimum_spanning_forest(simplify(graph)[0])
+    assert repr(before.weight + 0) == repr(after.weight + 0) and before.components == after.components
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_no_edges(n):
+    simple, merged = simplify(Graph(n, [], [], []))
+    assert (simple.n, simple.m, merged) == (n, 0, MergeCounts(0, 0, 0))
+
+
+def test_only_loops():
+    simple, merged = simplify(Graph(2, [1, 1], [1, 1], [3, 4]))
+    assert (simple.m, merged) == (0, MergeCounts(2, 0, 0))
+
+
+def test_extreme_integers_are_kept_exactly():
+    low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    simple, _ = simplify(Graph(3, [0, 1, 1], [1, 0, 2], np.array([high, low, high])))
+    assert rows(simple) == [(0, 1, low), (1, 2, high)]
+
+
+def test_a_huge_and_almost_empty_graph_costs_little(rng):
+    graph = Graph(2**40, [2**39, 3, 2**39], [3, 2**39, 5], [7, 6, 5])
+    simple, merged = simplify(graph)
+    assert rows(simple) == [(3, 2**39, 6), (5, 2**39, 5)] and merged == MergeCounts(0, 1, 0)
+    assert simple.u.dtype == np.int64
+
+
+def test_many_edges_at_one_vertex(rng):
+    """Linear whatever the degrees: a star listed twice, both ways."""
+    n = 200_000
+    leaves = rng.permutation(np.arange(1, n, dtype=np.int32))
+    centre = np.zeros(n - 1, np.int32)
+    w = rng.integers(0, 100, 2 * (n - 1))
+    simple, merged = simplify(Graph(n, np.r_[centre, leaves], np.r_[leaves, centre], w))
+    assert merged == MergeCounts(0, n - 1, 0)
+    assert (simple.u == 0).all() and (simple.v == np.arange(1, n)).all()
+    lightest = np.minimum(w[: n - 1], w[n - 1 :])
+    assert (simple.w[leaves - 1] == lightest).all()
+
+
+def test_the_result_does_not_hold_the_memory_of_what_was_merged():
+    u = np.zeros(1000, np.int32)
+    simple, _ = simplify(Graph(2, u, u + 1, u))
+    assert simple.m == 1
+    column = simple.u
+    while isinstance(column.base, np.ndarray):
+        column = column.base
+    assert column.nbytes == 4
