@@ -109,12 +109,14 @@ class WeightSpec:
         """
         if self.is_integer:
             return int(self.low), int(self.high) + 1, 0
-        significand, exponent = math.frexp(max(abs(self.low), abs(self.high)))
+        # What the dtype makes of the bounds: a float32 compares with them after rounding.
+        low, high = (float(np.dtype(self.dtype).type(bound)) for bound in (self.low, self.high))
+        significand, exponent = math.frexp(max(abs(low), abs(high)))
         if significand == 0.5:  # a power of two: what lies below it is spaced more finely
             exponent -= 1
         exponent = max(exponent - _SIGNIFICAND_BITS[self.dtype], _LEAST_EXPONENT[self.dtype])
         unit = Fraction(2) ** exponent
-        return math.ceil(Fraction(self.low) / unit), math.ceil(Fraction(self.high) / unit), exponent
+        return math.ceil(Fraction(low) / unit), math.ceil(Fraction(high) / unit), exponent
 
 
 def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:

@@ -77,17 +77,15 @@ def _listing() -> str:
 
     lines = []
     for family in FAMILIES.values():
-        lines += [f"{family.name}: {family.title}"]
+        lines += [family.name, f"  {family.title}; connected {family.connected}"]
         for name, parameter in family.parameters.items():
-            told = "must be given" if parameter.required else f"default {_shown(parameter.default)}"
-            lines += [f"    {name:<12} {parameter.help} ({told})"]
-        lines += [f"    {'connected':<12} {family.connected}", ""]
+            known = "" if parameter.default is None else f" (default {_shown(parameter.default)})"
+            lines += [f"    {name:<12} {parameter.help}{'' if parameter.required else known}"]
+        lines += [""]
     return "\n".join(lines).rstrip()
 
 
 def _shown(default: object) -> str:
-    if default is None:
-        return "none"
     if isinstance(default, bool):
         return str(default).lower()
     return f"{default:.6g}" if isinstance(default, float) else str(default)

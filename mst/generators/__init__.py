@@ -24,8 +24,14 @@ ORDERS = ("shuffled", "sorted")
 
 FAMILIES: dict[str, Family] = {
     family.name: family
-    for module in sorted(module.name for module in pkgutil.iter_modules(__path__))
-    for family in families_of(importlib.import_module(f"{__name__}.{module}"))
+    for family in sorted(
+        (
+            family
+            for module in pkgutil.iter_modules(__path__)
+            for family in families_of(importlib.import_module(f"{__name__}.{module.name}"))
+        ),
+        key=lambda family: family.name,
+    )
 }
 """Every family by its name: a file of this package that defines one with `family` adds it."""
 

@@ -6,7 +6,7 @@ from mst.generators.family import Edges, Parameter, empty_pairs, family, require
 
 
 @family(
-    "Barabási–Albert graph: each new vertex chooses k others by their degrees",
+    "preferential attachment: each new vertex chooses k others by their degrees",
     dict(
         n=Parameter(int, "vertices", high=2**31 - 1),
         k=Parameter(int, "edges that each new vertex brings", default=4, low=1),

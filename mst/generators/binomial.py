@@ -14,7 +14,7 @@ _STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360
 
 
 @family(
-    "binomial random graph G(n, p): each pair is joined with probability p",
+    "random graph G(n, p): each pair is joined with probability p",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
         p=Parameter(float, "probability of each pair", high=1),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
 
 _PARAMETERS = dict(
-    cliques=Parameter(int, "cliques", low=0, high=MAX_VERTICES),
+    cliques=Parameter(int, "how many cliques", low=0, high=MAX_VERTICES),
     size=Parameter(int, "vertices of each clique", low=1, high=MAX_VERTICES),
 )
 
 
 @family(
-    "caveman graph: cliques apart, or in a ring when connected",
+    "cliques apart from each other, or chained into a ring when connected",
     _PARAMETERS,
     connected="on request",
 )
@@ -31,7 +31,7 @@ def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
 
 
 @family(
-    "connected caveman graph: a ring of cliques, each with one edge turned to the clique before",
+    "a ring of cliques, each with one edge turned to the clique before",
     _PARAMETERS,
     connected="always",
 )

@@ -10,7 +10,7 @@ from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, f
 
 
 @family(
-    "circulant graph: every vertex of a ring is joined to those at given offsets",
+    "every vertex of a ring is joined to those at given offsets",
     dict(
         n=Parameter(int, "vertices of the ring", low=1, high=MAX_VERTICES),
         offsets=Parameter(tuple, "offsets, for instance 1,2", low=1),

@@ -9,7 +9,7 @@ from mst.generators.uniform import sample
 
 
 @family(
-    "complete graph: every two vertices are joined",
+    "every two vertices are joined",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
     ),
@@ -25,7 +25,7 @@ def complete(*, n: int, seed: int, connected: bool) -> Edges:
 
 
 @family(
-    "dense graph: a random share of the complete graph's edges",
+    "a random share of the complete graph's edges",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
         share=Parameter(float, "share of the n(n-1)/2 pairs, rounded to a whole number", default=0.9, high=1),

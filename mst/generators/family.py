@@ -178,7 +178,7 @@ def family(
 
 
 def families_of(module: ModuleType) -> list[Family]:
-    """Return the families that a module defines, in the order of its text."""
+    """Return the families that a module defines or imports."""
     return [
         value.family for value in vars(module).values() if isinstance(getattr(value, "family", None), Family)
     ]

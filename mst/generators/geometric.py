@@ -13,7 +13,7 @@ from mst.generators.spanning import first_connected
 
 
 @family(
-    "random geometric graph: points of the unit square, joined at a distance of at most radius",
+    "random points of the unit square, joined at a distance of at most radius",
     dict(
         n=Parameter(int, "points", high=2**31 - 1),
         radius=Parameter(float, "largest distance; 0.55·√(ln n / n) when left out", default=None, high=2),

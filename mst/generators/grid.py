@@ -7,13 +7,13 @@ from fractions import Fraction
 from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
 
 _PARAMETERS = dict(
-    rows=Parameter(int, "rows", low=1, high=MAX_VERTICES),
-    columns=Parameter(int, "columns", low=1, high=MAX_VERTICES),
+    rows=Parameter(int, "how many rows", low=1, high=MAX_VERTICES),
+    columns=Parameter(int, "how many columns", low=1, high=MAX_VERTICES),
 )
 
 
 @family(
-    "two-dimensional grid: every vertex is joined to its right and its lower neighbour",
+    "in two dimensions, every vertex is joined to its right and its lower neighbour",
     _PARAMETERS,
     connected="always",
 )
@@ -28,7 +28,7 @@ def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
 
 
 @family(
-    "road-like graph: a random share of a grid's edges, of average degree 2.7 by default",
+    "like a road network: a random share of a grid's edges, of average degree 2.7 by default",
     dict(
         **_PARAMETERS,
         share=Parameter(float, "share of the grid's edges, rounded to a whole number", default=2 / 3, high=1),

@@ -8,9 +8,9 @@ from mst.generators.family import Edges, Parameter, empty_pairs, family
 
 
 @family(
-    "hypercube: 2^d vertices, joined where their numbers differ in one bit",
+    "2^dimension vertices, joined where their numbers differ in one bit",
     dict(
-        dimension=Parameter(int, "d", high=32),
+        dimension=Parameter(int, "bits of a vertex number", high=32),
     ),
     connected="always",
 )

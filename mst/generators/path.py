@@ -8,7 +8,7 @@ from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, f
 
 
 @family(
-    "path 0 - 1 - 2 - …: the tree of the largest diameter",
+    "0 - 1 - 2 - …: the tree of the largest diameter",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
     ),
@@ -23,7 +23,7 @@ def path(*, n: int, seed: int, connected: bool) -> Edges:
 
 
 @family(
-    "star: vertex 0 joined to all others, one vertex of the largest degree",
+    "vertex 0 joined to all others: the tree of the largest degree",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
     ),

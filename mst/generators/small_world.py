@@ -11,7 +11,7 @@ from mst.generators.spanning import first_connected
 
 
 @family(
-    "Watts–Strogatz small world: a ring lattice with rewired edges",
+    "small world: a ring lattice with rewired edges",
     dict(
         n=Parameter(int, "vertices of the ring", high=2**31 - 1),
         k=Parameter(int, "nearest neighbours that each vertex is joined to; even", default=4),

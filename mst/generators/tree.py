@@ -9,7 +9,7 @@ from mst.generators.spanning import SpanningTree
 
 
 @family(
-    "tree: random recursive, uniformly random, or binary",
+    "a random recursive, uniformly random, or binary tree",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
         shape=Parameter(

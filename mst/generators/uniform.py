@@ -6,7 +6,7 @@ from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, f
 
 
 @family(
-    "uniform random graph G(n, m): exactly m of the n(n-1)/2 pairs, all sets equally likely",
+    "random graph G(n, m): exactly m of the n(n-1)/2 pairs, all sets equally likely",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
         m=Parameter(int, "edges, exactly"),

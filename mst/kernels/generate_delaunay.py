@@ -65,6 +65,15 @@ def _add_product(high, low, x, y):
 
 
 @njit
+def _is_positive(a, bc, b, ca, c, ab):
+    """True when ``a * bc + b * ca + c * ab`` is positive, in 128 bits."""
+    high, low = _add_product(_ZERO, _ZERO, a, bc)
+    high, low = _add_product(high, low, b, ca)
+    high, low = _add_product(high, low, c, ab)
+    return np.int64(high) > 0 or (high == _ZERO and low > _ZERO)
+
+
+@njit
 def _in_circle(ax, ay, bx, by, cx, cy, px, py):
     """True when p lies strictly inside the circle through a, b, c, which are counter-clockwise; exact."""
     ax, ay, bx, by, cx, cy = ax - px, ay - py, bx - px, by - py, cx - px, cy - py
@@ -74,10 +83,7 @@ def _in_circle(ax, ay, bx, by, cx, cy, px, py):
     determinant = x + y + z
     if abs(determinant) > _SAFE * (abs(x) + abs(y) + abs(z)):
         return determinant > 0.0
-    high, low = _add_product(_ZERO, _ZERO, a, bc)
-    high, low = _add_product(high, low, b, ca)
-    high, low = _add_product(high, low, c, ab)
-    return np.int64(high) > 0 or (high == _ZERO and low > _ZERO)
+    return _is_positive(a, bc, b, ca, c, ab)
 
 
 @njit

@@ -43,7 +43,7 @@ def in_tree(pair, ranks, key):
 def erase_tree(pairs, ranks, key):
     """Overwrite the edges of the tree by NOTHING."""
     for i in prange(pairs.size):
-        if in_tree(pairs[i], ranks, key):
+        if pairs[i] != NOTHING and in_tree(pairs[i], ranks, key):
             pairs[i] = NOTHING
 
 
