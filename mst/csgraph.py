@@ -57,9 +57,11 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
     rows = np.repeat(np.arange(n, dtype=matrix.indices.dtype), np.diff(matrix.indptr))
     forest = minimum_spanning_forest(Graph(n, rows, matrix.indices, _weights(matrix.data)), algorithm=algorithm)
     kept = forest.edge_ids[matrix.data[forest.edge_ids] != 0]
-    offsets = np.zeros(n + 1, matrix.indptr.dtype)
+    index = np.int32 if max(n, matrix.nnz) < 2**31 else np.int64
+    offsets = np.zeros(n + 1, index)
     np.cumsum(np.bincount(rows[kept], minlength=n), out=offsets[1:])
-    return type(matrix)((matrix.data[kept], matrix.indices[kept], offsets), shape=(n, n))
+    columns = matrix.indices[kept].astype(index, copy=False)
+    return type(matrix)((matrix.data[kept], columns, offsets), shape=(n, n))
 
 
 def _as_csr(csgraph: Any) -> Any:

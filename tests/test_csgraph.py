@@ -1,0 +1,102 @@
+"""The drop-in does what SciPy's function does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from scipy.sparse.csgraph import minimum_spanning_tree as scipys
+
+from mst import InputError
+from mst.csgraph import ShapeError, minimum_spanning_tree
+
+
+def alike(ours, theirs) -> bool:
+    return (
+        type(ours) is type(theirs)
+        and ours.dtype == theirs.dtype
+        and ours.shape == theirs.shape
+        and ours.indices.dtype == theirs.indices.dtype
+        and np.array_equal(ours.indptr, theirs.indptr)
+        and np.array_equal(ours.indices, theirs.indices)
+        and np.array_equal(ours.data, theirs.data, equal_nan=True)
+    )
+
+
+INPUTS = {
+    "dense": np.array([[0, 8, 0, 3], [0, 0, 2, 5], [0, 0, 0, 6], [0, 0, 0, 0]]),
+    "list": [[0, 1.5], [2.5, 0]],
+    "dense with infinities": np.array([[0, np.inf, 2], [1, 0, np.nan], [0, 0, 0]]),
+    "masked": np.ma.masked_equal([[0, 2, 9], [3, 0, 0], [9, 4, 0]], 9),
+    "csr array": sparse.csr_array([[0, 2, 1], [3, 0, 4], [0, 0, 0]]),
+    "csr matrix": sparse.csr_matrix([[0, 2, 1], [3, 0, 4], [0, 0, 0]]),
+    "csc matrix": sparse.csc_matrix([[0, 2, 1], [3, 0, 4], [0, 0, 0]], dtype=np.float32),
+    "coo array with duplicates": sparse.coo_array(([1, 2, 4], ([0, 0, 2], [1, 1, 1])), shape=(3, 3)),
+    "lil": sparse.lil_array(np.array([[0, 2], [3, 0]])),
+    "dok": sparse.dok_array(np.array([[0, 2], [3, 0]])),
+    "bool": sparse.csr_array(np.array([[False, True], [True, False]])),
+    "64-bit": sparse.csr_array(np.array([[0, 2**40], [0, 0]])),
+    "explicit zero": sparse.csr_array(([0.0, 3.0, 4.0], ([0, 1, 0], [1, 2, 2])), shape=(3, 3)),
+    "negative": sparse.csr_array(np.array([[0, -2, 4], [0, 0, -1], [0, 0, 0]])),
+    "stored infinity": sparse.csr_array(([np.inf, 1.0], ([0, 1], [1, 2])), shape=(3, 3)),
+    "stored nan": sparse.csr_array(([np.nan, 1.0, np.inf], ([0, 1, 0], [1, 2, 2])), shape=(3, 3)),
+    "diagonal": sparse.csr_array(np.diag([5.0, 1.0, 2.0])),
+    "empty dense": np.zeros((0, 0)),
+    "empty sparse": sparse.csr_array((0, 0)),
+    "one vertex": np.zeros((1, 1)),
+    "no edges": np.zeros((4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_kind_of_input_gives_scipys_output(name):
+    assert alike(minimum_spanning_tree(INPUTS[name]), scipys(INPUTS[name]))
+
+
+def test_unsorted_and_repeated_entries_count_as_scipy_counts_them():
+    data, indices, indptr = np.array([4.0, 1.0, 3.0, 2.0]), np.array([2, 1, 1, 0]), np.array([0, 3, 4, 4])
+    raw = sparse.csr_array((data, indices, indptr), shape=(3, 3))
+    ours, theirs = minimum_spanning_tree(raw.copy()), scipys(raw.copy())
+    assert ours.indices.tolist() == theirs.indices.tolist() and ours.data.tolist() == theirs.data.tolist()
+
+
+@pytest.mark.parametrize("symmetric", (False, True))
+def test_random_matrices_with_distinct_weights(symmetric, rng):
+    for _ in range(30):
+        n = int(rng.integers(1, 40))
+        matrix = sparse.random_array((n, n), density=rng.random() / 2, rng=rng, format="csr")
+        matrix.data = rng.permutation(matrix.nnz) - matrix.nnz / 2 + 0.25
+        if symmetric:
+            matrix = matrix + matrix.T
+        assert alike(minimum_spanning_tree(matrix), scipys(matrix))
+
+
+def test_random_matrices_with_ties_have_the_same_weight(rng):
+    for _ in range(30):
+        n = int(rng.integers(1, 40))
+        dense = rng.integers(0, 4, (n, n)) * (rng.random((n, n)) < 0.3)
+        ours, theirs = minimum_spanning_tree(dense), scipys(dense)
+        assert ours.sum() == theirs.sum() and ours.nnz == theirs.nnz
+        kept = ours.tocoo()
+        assert (dense[kept.row, kept.col] == kept.data).all()
+
+
+@pytest.mark.parametrize("overwrite", (False, True))
+def test_the_input_stays_as_it_was(overwrite):
+    matrix = sparse.csr_array(np.array([[0, 2, 1], [3, 0, 4], [0, 0, 0]], float))
+    before = matrix.copy()
+    tree = minimum_spanning_tree(matrix, overwrite)
+    tree.data[:] = -1
+    assert alike(matrix, before)
+
+
+def test_any_exact_algorithm_can_be_named():
+    for algorithm in ("kruskal", "boruvka"):
+        assert minimum_spanning_tree(INPUTS["dense"], algorithm=algorithm).sum() == 10
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3,), (2, 2, 2)])
+def test_shapes_are_refused_as_values(shape):
+    for error in (ValueError, InputError, ShapeError):
+        with pytest.raises(error, match="matrix"):
+            minimum_spanning_tree(np.zeros(shape))

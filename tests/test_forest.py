@@ -1,0 +1,128 @@
+"""A forest and what it turns into: SciPy arrays, networkx graphs, single-linkage hierarchies."""
+
+from __future__ import annotations
+
+import hashlib
+
+import adversarial
+import networkx
+import numpy as np
+import pytest
+from scipy.cluster import hierarchy
+from scipy.sparse import csr_array
+
+import mst
+from mst import Forest, Graph, InputError
+from mst.forest import digest
+
+
+def solve(graph) -> Forest:
+    return mst.minimum_spanning_forest(graph, algorithm="kruskal")
+
+
+def test_ids_are_sorted_and_cannot_be_changed():
+    given = np.array([2, 0])
+    forest = Forest(Graph(4, [0, 1, 2], [1, 2, 0], [5, 7, 6]), given)
+    assert forest.edge_ids.tolist() == [0, 2] and forest.edge_ids.dtype == np.int64 and len(forest) == 2
+    assert given.tolist() == [2, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        forest.edge_ids[0] = 1
+    assert forest.components == 2 and forest.weight == 11
+    assert repr(forest) == "<Forest 2 edges, weight 11, 2 components>"
+    assert [array.tolist() for array in forest.edges()] == [[0, 2], [1, 0], [5, 6]]
+
+
+def test_digest_is_of_little_endian_ids():
+    expected = hashlib.sha256(b"\0" * 8 + b"\2" + b"\0" * 7).hexdigest()
+    for ids in ([2, 0], np.array([0, 2], np.int32), np.array([0, 2], ">i8")):
+        assert digest(np.asarray(ids)) == expected
+    assert digest(np.empty(0, np.int64)) == hashlib.sha256(b"").hexdigest()
+    assert Forest(Graph(3, [0] * 3, [1] * 3, [1] * 3), np.array([2, 0])).digest == expected
+
+
+def test_to_scipy_stores_every_edge_where_it_is(rng):
+    for graph in adversarial.small(rng):
+        forest = solve(graph)
+        array = forest.to_scipy()
+        assert isinstance(array, csr_array) and array.shape == (graph.n, graph.n)
+        assert array.dtype == graph.w.dtype and array.nnz == len(forest) and array.has_sorted_indices
+        entries = array.tocoo()
+        found = sorted(zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist()))
+        assert found == sorted(zip(*(x.tolist() for x in forest.edges()))), graph.name
+
+
+def test_to_networkx_names_nodes_and_keeps_numbers(rng):
+    for graph in adversarial.small(rng):
+        forest = solve(graph)
+        tree = forest.to_networkx()
+        assert list(tree) == list(range(graph.n)) and tree.number_of_edges() == len(forest)
+        for a, b, data in tree.edges(data=True):
+            assert {a, b} == {graph.u[data["id"]], graph.v[data["id"]]}
+            assert data["weight"] == graph.w[data["id"]] and type(data["weight"]) in (int, float)
+        assert networkx.number_connected_components(tree) == forest.components if graph.n else True
+
+
+def test_to_networkx_leads_back_to_the_callers_nodes():
+    original = networkx.Graph()
+    original.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    forest = mst.minimum_spanning_forest(original)
+    tree = forest.to_networkx(list(original), weight="length")
+    assert networkx.get_edge_attributes(tree, "length") == {("a", "b"): 1.5, ("a", "c"): 0.5}
+    with pytest.raises(InputError, match="2 nodes were given to name 3 vertices"):
+        forest.to_networkx(["a", "b"])
+
+
+def test_linkage_is_scipys_where_distances_differ(rng):
+    for n in (2, 3, 10, 60):
+        low, high = np.triu_indices(n, 1)
+        distances = rng.permutation(len(low)) + 0.5
+        ours = solve(Graph(n, low, high, distances)).linkage()
+        assert np.array_equal(ours, hierarchy.linkage(distances, "single"))
+
+
+@pytest.mark.parametrize("dtype", adversarial.DTYPES, ids=str)
+def test_linkage_cuts_into_scipys_clusters_where_distances_tie(dtype, rng):
+    low, high = np.triu_indices(25, 1)
+    distances = rng.integers(1, 8, len(low)).astype(dtype)
+    ours = solve(Graph(25, low, high, distances)).linkage()
+    theirs = hierarchy.linkage(distances.astype(np.float64), "single")
+    assert hierarchy.is_valid_linkage(ours) and np.array_equal(ours[:, 2], theirs[:, 2])
+    for height in np.unique(ours[:, 2]):
+        a, b = (hierarchy.fcluster(z, height, "distance") for z in (ours, theirs))
+        assert len(set(zip(a, b))) == len(set(a)) == len(set(b))
+
+
+def test_linkage_of_every_small_graph_counts_what_it_merges(rng):
+    for graph in adversarial.small(rng):
+        if graph.n == 0:
+            continue
+        forest = solve(graph)
+        linkage = forest.linkage()
+        assert linkage.shape == (graph.n - 1, 4)
+        assert (linkage[1:, 2] >= linkage[:-1, 2]).all(), graph.name
+        assert np.isinf(linkage[len(forest) :, 2]).all()
+        heights = np.sort(graph.w[forest.edge_ids]).astype(float)
+        assert np.array_equal(linkage[: len(forest), 2], heights), graph.name
+        members = {x: {x} for x in range(graph.n)}
+        for row, (a, b, _, size) in enumerate(linkage):
+            assert a < b
+            members[graph.n + row] = members.pop(a) | members.pop(b)
+            assert len(members[graph.n + row]) == size, graph.name
+        assert len(members) == 1
+
+
+def test_linkage_keeps_trees_apart_at_every_finite_height():
+    forest = solve(Graph(6, [0, 3, 4], [1, 4, 5], [9.0, 1.0, 2.0]))
+    linkage = forest.linkage()
+    # The trees in the order of their smallest vertices: {0, 1}, {2}, {3, 4, 5}.
+    assert linkage[3:].tolist() == [[2, 8, np.inf, 3], [7, 9, np.inf, 6]]
+    clusters = hierarchy.fcluster(linkage, 1e300, "distance")
+    assert len(set(clusters)) == forest.components == 3
+    assert clusters[3] == clusters[4] == clusters[5] and clusters[0] == clusters[1]
+    assert sorted(hierarchy.leaves_list(linkage)) == list(range(6))
+
+
+def test_linkage_of_no_vertex_is_refused():
+    with pytest.raises(InputError, match="without vertices"):
+        solve(Graph(0, [], [], [])).linkage()
+    assert solve(Graph(1, [], [], [])).linkage().shape == (0, 4)

@@ -1,0 +1,121 @@
+"""A graph takes what has an exact home and says clearly what is wrong with the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mst import Graph, InputError
+
+GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
+
+
+@pytest.mark.parametrize(
+    "change,message",
+    [
+        (dict(n=-1), "vertex count must be an integer ≥ 0, got -1"),
+        (dict(n=2.5), "vertex count must be an integer ≥ 0, got 2.5"),
+        (dict(n="many"), "vertex count must be an integer ≥ 0, got 'many'"),
+        (dict(n=float("nan")), "vertex count"),
+        (dict(n=float("inf")), "vertex count"),
+        (dict(u=[0]), "u, v and w must be of one length, got 1, 2 and 2"),
+        (dict(w=[1, 2, 3]), "of one length, got 2, 2 and 3"),
+        (dict(u=[0, 3]), r"u\[1\] = 3 is not a vertex: ids run from 0 to 2 \(n = 3\)"),
+        (dict(v=[-1, 2]), r"v\[0\] = -1 is not a vertex"),
+        (dict(n=0), r"u\[0\] = 0 is not a vertex"),
+        (dict(v=[2**40, 2]), r"v\[0\] = 1099511627776 is not a vertex"),
+        (dict(v=np.array([2**63, 2], np.uint64)), r"v\[0\] = 9223372036854775808 is not a vertex"),
+        (dict(u=[[0, 1]]), r"u must be one-dimensional, got shape \(1, 2\)"),
+        (dict(u=[0.0, 1.0]), "u must hold integers, got dtype float64: convert the ids first"),
+        (dict(u=[True, False]), "u must hold integers, got dtype bool"),
+        (dict(w=[[1, 2]]), "w must be one-dimensional"),
+        (dict(w=[1.0, np.nan]), r"w\[1\] is NaN, which has no place in an order"),
+        (dict(w=np.array([np.nan, 1], np.float16)), r"w\[0\] is NaN"),
+        (dict(w=np.array([1, 2], np.complex128)), "complex128, which has no exact home"),
+        (dict(w=["1", "2"]), "has no exact home"),
+        (dict(w=np.array([2**63, 1], np.uint64)), r"w\[0\] = 9223372036854775808 does not fit int64"),
+        (dict(w=np.array([1, 2], np.longdouble)), "has no exact home"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    with pytest.raises(InputError, match=message):
+        Graph(**{**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    "given,stored",
+    [
+        (np.int8, np.int32),
+        (np.int16, np.int32),
+        (np.uint8, np.int32),
+        (np.uint16, np.int32),
+        (bool, np.int32),
+        (np.int32, np.int32),
+        (np.uint32, np.int64),
+        (np.int64, np.int64),
+        (np.uint64, np.int64),
+        (np.float16, np.float32),
+        (np.float32, np.float32),
+        (np.float64, np.float64),
+        (">i4", np.int32),
+        (">f8", np.float64),
+    ],
+)
+def test_weights_widen_to_an_exact_home(given, stored):
+    graph = Graph(3, [0, 1], [1, 2], np.array([1, 0], given))
+    assert graph.w.dtype == stored and graph.w.dtype.isnative and graph.w.tolist() == [1, 0]
+    assert Graph(3, [], [], np.empty(0, given)).w.dtype.kind == np.dtype(stored).kind
+
+
+@pytest.mark.parametrize("given", (np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64, ">i8"))
+def test_ends_are_32_bits_wide(given):
+    graph = Graph(3, np.array([0, 1], given), np.array([1, 2], given), [1, 2])
+    assert graph.u.dtype == graph.v.dtype == np.int32 and graph.v.tolist() == [1, 2]
+
+
+def test_ends_are_64_bits_wide_from_2_to_the_31_on():
+    assert Graph(2**31 - 1, [0], [2**31 - 2], [1]).u.dtype == np.int32
+    graph = Graph(2**31, [0], [2**31 - 1], [1])
+    assert graph.u.dtype == graph.v.dtype == np.int64 and graph.v[0] == 2**31 - 1
+
+
+def test_nothing_can_be_changed():
+    u = np.array([0, 1], np.int32)
+    graph = Graph(3, u, [1, 2], [1, 2])
+    for array in (graph.u, graph.v, graph.w):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(AttributeError):
+        graph.n = 4
+    u.flags.writeable = True  # the caller's own array stays the caller's
+    assert graph.m == 2
+
+
+def test_strided_input_is_taken():
+    rows = np.array([[0, 1, 5], [1, 2, 7]])
+    graph = Graph(3, rows[:, 0], rows[:, 1], rows[:, 2])
+    assert graph.u.flags.c_contiguous and graph.w.tolist() == [5, 7]
+
+
+def test_infinities_loops_and_parallel_edges_are_legal():
+    graph = Graph(2, [0, 0, 1], [0, 1, 0], [np.inf, -np.inf, -0.0], name="odd")
+    assert graph.m == 3 and repr(graph) == "<Graph 'odd': n=2 m=3 weights float64>"
+
+
+def test_csr_has_both_directions_in_the_order_of_ids(rng):
+    graph = Graph(20, rng.integers(0, 20, 90), rng.integers(0, 20, 90), rng.random(90))
+    csr = graph.csr()
+    assert csr is graph.csr()
+    assert csr.offsets[0] == 0 and csr.offsets[-1] == 2 * (graph.u != graph.v).sum()
+    for x in range(20):
+        row = slice(csr.offsets[x], csr.offsets[x + 1])
+        ids = csr.edge_ids[row]
+        assert (np.diff(ids) > 0).all()
+        assert ids.tolist() == [e for e in range(90) if (graph.u[e] == x) != (graph.v[e] == x)]
+        assert np.array_equal(csr.weights[row], graph.w[ids])
+        assert np.array_equal(csr.neighbours[row], graph.u[ids] + graph.v[ids] - x)
+
+
+def test_csr_of_nothing():
+    assert Graph(0, [], [], []).csr().offsets.tolist() == [0]
+    assert Graph(2, [1], [1], [3]).csr().offsets.tolist() == [0, 0, 0]

@@ -1,0 +1,115 @@
+"""Keys keep the order of every dtype and are as narrow as they can be; totals are exact."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import adversarial
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mst.order import keys, total
+
+DTYPES = adversarial.DTYPES
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@given(data=st.data())
+def test_keys_compare_as_weights_do(dtype, data):
+    weights = data.draw(adversarial.weights(dtype, 8))
+    found = keys(weights)
+    assert found.dtype in (np.uint32, np.uint64)
+    for a, x in zip(weights.tolist(), found.tolist()):
+        for b, y in zip(weights.tolist(), found.tolist()):
+            assert (a < b) == (x < y) and (a == b) == (x == y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_keys_of_the_extremes_ascend(dtype):
+    weights = adversarial.extremes(dtype)
+    found = keys(weights).astype(object)
+    distinct = np.diff(weights.astype(object)) != 0
+    assert all((later > earlier) == step for earlier, later, step in zip(found, found[1:], distinct))
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_both_zeros_are_one(dtype):
+    assert len(set(keys(np.array([0.0, -0.0], dtype)).tolist())) == 1
+    assert len(set(keys(np.array([0.0, -0.0, 1 / 3], dtype)).tolist())) == 2
+
+
+@pytest.mark.parametrize(
+    "weights,width",
+    [
+        (np.array([-(2**31), 2**31 - 1], np.int32), 32),
+        (np.array([0.5, np.inf], np.float32), 32),
+        (np.array([2**62, 2**62 + 2**32 - 1]), 32),
+        (np.array([2**62, 2**62 + 2**32]), 64),
+        (np.array([-(2**63), -(2**63) + 2**32 - 1]), 32),
+        (np.array([-(2**63), 2**63 - 1]), 64),
+        (np.array([0.5, -np.inf, 3.0, -0.0]), 32),
+        (np.array([0.1]), 64),
+        (np.array([1e300]), 64),
+        (np.array([1e-320]), 64),
+        (np.array([2.0**-149]), 32),
+        (np.empty(0, np.int64), 32),
+        (np.empty(0, np.float64), 32),
+    ],
+)
+def test_keys_are_narrow_when_the_order_fits(weights, width):
+    assert keys(weights).dtype == np.dtype(f"u{width // 8}")
+
+
+def test_offset_keys_reach_from_the_lowest_to_the_highest():
+    assert keys(np.array([-5, 2**32 - 6, 0])).tolist() == [0, 2**32 - 1, 5]
+
+
+def test_keys_refuse_what_has_no_order_here():
+    with pytest.raises(TypeError, match="uint8"):
+        keys(np.zeros(3, np.uint8))
+
+
+def test_keys_leave_the_weights_alone():
+    for dtype in DTYPES:
+        weights = adversarial.extremes(dtype)
+        before = weights.copy()
+        keys(weights)[:] = 0
+        assert np.array_equal(weights, before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@given(data=st.data())
+def test_totals_are_exact_or_correctly_rounded(dtype, data):
+    weights = data.draw(adversarial.weights(dtype, data.draw(st.integers(0, 9))))
+    found = total(weights)
+    values = weights.tolist()
+    infinite = [x for x in values if isinstance(x, float) and math.isinf(x)]
+    if len(set(infinite)) == 2:
+        assert math.isnan(found)
+    elif infinite:
+        assert found == infinite[0]
+    elif dtype.kind == "i":
+        assert type(found) is int and found == sum(values)
+    else:
+        exact = sum(map(Fraction, values), Fraction(0))
+        try:
+            assert found == float(exact)
+        except OverflowError:
+            assert found == (math.inf if exact > 0 else -math.inf)
+
+
+def test_totals_do_not_depend_on_the_order(rng):
+    weights = rng.standard_normal(10_000) * 10.0 ** rng.integers(-200, 200, 10_000)
+    assert total(weights) == total(weights[::-1]) == math.fsum(weights.tolist())
+
+
+def test_partial_sums_may_leave_the_range():
+    top = np.finfo(np.float64).max
+    assert total(np.array([top, top, -top])) == top
+    assert total(np.array([top, top])) == math.inf and total(np.array([-top, -top])) == -math.inf
+    assert total(np.array([2**63 - 1] * 5)) == 5 * (2**63 - 1)
+    assert total(np.array([-(2**63)] * 5)) == -5 * 2**63
+    assert total(np.array([2**31 - 1] * 5, np.int32)) == 5 * (2**31 - 1)

@@ -1,0 +1,195 @@
+"""The proof accepts the one minimum spanning forest and nothing else, and its witnesses are true."""
+
+from __future__ import annotations
+
+import math
+
+import adversarial
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mst import order
+from mst.errors import InputError
+from mst.forest import digest
+from mst.graph import Graph
+from mst.proof import check_forest, check_weight, compare_ids, prove
+
+TRIANGLE = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+
+
+def is_forest(graph, ids) -> bool:
+    tree_of = list(range(graph.n))
+    for e in ids:
+        a, b = tree_of[graph.u[e]], tree_of[graph.v[e]]
+        if a == b:
+            return False
+        tree_of = [a if tree == b else tree for tree in tree_of]
+    return True
+
+
+@given(data=st.data())
+def test_only_the_minimum_spanning_forest_is_proved(data):
+    graph = data.draw(adversarial.graphs(most_vertices=6, most_edges=10))
+    truth = oracles.by_python_kruskal(graph)
+    assert prove(graph, truth).ok
+    ids = data.draw(st.lists(st.integers(0, max(graph.m - 1, 0)), max_size=8)) if graph.m else []
+    proof = prove(graph, ids)
+    assert proof.ok == (sorted(ids) == truth)
+    assert bool(proof.reason) != proof.ok
+    again = prove(graph, ids, threads=2)
+    assert (again.ok, again.reason, again.details) == (proof.ok, proof.reason, proof.details)
+
+
+@given(data=st.data())
+def test_check_forest_accepts_exactly_the_forests_of_least_weight(data):
+    graph = data.draw(adversarial.graphs(dtypes=[np.dtype(np.int32)], most_vertices=6, most_edges=10))
+    truth = oracles.by_python_kruskal(graph)
+    least = int(oracles.exact_total(graph, truth))
+    candidates = st.lists(st.integers(0, max(graph.m - 1, 0)), max_size=6, unique=True)
+    ids = data.draw(candidates) if graph.m else []
+    spans = is_forest(graph, ids) and len(ids) == len(truth)
+    light = oracles.exact_total(graph, ids) == least
+    assert check_forest(graph, ids, reference_weight=least).ok == (spans and light)
+
+
+@pytest.mark.parametrize("threads", (1, 2))
+def test_every_exchange_of_one_edge_is_refused_with_a_true_witness(threads, rng):
+    graph = Graph(12, rng.integers(0, 12, 40), rng.integers(0, 12, 40), rng.integers(0, 9, 40))
+    truth = oracles.by_python_kruskal(graph)
+    rank = {e: (graph.w[e], e) for e in range(graph.m)}
+    refused = 0
+    for out in truth:
+        for into in set(range(graph.m)) - set(truth):
+            ids = sorted({*truth, into} - {out})
+            proof = prove(graph, ids, threads=threads)
+            assert not proof.ok
+            if is_forest(graph, ids) and "path" in proof.reason:
+                witness, heaviest = proof.details["edge"], proof.details["path_maximum"]
+                assert rank[witness] < rank[heaviest] and heaviest in ids and witness not in ids
+                better = sorted({*ids, witness} - {heaviest})
+                assert is_forest(graph, better), "the path maximum does not lie on the witness's cycle"
+                refused += 1
+    assert refused > 20
+
+
+def test_what_is_wrong_is_named():
+    assert prove(TRIANGLE, [0, 1, 2]).reason.startswith("edge 1 (1–2, weight 7) closes a cycle")
+    assert prove(TRIANGLE, [0]).details == {"edge": 1}
+    assert prove(TRIANGLE, [0]).reason == (
+        "edge 1 (1–2, weight 7) joins two trees: the forest does not span its graph"
+    )
+    assert prove(TRIANGLE, [0, 0]).reason == "edge 0 occurs more than once"
+    assert prove(TRIANGLE, [0, 3]).reason == "3 is not an edge: ids run from 0 to 2"
+    assert prove(TRIANGLE, [-1, 0]).reason == "-1 is not an edge: ids run from 0 to 2"
+    assert "not integers" in prove(TRIANGLE, [0.0, 2.0]).reason
+    assert "not integers" in prove(TRIANGLE, [[0, 2]]).reason
+    loop = Graph(2, [0, 1], [1, 1], [4, 1])
+    assert prove(loop, [0, 1]).reason == "edge 1 (1–1, weight 1) is a self-loop"
+    ties = Graph(2, [0, 0], [1, 1], [3, 3])
+    assert "as heavy as, and before," in prove(ties, [1]).reason
+    assert check_forest(ties, [1], reference_weight=3).ok
+
+
+def test_the_order_of_ids_and_their_dtype_do_not_matter():
+    for ids in ([2, 0], np.array([2, 0], np.uint8), np.array([0, 2], np.int32), (2, 0)):
+        proof = prove(TRIANGLE, ids)
+        assert proof.ok and proof.weight == 11 and proof.components == 1 and proof.forest_edges == 2
+    assert (proof.n, proof.m, proof.grade) == (3, 3, "identical") and proof.seconds > 0
+
+
+def test_wide_vertex_ids_are_proved_too():
+    ends = np.array([0, 1, 2], np.int64), np.array([1, 2, 0], np.int64)
+    graph = Graph(3, *ends, np.array([5, 7, 6]), trusted=True)
+    assert graph.u.dtype == np.int64
+    assert prove(graph, [0, 2]).ok and prove(graph, [0, 2], threads=2).ok and not prove(graph, [0, 1]).ok
+
+
+def test_a_broken_key_transform_cannot_pass(monkeypatch):
+    monkeypatch.setattr(order, "keys", lambda weights: np.zeros(len(weights), np.uint32))
+    with pytest.raises(AssertionError, match="bug of mst"):
+        prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), [1, 2])
+
+
+@pytest.mark.parametrize("threads", (0, -3))
+def test_threads_must_be_positive(threads):
+    with pytest.raises(InputError, match="threads"):
+        prove(TRIANGLE, [0, 2], threads=threads)
+
+
+def test_approximate_forests_keep_their_bound():
+    assert check_forest(TRIANGLE, [0, 1], reference_weight=11, epsilon=0.0910).ok
+    assert check_forest(TRIANGLE, [0, 1], reference_weight=11, epsilon=0.0909).reason == (
+        "total 12 is above (1 + 0.0909) times the minimum 11"
+    )
+    assert "below" in check_forest(TRIANGLE, [0, 2], reference_weight=12).reason
+    assert (
+        "the reference is not minimum"
+        in check_forest(TRIANGLE, [0, 2], reference_weight=12, epsilon=0.5).reason
+    )
+    with pytest.raises(InputError, match="negative"):
+        check_forest(Graph(2, [0], [1], [-1]), [0], reference_weight=-1, epsilon=0.1)
+    with pytest.raises(InputError, match="epsilon"):
+        check_forest(TRIANGLE, [0, 2], reference_weight=11, epsilon=-0.1)
+    with pytest.raises(InputError, match="epsilon"):
+        check_forest(TRIANGLE, [0, 2], reference_weight=11, epsilon=math.nan)
+
+
+def test_totals_that_are_not_finite_hide_nothing():
+    graph = Graph(3, [0, 1, 2], [1, 2, 0], [np.inf, np.inf, 5.0])
+    assert check_forest(graph, [1, 2], reference_weight=math.inf).ok
+    assert not check_forest(graph, [0, 1], reference_weight=math.inf).ok
+    assert not check_forest(graph, [0], reference_weight=math.inf).ok
+    opposite = Graph(4, [0, 1, 2], [1, 2, 0], [np.inf, -np.inf, 5.0])
+    assert check_forest(opposite, [1, 2], reference_weight=-math.inf).ok
+    both = Graph(4, [0, 2, 2], [1, 3, 3], [np.inf, -np.inf, 0.0])
+    assert check_forest(both, [0, 1], reference_weight=math.nan).ok
+    assert not check_forest(both, [0, 2], reference_weight=math.nan).ok
+
+
+INF, NAN = math.inf, math.nan
+
+
+@pytest.mark.parametrize(
+    "total,reference,edges,ok",
+    [
+        ("11", 11, 0, True),
+        ("11.0", 11, 0, True),
+        (" 1,234 ", 1234, 0, True),
+        ("12", 11, 0, False),
+        ("1.2e3", 1234, 0, True),
+        ("1.2e3", 1260, 0, False),
+        ("11", 11.3, 0, True),
+        ("11", 11.6, 0, False),
+        ("inf", INF, 0, True),
+        ("-inf", INF, 0, False),
+        ("nan", NAN, 0, True),
+        ("none", NAN, 0, False),
+        (INF, 5, 0, False),
+        (5, INF, 0, False),
+        (0.1 + 0.2, 0.3, 2, True),
+        (0.1 + 0.2, 0.3, 0, False),
+        (2**60 + 1, 2**60, 10**9, False),
+        (10**400, 10**400, 0, True),
+    ],
+)
+def test_printed_totals(total, reference, edges, ok):
+    proof = check_weight(total, reference, forest_edges=edges)
+    assert proof.ok is ok and proof.grade == "weight" and bool(proof.reason) != ok
+
+
+def test_digests_are_compared():
+    here, there = digest(np.array([1, 2])), digest(np.array([1, 3]))
+    assert compare_ids(here, here).ok and compare_ids(here, here).grade == "identical"
+    assert not compare_ids(here, there).ok and here in compare_ids(here, there).reason
+
+
+def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng):
+    for graph in adversarial.medium(rng, n=500, m=4_000):
+        ids = oracles.by_python_kruskal(graph)
+        assert prove(graph, ids).ok and prove(graph, ids, threads=2).ok, graph.name
+        if len(ids) > 1:
+            one, two = prove(graph, ids[1:]), prove(graph, ids[1:], threads=2)
+            assert not one.ok and one.reason == two.reason, graph.name
