@@ -88,6 +88,7 @@ def render(
 
     from mst import __version__
     from mst.reporting import data
+    from mst.reporting.style import variables
     from mst.typed import read_yaml
 
     folder = resources.path("report")
@@ -106,7 +107,7 @@ def render(
     return environment.get_template("page.html.j2").render(
         title=config.get("title", "Minimum spanning forests"),
         description=config.get("description", ""),
-        css=_verbatim(folder / "style.css"),
+        css=_verbatim(folder / "style.css") + variables(),
         js=_verbatim(folder / "page.js"),
         answer=_answer(best, rows, baseline),
         counts=_counts(rows, manifests, shown_machines),

@@ -10,22 +10,42 @@ import io
 import re
 from pathlib import Path
 
-# Okabe and Ito's palette (2008), made for colour blindness; its yellow and black are left out, since one fades on
-# white and the other on black.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6BBE", "#7A7A7A")
+# Chosen together so that the closest pair stays apart under simulated protanopia, deuteranopia and tritanopia
+# (Machado, Oliveira and Fernandes 2009; distances in OKLab), on white and on the dark page.
+LIGHT = (
+    "#183d6b", "#dd8123", "#247996", "#874657", "#5da37f",
+    "#5f49ab", "#7b702b", "#642724", "#b876e5", "#8b8f96",
+)  # fmt: skip
+DARK = (
+    "#6088bc", "#ffc089", "#6abad9", "#d18999", "#94dcb5",
+    "#a08ef7", "#bbaf6b", "#b6706b", "#e6b8ff", "#aeb4bd",
+)  # fmt: skip
 MARKERS = {"sequential": "o", "threads": "s", "cuda": "^", "mpi": "D", "peer": "X"}
 INK, FAINT = "#1b1f24", "#d0d4da"
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 
 def colours(algorithms: list[str]) -> dict[str, str]:
-    """Return a colour for every algorithm; the registry's order decides, so figures agree between pages."""
+    """Return a colour for every algorithm: its place among those of its paradigm, whose marker it shares.
+
+    The registry's order decides, so an algorithm looks the same whatever else was measured.
+    """
     from mst import registry
 
-    known = list(registry.algorithms())
-    ordered = [a for a in known if a in algorithms] + sorted(set(algorithms) - set(known))
-    places = {a: known.index(a) if a in known else len(known) + i for i, a in enumerate(ordered)}
-    return {a: COLOURS[places[a] % len(COLOURS)] for a in ordered}
+    known = registry.algorithms()
+    peers: dict[str, list[str]] = {}
+    for algorithm in known.values():
+        peers.setdefault(algorithm.paradigm, []).append(algorithm.id)
+    unknown = sorted(set(algorithms) - set(known))
+    place = {name: i for names in (*peers.values(), unknown) for i, name in enumerate(names)}
+    return {a: LIGHT[place[a] % len(LIGHT)] for a in algorithms}
+
+
+def variables() -> str:
+    """Return the CSS that gives every colour in both themes."""
+    light = "".join(f"--c{i}:{c};" for i, c in enumerate(LIGHT))
+    dark = "".join(f"--c{i}:{c};" for i, c in enumerate(DARK))
+    return f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}"
 
 
 def setup():
@@ -96,6 +116,8 @@ def _for_page(svg: str, name: str) -> str:
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
     body = re.sub(r'(xlink:href="#|url\(#)([^")]+)', rf"\1{name}-\2", body)
     body = body.replace(INK, "currentColor").replace(FAINT, "var(--line)")
+    for i, colour in enumerate(LIGHT):
+        body = body.replace(colour, f"var(--c{i})")
     body = _FONT.sub(r"font-size: \1px", body)
     # A width in points would not shrink on a phone.
     found = re.search(r'<svg[^>]*? width="([\d.]+)pt"', body)
