@@ -181,13 +181,21 @@ def scope_plan(
 
 
 def request_document(config: Config, papers: Mapping[str, Experiment], machine: Machine) -> dict[str, Any]:
-    """Return all that a plan is made of besides its graphs: settings, experiments, algorithms, hardware."""
+    """Return what a plan and its table are made of, besides graphs and this machine's own records."""
     return {
         "config": config.model_dump(mode="json"),
         "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
         "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
         "machine": {"name": config.machine_name, **machine.as_dict()},
+        "imported": _records_of_others(config),
     }
+
+
+def _records_of_others(config: Config) -> dict[str, int]:
+    """Return how many records of other machines there are: an import is news to the table."""
+    folders = [*config.records.glob("*"), *config.root.glob("reference/*/records/*")]
+    others = sorted(f for f in folders if f.is_dir() and f != config.records / config.machine_name)
+    return {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
 
 
 def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:

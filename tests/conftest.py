@@ -30,3 +30,26 @@ def mirror() -> Path:
 def rng(request) -> np.random.Generator:
     """A generator seeded by the test's name, so that every test is repeatable on its own."""
     return np.random.default_rng(list(request.node.name.encode()))
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory) -> Path:
+    """A folder with records, table.parquet, table.csv, report.html and figures/."""
+    import fake_records
+
+    from mst.reporting.facts import machine_facts
+    from mst.reporting.page import write_report
+    from mst.reporting.table import write_table
+
+    root = tmp_path_factory.mktemp("report")
+    made = fake_records.write_experiment(root, graphs=fake_records.GRAPHS[:3])
+    write_table([made["records"]], made["plan"], root / "table.parquet", root / "table.csv")
+    write_report(
+        table=root / "table.parquet",
+        graphs=made["manifests"],
+        machines=machine_facts([made["records"]]),
+        config=made["config"],
+        out=root / "report.html",
+        figures_folder=root / "figures",
+    )
+    return root

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
+import re
 
-import fake_records
+import pandas as pd
 import pytest
 
 from mst.bench.records import load_records, table_rows
-from mst.reporting.facts import machine_facts
-from mst.reporting.page import write_report
+from mst.errors import MSTError
+from mst.reporting import data
+from mst.reporting.check import check_table
+from mst.reporting.page import count, seconds, size, times
+from mst.reporting.style import colours
 from mst.reporting.table import COLUMNS, write_table
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory) -> Path:
-    """A folder with records, table.parquet, table.csv, report.html and figures/."""
-    root = tmp_path_factory.mktemp("report")
-    made = fake_records.write_experiment(root)
-    write_table([made["records"]], made["plan"], root / "table.parquet", root / "table.csv")
-    write_report(
-        table=root / "table.parquet",
-        graphs=made["manifests"],
-        machines=machine_facts([made["records"]]),
-        config=made["config"],
-        out=root / "report.html",
-        figures_folder=root / "figures",
-    )
-    return root
+def rows(report) -> pd.DataFrame:
+    return data.prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
 
 
 def test_every_column_of_a_record_is_in_the_table(report):
@@ -46,3 +37,114 @@ def test_table_holds_every_record_and_every_impossible_run(report):
     assert impossible and all(row["reason"] for row in impossible)
     with (report / "table.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == len(rows)
+
+
+def test_only_planned_leaves_out_what_nobody_asked_for(report, tmp_path):
+    plan = [{"graph": "com-youtube", "algorithm": "kruskal", "options": "default", "status": "planned"}]
+    write_table([report / "records"], plan, tmp_path / "t.parquet", tmp_path / "t.csv", only_planned=True)
+    kept = pd.read_parquet(tmp_path / "t.parquet")
+    assert len(kept) and set(kept["graph"]) == {"com-youtube"} and set(kept["algorithm"]) == {"kruskal"}
+
+
+def test_only_what_is_proved_and_granted_is_shown(rows):
+    shown = rows[rows["shown"]]
+    assert len(shown) and (shown["status"] == "ok").all() and shown["grade"].notna().all()
+    assert not shown["oversubscribed"].any()
+    hidden = rows[(rows["status"] == "ok") & ~rows["shown"]]
+    assert len(hidden), "the synthetic experiment has an unproved or oversubscribed run"
+
+
+def test_speedup_is_over_the_baseline_of_the_same_machine_and_graph(rows):
+    some = rows[rows["speedup"].notna()]
+    for row in some.sample(20, random_state=0).itertuples():
+        base = rows[
+            (rows["machine"] == row.machine)
+            & (rows["graph"] == row.graph)
+            & (rows["algorithm"] == "kruskal")
+            & (rows["options"] == "default")
+            & rows["shown"]
+        ]["compute_seconds"].item()
+        assert row.speedup == pytest.approx(base / row.compute_seconds)
+
+
+def test_self_speedup_of_width_one_is_one(rows):
+    narrow = rows[rows["self_speedup"].notna() & (rows["width"] == 1)]
+    assert len(narrow) and narrow["self_speedup"].to_numpy() == pytest.approx(1.0)
+
+
+def test_best_is_exact_and_the_smallest(rows):
+    for best in data.best_of_each(rows):
+        group = rows[(rows["machine"] == best.machine) & (rows["graph"] == best.graph) & rows["shown"]]
+        exact = group[~group["algorithm"].isin(data.approximate())]
+        assert best.seconds == exact["compute_seconds"].min()
+        assert best.algorithm not in data.approximate()
+
+
+def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
+    graphs, lines = data.matrix(rows)
+    wrong = rows[rows["status"] == "wrong"]
+    assert len(wrong)
+    for row in wrong.itertuples():
+        cells = next(
+            c for machine, algorithm, c in lines if (machine, algorithm) == (row.machine, row.algorithm)
+        )
+        cell = cells[graphs.index(row.graph)]
+        assert cell is not None and cell.kind == "wrong" and cell.reason == row.reason
+
+
+def test_colours_do_not_depend_on_what_was_measured():
+    alone, together = colours(["kruskal"]), colours(["boruvka", "kruskal", "scipy", "unheard-of"])
+    assert alone["kruskal"] == together["kruskal"]
+    assert together["boruvka"] != together["kruskal"]
+
+
+def test_page_is_self_contained_and_whole(report):
+    page = (report / "report.html").read_text()
+    assert len(page) < 8_000_000
+    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
+    assert "@import" not in page and "url(http" not in page
+    for heading in (
+        "Verification",
+        "Throughput",
+        "Self-speedup",
+        "Working memory",
+        "All records",
+        "Method",
+        "Noise",
+    ):
+        assert heading in page
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids)), "ids are unique"
+    for anchor in re.findall(r'href="#([^"]+)"', page):
+        assert anchor in ids
+
+
+def test_every_figure_lies_beside_the_page(report):
+    names = {file.name for file in (report / "figures").iterdir()}
+    for stem in ("throughput", "speedup", "memory"):
+        assert f"{stem}.csv" in names
+        assert any(n.startswith(stem) and n.endswith(".svg") for n in names)
+        assert any(n.startswith(stem) and n.endswith(".pdf") for n in names)
+    page = (report / "report.html").read_text()
+    for link in re.findall(r'href="(figures/[^"]+\.\w+)"', page):
+        assert (report / link).is_file(), link
+
+
+def test_gate_names_what_is_wrong(report, tmp_path):
+    with pytest.raises(MSTError, match="wrong: "):
+        check_table(report / "table.parquet", tmp_path / "checked.json")
+    assert not (tmp_path / "checked.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0123, "12.3 ms"), (1.5, "1.5 s"), (75.0, "75 s"), (4.2e-5, "42 µs"), (3e-8, "30 ns"), (None, "")],
+)
+def test_seconds(value, text):
+    assert seconds(value) == text
+
+
+def test_other_quantities():
+    assert [count(x) for x in (999, 9999, 12_345, 2_700_000, None)] == ["999", "9,999", "12.3 k", "2.7 M", ""]
+    assert [times(x) for x in (1.234, 12.34, 123.4)] == ["1.23×", "12.3×", "123×"]
+    assert [size(x) for x in (512, 2**20, 3 * 2**30)] == ["512 B", "1 MiB", "3 GiB"]

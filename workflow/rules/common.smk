@@ -85,6 +85,18 @@ def manifests(scope):
     ]
 
 
+def imported_manifests(scope):
+    """Manifests of graphs that came with other machines' records; the default page shows them all."""
+    if scope != "default":
+        return []
+    own = {Path(file).parts[-3] for file in manifests(scope)}
+    return [
+        str(f)
+        for f in sorted(RESULTS.glob("manifests/*/*.json"))
+        if f.parent.name not in own
+    ]
+
+
 def planned_rows(scope):
     """Rows of a scope's plan; the workflow first waits for the manifests of its graphs."""
     for name in settings_of.scope_graphs(CONFIG, PAPERS, scope):

@@ -11,7 +11,8 @@ PAGE_SOURCES = [
 rule report:
     input:
         table=RESULTS / "{where}table.parquet",
-        graphs=lambda wildcards: manifests(scope_of(wildcards)),
+        graphs=lambda wildcards: manifests(scope_of(wildcards))
+        + imported_manifests(scope_of(wildcards)),
         sources=PAGE_SOURCES,
     output:
         RESULTS / "{where}report.html",
