@@ -173,8 +173,10 @@ MALFORMED = [
     (
         b"AdjacencyGraph\n2\n2\n0\n1\nx\n0\n",
         None,
-        "line 6: 'x': expected whole numbers: counts, offsets, neighbours; 'x' is no number",
+        "line 6: 'x': expected counts, offsets and neighbours, then weights; 'x' is no number",
     ),
+    (b"AdjacencyGraph\n2\n2\n0\n1\n0.5\n0\n", None, "line 6: '0.5': expected counts, offsets and neighbours"),
+    (b"AdjacencyGraph\n2.5\n2\n0\n1\n0\n0\n", None, "'2.5' is no whole number"),
     (b"AdjacencyGraph\n-2\n2\n", None, "expected counts of at least 0"),
     (b"EdgeArray\n0 1 2\n", None, "line 2: '0 1 2': expected `<u> <v>`; '2' is too much"),
     (b"EdgeArrays\n0 1 2\n", "pbbs", "line 1: 'EdgeArrays': expected EdgeArray or WeightedEdgeArray"),

@@ -32,13 +32,13 @@ def read(source: Source) -> RawGraph:
     line = text.line()
     if line is None or line.strip() not in _WORDS:
         raise text.error_behind(f"expected {' or '.join(word.decode() for word in _WORDS)}", line)
-    numbers = Numbers(text, "whole numbers: counts, offsets, neighbours")
-    n, arcs = (int(x) for x in numbers.take(2, "counts"))
+    numbers = Numbers(text, "counts, offsets and neighbours, then weights")
+    n, arcs = (int(x) for x in numbers.take(2, "counts", whole=True))
     if n < 0 or arcs < 0:
         raise text.error_behind(f"expected counts of at least 0, found {n} vertices and {arcs} arcs")
-    offsets = numbers.take(n, "offsets").astype(np.int64)
+    offsets = numbers.take(n, "offsets", whole=True).astype(np.int64)
     check_offsets(source.path, np.append(offsets, arcs), arcs)
-    v = numbers.take(arcs, "neighbours")
+    v = numbers.take(arcs, "neighbours", whole=True)
     w = numbers.take(arcs, "weights") if _WORDS[line.strip()] else None
     if not numbers.ended():
         raise text.error("expected the end of the file after the last number", text=text.line_at(text.start))

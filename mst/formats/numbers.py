@@ -67,8 +67,11 @@ class Numbers:
             if status:
                 raise FractionFound
 
-    def take(self, count: int, what: str) -> np.ndarray:
-        """Return the next `count` numbers in the narrowest of int32, int64 and float64 that holds them all."""
+    def take(self, count: int, what: str, *, whole: bool = False) -> np.ndarray:
+        """Return the next `count` numbers in the narrowest of int32, int64 and float64 that holds them all.
+
+        Fractions are refused where the numbers must be `whole`.
+        """
         column, left = Chunks(), count
         integers = self.integers
         out, ends, hard = self._scratch(min(BLOCK // 2 + 1, count))
@@ -77,6 +80,10 @@ class Numbers:
             column.add(out[:found])
             self.text.lines += feeds
             left -= found
+            if status and whole:
+                at = self.text.start
+                complaint = f"{self.text.word_at(at, self._separator)!r} is no whole number"
+                raise self._error(complaint, 0, self.text.line_at(at))
             if status:
                 self.integers = False
                 out = out.astype(np.float64)

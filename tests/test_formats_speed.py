@@ -1,0 +1,72 @@
+"""Reading is fast and lean: at least 40 MB/s of text on one core, in at most four times the result's memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from mst import Graph
+from mst.formats import read_raw, write
+
+MEGABYTES_PER_SECOND = 40
+TIMES_THE_RESULT = 4
+EDGES = 1_500_000
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """One large file per reader of text, and some binary ones."""
+    rng = np.random.default_rng(0)
+    n = EDGES // 5
+    u = rng.integers(0, n, EDGES, dtype=np.int32)
+    v = (u + rng.integers(1, n, EDGES, dtype=np.int32)) % n
+    whole = Graph(n, u, v, rng.integers(0, 10**6, EDGES, dtype=np.int32))
+    fractions = Graph(n, u, v, rng.random(EDGES))
+    folder = tmp_path_factory.mktemp("large")
+    made = {}
+    for format, graph in (
+        ("dimacs", whole),
+        ("edges", fractions),
+        ("metis", whole),
+        ("gbbs", whole),
+        ("ecl", whole),
+        ("galois", whole),
+    ):
+        made[format] = folder / format
+        write(made[format], graph, format=format)
+    return made
+
+
+@pytest.mark.parametrize("format", ["dimacs", "edges", "metis", "gbbs"])
+def test_text_is_read_at_forty_megabytes_a_second(files, format):
+    read_raw(files[format])
+    fastest = float("inf")
+    for _ in range(3):
+        started = time.process_time()
+        assert read_raw(files[format]).m == EDGES
+        fastest = min(fastest, time.process_time() - started)
+    assert files[format].stat().st_size / 1e6 / fastest > MEGABYTES_PER_SECOND
+
+
+@pytest.mark.parametrize("format", ["dimacs", "edges", "metis", "gbbs", "ecl", "galois"])
+def test_memory_stays_below_four_times_the_result(files, format, tmp_path):
+    """The growth of a fresh process's peak, after a small file has warmed it up."""
+    small = tmp_path / "small"
+    weights = [0.5, 1.5] if format == "edges" else [1, 2]
+    write(small, Graph(3, [0, 1], [1, 2], weights), format=format)
+    code = (
+        "import resource, sys\n"
+        "from mst.formats import read_raw\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "read_raw(sys.argv[2], format=sys.argv[1])\n"
+        "before = peak()\n"
+        "raw = read_raw(sys.argv[3], format=sys.argv[1])\n"
+        "print(1024 * (peak() - before), raw.u.nbytes + raw.v.nbytes + raw.w.nbytes)\n"
+    )
+    arguments = [sys.executable, "-c", code, format, str(small), str(files[format])]
+    grown, size = map(int, subprocess.check_output(arguments, text=True).split())
+    assert grown < TIMES_THE_RESULT * size
