@@ -99,7 +99,9 @@ class Option:
         if self.choices and parsed not in self.choices:
             legal = ", ".join(map(str, self.choices))
             raise ConfigError(f"{owner}: option {self.name}={value!r} must be one of {legal}")
-        if (self.min is not None and parsed < self.min) or (self.max is not None and parsed > self.max):
+        above = self.min is None or parsed >= self.min
+        below = self.max is None or parsed <= self.max
+        if not (above and below):
             raise ConfigError(
                 f"{owner}: option {self.name}={value!r} must lie in [{self.min}, {self.max}]".replace(
                     "None", "…"

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import re
+import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -72,11 +74,14 @@ def _meaning(file: Path) -> str:
     text = file.read_text()
     if file.suffix != ".py":
         return text
-    tree = ast.parse(text)
-    kept = dict(enumerate(text.splitlines(), 1))
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
     inside_strings: set[int] = set()
     docstrings: set[int] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             inside_strings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         body = getattr(node, "body", None)
@@ -84,10 +89,5 @@ def _meaning(file: Path) -> str:
             value = body[0].value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 docstrings.update(range(value.lineno, (value.end_lineno or value.lineno) + 1))
-
-    def counts(number: int, line: str) -> bool:
-        if number in docstrings:
-            return False
-        return number in inside_strings or (bool(line.strip()) and not line.lstrip().startswith("#"))
-
-    return "\n".join(line.rstrip() for number, line in kept.items() if counts(number, line))
+    kept = {number: line.rstrip() for number, line in enumerate(lines, 1) if number not in docstrings}
+    return "\n".join(line for number, line in kept.items() if line or number in inside_strings)

@@ -1,0 +1,232 @@
+"""Algorithms are found without being imported, options mean what they say, mistakes name their place."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import mst
+from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
+from mst.kernels.sources import PACKAGE
+from mst.registry import Facts, Option, read_literal
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a function that writes one algorithm file into a searched folder."""
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path))
+
+    def write(text: str, name: str = "mine.py"):
+        (tmp_path / name).write_text(textwrap.dedent(text))
+        registry.algorithms.cache_clear()
+        registry._standalone_function.cache_clear()
+        return tmp_path / name
+
+    yield write
+    registry.algorithms.cache_clear()
+    registry._standalone_function.cache_clear()
+
+
+LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more})\n'
+
+
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        ("x = 1\n", "has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'"),
+        ('\nALGORITHM = dict(id="a" + b)\n', r"mine.py, line 2: ALGORITHM must be a literal"),
+        ("ALGORITHM = make()\n", "line 1: ALGORITHM must be a literal"),
+        ('ALGORITHM = dict(id="a")\n', "line 1: ALGORITHM lacks paradigm, title"),
+        (LITERAL.format(more=", titel=3"), r"unknown key 'titel' \(did you mean 'title'\?\)"),
+        (LITERAL.replace("sequential", "magic").format(more=""), "paradigm 'magic' must be one of sequential"),
+        (LITERAL.format(more=", options=dict(a=3)"), "option 'a' must be a mapping with a default"),
+        (
+            LITERAL.format(more=", options=dict(a=dict(help='x'))"),
+            "option 'a' must be a mapping with a default",
+        ),
+        (
+            LITERAL.format(more=", options=dict(a=dict(default=1, choises=(1, 2)))"),
+            r"option 'a': unknown key 'choises' \(did you mean 'choices'\?\)",
+        ),
+    ],
+)
+def test_a_wrong_literal_is_named(folder, text, message):
+    with pytest.raises(ConfigError, match=message):
+        read_literal(folder(text))
+
+
+def test_a_literal_may_be_written_as_a_dict_too(folder):
+    text = """
+        ALGORITHM = {"id": "mine", "paradigm": "threads", "title": "M", "options": {"a": dict(default=True)}}
+    """
+    algorithm = read_literal(folder(text))
+    assert algorithm.options["a"] == Option("a", True) and algorithm.exact and algorithm.ties == "order"
+
+
+def test_two_files_of_one_id_are_refused(folder):
+    folder(LITERAL.replace("mine", "kruskal").format(more=""))
+    with pytest.raises(ConfigError, match=r"kruskal.py both define 'kruskal'"):
+        registry.algorithms()
+
+
+def test_a_folder_of_the_environment_is_searched_and_its_code_is_run(folder):
+    folder(
+        LITERAL.format(more=", options=dict(add=dict(default=0))")
+        + """
+def prepare(graph, *, width, add):
+    return graph, add
+
+def solve(problem):
+    return [0, problem[1]]
+
+def collect(problem, result):
+    return result
+
+def skip(facts, *, width, add):
+    return f"no {facts.n}, {width}, {add}" if facts.n == 13 else None
+"""
+    )
+    forest = mst.minimum_spanning_forest((3, [0, 1], [1, 2], [5, 7]), algorithm="mine", add=1)
+    assert forest.weight == 12 and forest.algorithm == "mine"
+    assert registry.get("mine").skip(Facts(13, 1), width=2, options={"add": 4}) == "no 13, 2, 4"
+    with pytest.raises(UnsupportedError, match="mine does not take this graph: no 13, 1, 0"):
+        mst.minimum_spanning_forest((13, [0], [1], [5]), algorithm="mine")
+
+
+def test_helpers_are_no_algorithms(folder):
+    folder("x = 1\n", name="_helper.py")
+    assert "mine" not in registry.algorithms()
+
+
+def test_skip_needs_none_of_the_modules_imports(folder):
+    text = "import a_module_that_is_not_there\n" + LITERAL.format(
+        more=', requires=("a_module_that_is_not_there",)'
+    )
+    folder(text + "def skip(facts, *, width) -> str | None:\n    return 'never'\n")
+    algorithm = registry.get("mine")
+    assert algorithm.skip(Facts(1, 1)) == "never"
+    assert algorithm.missing() == "needs a_module_that_is_not_there, not installed"
+    with pytest.raises(DependencyError, match="pip install"):
+        algorithm.load()
+
+
+def test_limits_are_checked_before_the_code(folder):
+    folder(LITERAL.format(more=", limits=dict(m=10)"))
+    assert registry.get("mine").skip(Facts(5, 11)) == "m = 11 is above its limit of 10"
+    assert registry.get("mine").skip(Facts(5, 10)) is None
+
+
+@pytest.mark.parametrize(
+    "option,text,value",
+    [
+        (Option("a", True), "off", False),
+        (Option("a", True), "False", False),
+        (Option("a", False), "1", True),
+        (Option("a", False), True, True),
+        (Option("a", 3), "12", 12),
+        (Option("a", 3), 12, 12),
+        (Option("a", 0.5), "0.25", 0.25),
+        (Option("a", 0.5), 1, 1.0),
+        (Option("a", "x", ("x", "y")), "y", "y"),
+        (Option("a", 2, (1, 2)), "1", 1),
+    ],
+)
+def test_options_are_parsed_from_values_and_from_text(option, text, value):
+    parsed = option.parse(text, "it")
+    assert parsed == value and type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    "option,value,message",
+    [
+        (Option("a", True), "maybe", "it: option a='maybe' must be bool, such as True"),
+        (Option("a", 3), "3.5", "option a='3.5' must be int"),
+        (Option("a", 3), 3.5, "option a=3.5 must be int"),
+        (Option("a", 3), "x", "must be int"),
+        (Option("a", 3), None, "must be int"),
+        (Option("a", 0.5), "x", "must be float"),
+        (Option("a", 0.5, min=0.0), float("nan"), "must lie in"),
+        (Option("a", "x", ("x", "y")), "z", "option a='z' must be one of x, y"),
+        (Option("a", 3, min=1), 0, r"option a=0 must lie in \[1, …\]"),
+        (Option("a", 3, max=4), 5, r"option a=5 must lie in \[…, 4\]"),
+        (Option("a", 3, min=1, max=4), 5, r"\[1, 4\]"),
+    ],
+)
+def test_illegal_options_are_named(option, value, message):
+    with pytest.raises(ConfigError, match=message):
+        option.parse(value, "it")
+
+
+def test_unknown_options_and_algorithms_are_named_with_the_nearest():
+    with pytest.raises(
+        ConfigError, match=r"kruskal has no option 'srot' \(did you mean 'sort'\?\); it has: sort"
+    ):
+        registry.get("kruskal").resolve({"srot": "radix"})
+    with pytest.raises(ConfigError, match=r"no algorithm 'kruscal' \(did you mean 'kruskal'\?\); `mst list`"):
+        registry.get("kruscal")
+    with pytest.raises(ConfigError, match="'kruskal'"):
+        mst.minimum_spanning_forest((0, [], [], []), algorithm="Kruskal")
+
+
+@pytest.mark.parametrize("name", registry.algorithms())
+def test_slugs_lead_back_to_options(name):
+    algorithm = registry.get(name)
+    assert algorithm.options_slug() == "default" and algorithm.parse_slug("default") == algorithm.resolve()
+    for option in algorithm.options.values():
+        values = option.choices or ((not option.default,) if isinstance(option.default, bool) else ())
+        for value in values:
+            options = {option.name: value}
+            assert algorithm.parse_slug(algorithm.options_slug(options)) == algorithm.resolve(options)
+
+
+@pytest.mark.parametrize("name", registry.algorithms())
+def test_every_literal_keeps_the_contract(name):
+    algorithm = registry.get(name)
+    assert name == name.lower() and " " not in name and algorithm.title
+    assert algorithm.input in ("edges", "csr") and algorithm.ties in ("order", "any")
+    assert algorithm.paradigm == "peer" or algorithm.ties == "order"
+    assert set(algorithm.limits) <= {"n", "m"}
+    assert algorithm.exact or "epsilon" in algorithm.options
+    assert len(algorithm.source_fingerprint()) == 12
+    for option in algorithm.options.values():
+        assert option.help, f"{option.name} has no help"
+        assert option.parse(option.default, name) == option.default
+        assert option.parse(str(option.default), name) == option.default
+    if algorithm.missing() is None and algorithm.paradigm in ("sequential", "threads", "peer"):
+        module = algorithm.load()
+        assert all(hasattr(module, part) for part in ("prepare", "solve", "collect"))
+
+
+def test_algorithms_come_in_the_order_of_paradigms_and_ids():
+    keys = [(registry.PARADIGMS.index(a.paradigm), a.id) for a in registry.algorithms().values()]
+    assert keys == sorted(keys)
+
+
+def test_a_peers_fingerprint_covers_its_version(monkeypatch):
+    before = registry.get("scipy").source_fingerprint()
+    monkeypatch.setattr(registry, "_version", lambda package: "0.0")
+    assert registry.get("scipy").source_fingerprint() != before
+
+
+def test_one_thread_algorithms_refuse_more():
+    with pytest.raises(UnsupportedError, match="kruskal runs on one thread, not on 2"):
+        mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=2)
+    with pytest.raises(InputError, match="threads must be at least 1, got 0"):
+        mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=0)
+
+
+def test_listing_loads_none_of_the_heavy_packages():
+    code = (
+        "import sys, json, mst\nfrom mst import registry\n"
+        "for a in registry.algorithms().values():\n    a.missing(), a.options_slug(), a.source_fingerprint()\n"
+        "heavy = 'numba pyarrow scipy pandas matplotlib cupy mpi4py networkx igraph'.split()\n"
+        "print(json.dumps([m for m in heavy if m in sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert json.loads(done.stdout) == []
