@@ -1,0 +1,187 @@
+"""The command line: what it prints, how it fails, and what it does not load."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mst.cli import commands, main
+
+TRIANGLE = "p sp 4 6\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\na 1 3 6\na 3 1 6\n"
+HEAVY = (
+    "numba",
+    "llvmlite",
+    "cupy",
+    "mpi4py",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "networkx",
+    "seaborn",
+)
+
+
+@pytest.fixture
+def triangle(tmp_path) -> Path:
+    file = tmp_path / "triangle.gr"
+    file.write_text(TRIANGLE)
+    return file
+
+
+def shell(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "mst", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
+
+
+def test_solve_prints_one_json_object(triangle, capsys):
+    assert (
+        main(["solve", str(triangle), "--json", "--algorithm", "kruskal", "--option", "sort=comparison"]) == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == [
+        "file",
+        "vertices",
+        "edges",
+        "components",
+        "forest_edges",
+        "weight",
+        "algorithm",
+        "options",
+        "width",
+        "seconds",
+    ]
+    assert found["vertices"] == 4 and found["components"] == 2 and found["forest_edges"] == 2
+    assert found["weight"] == 11 and found["options"] == {"sort": "comparison"} and found["width"] == 1
+    assert {"read", "init", "compute"} <= set(found["seconds"])
+
+
+def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
+    forest = tmp_path / "forest.gr"
+    assert main(["solve", str(triangle), "--out", str(forest)]) == 0
+    assert "weight 11" in capsys.readouterr().out
+    assert main(["verify", str(triangle), str(forest), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ok"] is True
+
+
+def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, capsys):
+    heavier = tmp_path / "heavier.gr"
+    heavier.write_text("p sp 4 2\na 1 2 5\na 2 3 7\n")
+    assert main(["verify", str(triangle), str(heavier)]) == 1
+    assert "not minimum" in capsys.readouterr().out
+    foreign = tmp_path / "foreign.gr"
+    foreign.write_text("p sp 4 2\na 1 2 5\na 3 4 1\n")
+    assert main(["verify", str(triangle), str(foreign)]) == 1
+    assert "is not in the graph" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["solve", "{triangle}", "--algorithm", "kruskl"], "did you mean 'kruskal'?"),
+        (["solve", "{triangle}", "--option", "sort"], "expected K=V"),
+        (["solve", "{triangle}", "--option", "sort=bubble"], "must be one of radix, comparison"),
+        (["solve", "{triangle}", "--threads", "0"], "at least 1"),
+        (["solve", "{triangle}", "--algorithm", "kruskal", "--threads", "4"], "runs on one thread"),
+        (["solve", "{folder}/absent.gr"], "absent.gr"),
+        (["solve", "{folder}/broken.gr"], "broken.gr, line 3"),
+        (["solve", "{triangle}", "--format", "dimax"], "dimacs"),
+        (["plan", "--paper", "durbakula"], "did you mean 'durbhakula'?"),
+        (["run", "kruskal", "USA-road-d.NX"], "did you mean 'USA-road-d."),
+        (["plan", "--configfile", "{folder}/bad.yaml"], "did you mean 'offline'?"),
+    ],
+)
+def test_errors_are_a_line_or_two_and_exit_code_2(arguments, told, triangle, tmp_path, capsys):
+    (tmp_path / "broken.gr").write_text("p sp 2 2\na 1 2 5\na 1 x 5\n")
+    (tmp_path / "bad.yaml").write_text("oflline: true\nexperiment: {title: t, graphs: [], runs: []}\n")
+    filled = [a.format(triangle=triangle, folder=tmp_path) for a in arguments]
+    assert main(filled) == 2
+    out, err = capsys.readouterr()
+    assert told in err and err.count("\n") <= 2 and "Traceback" not in err
+    assert out == ""
+
+
+def test_unknown_command_is_named_with_the_nearest(capsys):
+    assert main(["slove"]) == 2
+    assert "did you mean 'solve'?" in capsys.readouterr().err
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    assert "Traceback" in shell("solve", str(tmp_path / "absent.gr"), "--debug").stderr
+
+
+def test_help_answers_quickly():
+    seconds = []
+    for _ in range(3):
+        before = os.times()
+        assert "solve" in shell("--help").stdout
+        after = os.times()
+        # CPU time: a busy machine does not make the program slower.
+        seconds.append(
+            after.children_user + after.children_system - before.children_user - before.children_system
+        )
+    assert min(seconds) < 0.5
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_command_explains_itself(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: mst {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import mst", "from mst.cli import main; main(['list'])", "from mst.cli import main; main(['plan'])"],
+)
+def test_a_login_node_needs_no_heavy_package(code, tmp_path):
+    code = f"import sys\n{code}\nprint('loaded:', *[m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "MST_CONFIG": ""},
+    )
+    assert done.stdout.rstrip().endswith("loaded:"), done.stdout[-300:] + done.stderr[-300:]
+
+
+def test_a_closed_pipe_is_no_error(triangle):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mst", "list", "graphs", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.wait(timeout=60)
+
+
+def test_run_measures_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        "machine: testbox\n"
+        "experiment:\n  title: t\n  graphs: [path-100k]\n  measure: {processes: 1, samples: 1, budget: 5}\n"
+        "  runs: [{algorithms: [kruskal]}]\n"
+    )
+    started = time.monotonic()
+    assert main(["run", "kruskal", "path-100k", "--configfile", "config.yaml"]) == 0
+    assert time.monotonic() - started < 120
+    assert ": ok: " in capsys.readouterr().out
+    (record,) = (tmp_path / "results/records/testbox/path-100k/kruskal/default/w1").glob("*.json")
+    assert json.loads(record.read_text())["forest"]["components"] == 1
+    assert main(["plan", "--configfile", "config.yaml"]) == 0
+    assert "1 planned" in capsys.readouterr().out, "measured, but not proved yet"
