@@ -18,7 +18,7 @@ ALGORITHM = dict(
     ),
     ties="any",
     requires=("numba", "networkx"),
-    limits=dict(n=2_000_000, m=2_000_000),
+    limits=dict(n=1_000_000, m=1_000_000),
 )
 
 
