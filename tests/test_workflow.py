@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -11,6 +12,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+import psutil
 import pytest
 from workflow_clone import Clone, jobs
 
@@ -134,6 +136,16 @@ def test_wrong_forest_is_reported_and_fails_the_gate(clone):
     assert "probe-wrong" in (clone.folder / "results/report.html").read_text()
 
 
+def processes_in(folder: Path) -> list[str]:
+    """Return the command lines of processes whose working directory is `folder`."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(" ".join(process.cmdline()))
+    return found
+
+
 def test_killed_in_the_middle_resumes(clone):
     clone.add_probe("probe-slow", "time.sleep(0 if os.path.exists('go') else 3600)")
     clone.configure(algorithms=[*ALGORITHMS, "probe-slow"], experiment={"graphs": ["small-grid"]})
@@ -147,6 +159,10 @@ def test_killed_in_the_middle_resumes(clone):
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     assert not any("probe-slow" in name for name in clone.records()), "nothing half-written"
+    deadline = time.monotonic() + 20
+    while left := processes_in(clone.folder):
+        assert time.monotonic() < deadline, f"still running: {left}"
+        time.sleep(0.1)
     (clone.folder / "go").touch()
     code, output = clone.snakemake("--unlock")
     code, output = clone.snakemake()

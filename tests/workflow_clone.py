@@ -19,7 +19,7 @@ TAKEN = ("Snakefile", "workflow", "mst", "config", "report", "pyproject.toml")
 WEIGHTS = {"dtype": "int32", "low": 1, "high": 50}
 GRAPHS = {
     "small-uniform": {"generator": "uniform", "parameters": {"n": 300, "m": 900}},
-    "small-grid": {"generator": "grid", "parameters": {"rows": 12, "cols": 20}},
+    "small-grid": {"generator": "grid", "parameters": {"rows": 12, "columns": 20}},
 }
 
 PROBE = '''"""An algorithm of the tests: Kruskal's forest, after doing something to the run."""

@@ -26,6 +26,7 @@ from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.machine import conditions, this_machine, usable_cores
 from mst.bench.records import SCHEMA, Run, save_ids, write_json
+from mst.bench.worker import PR_SET_PDEATHSIG
 from mst.errors import ConfigError
 
 _POLL_SECONDS = 0.02
@@ -154,8 +155,11 @@ def _supervise(
 
     def confine() -> None:
         os.sched_setaffinity(0, cpus)
-        # Orphans of a killed run are re-parented to the worker, so that ending its tree ends them too.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        # Orphans of a killed run are re-parented to the worker, so that ending its tree ends them too; and the
+        # worker does not outlive its supervisor, however that ends.
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
     worker = subprocess.Popen(
         [sys.executable, "-m", "mst.bench.worker", str(spec_file), str(write_end)],

@@ -8,9 +8,11 @@ a tiny graph; it starts no thread, no device context and no BLAS call, so its ch
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -29,6 +31,7 @@ from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
 
+PR_SET_PDEATHSIG = 1
 _STEADY = 0.1
 _WARMUPS = 4
 _SHORT_RUN_SECONDS = 0.05
@@ -77,6 +80,8 @@ def _in_child(work: Callable[[], None]) -> int:
     """Run `work` in a forked process; return its exit code, or minus the signal that ended it."""
     pid = os.fork()
     if pid == 0:
+        # The mark is not inherited by a fork.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         try:
             work()
             code = 0
