@@ -18,7 +18,7 @@ import zstandard
 
 from mst import ConfigError, FormatError, Graph, InputError, UnsupportedError, formats
 from mst.formats import FORMATS, detect, read, read_raw, write
-from mst.formats.dimacs import read_coordinates
+from mst.formats.dimacs import read_coordinates, write_coordinates
 from mst.formats.source import SUFFIXES
 
 TRIANGLE = Graph(4, [0, 1, 2], [1, 2, 0], [5, 7, -6])
@@ -484,6 +484,9 @@ def test_coordinates_are_read_apart_from_graphs(tmp_path):
     assert (x.tolist(), y.tolist()) == ([3, -5, 7], [4, 6, 8])
     with pytest.raises(FormatError, match="read_coordinates"):
         read(path)
+    write_coordinates(tmp_path / "b.co.gz", x, y * 0.5)
+    again = read_coordinates(tmp_path / "b.co.gz")
+    assert (again[0].tolist(), again[1].tolist()) == ([3, -5, 7], [2.0, 3.0, 4.0])
     path.write_text("p aux sp co 3\nv 2 -5 6\nv 2 3 4\nv 3 7 8\n")
     with pytest.raises(FormatError, match="declares 3 vertices and places 2 of them in 3 rows"):
         read_coordinates(path)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
 import re
 import struct
+import time
 import tracemalloc
 import zipfile
 
@@ -346,6 +348,8 @@ ENDLESS = [
     (b"1,", b"", "matrix"),
     (b"1 ", b"WeightedAdjacencyGraph\n2 2 ", "gbbs"),
     (b"x" * 9, b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n", "tsplib"),
+    (b" " * 9, b"# Nodes:", "edges"),
+    (b" " * 9, b"<NUMBER OF NODES", "tntp"),
 ]
 
 
@@ -503,3 +507,32 @@ def test_a_reader_that_runs_out_of_memory_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr("mst.formats.dimacs.read_table", lambda *_, **__: (_ for _ in ()).throw(MemoryError))
     with pytest.raises(OutOfMemoryError, match=r"a\.gr does not fit into memory"):
         formats.read(path)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        (b"# Nodes", b"x\n1 2\n"),
+        (b"# Nodes:", b"Edges\n1 2\n"),
+        (b"NAME", b"x\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n"),
+        (b"DIMENSION:", b"3\nEDGE_WEIGHT_TYPE: x\n"),
+        (b"<NUMBER OF NODES", b"\n<END OF METADATA>\n"),
+        (b"<", b"NUMBER OF NODES> 2\n"),
+        (b"0,", b"x,1\n"),
+        (b"c", b"p\n"),
+        (b"", b"p sp 1\n"),
+        (b"a", b",b\n"),
+        (b"1 2", b"x\n3 4\n"),
+        (b"1,", b"x\n1,2\n"),
+    ],
+)
+@pytest.mark.parametrize("format", [None, "edges", "tsplib", "tntp", "matrix", "dimacs"])
+@pytest.mark.parametrize("byte", [b" ", b"1", b"x", b"-"])
+def test_long_runs_of_one_character_take_no_time(tmp_path, head, tail, format, byte):
+    """No pattern may look at every pair of them."""
+    path = tmp_path / "run"
+    path.write_bytes(head + byte * 60_000 + tail + head + byte * 900_000 + tail)
+    started = time.process_time()
+    with contextlib.suppress(FormatError):
+        read_raw(path, format=format)
+    assert time.process_time() - started < 2

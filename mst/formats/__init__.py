@@ -68,7 +68,7 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
     Parameters
     ----------
     path : path-like
-        Plain, or compressed by gzip, zstd, bzip2 or xz (told by content).
+        Plain, compressed by gzip, zstd, bzip2 or xz, or in a tar or zip archive (told by content).
     format : str, optional
         A key of `FORMATS`, where the content shall not decide.
 
@@ -88,11 +88,10 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
         No such format.
     """
     path = Path(path)
-    with Source(path) as source:
-        mapped = (_known(format) if format else _sniffed(source)) is canonical.FORMAT and not source.packed
-    if mapped:
-        return canonical.read_canonical(path)
-    return read_raw(path, format=format).graph(name=_stem(path))
+    raw = read_raw(path, format=format)
+    if raw.format == canonical.FORMAT.id:
+        return canonical.read_canonical(path, trusted=True)  # checked a moment ago
+    return raw.graph(name=_stem(path))
 
 
 def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
@@ -128,7 +127,11 @@ def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
 
 
 def detect(path: str | Path) -> str:
-    """Return the id of a file's format, from its first 64 KiB of content."""
+    """Return the id of a file's format, from its first 64 KiB of content.
+
+    Two plain columns are called ``edges``, though a first row that counts all others makes them ``headed`` when
+    they are read.
+    """
     with Source(Path(path)) as source:
         return _sniffed(source).id
 

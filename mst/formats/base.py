@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     'whole'
     """
     path = Path(path)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield scratch
         scratch.replace(path)

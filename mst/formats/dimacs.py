@@ -10,14 +10,15 @@ Ids count from 1, rows keep their order, and the counts must hold.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.base import Format, Notes, RawGraph
-from mst.formats.source import Source, is_text
-from mst.formats.table import Layout, read_table, write_rows, wrong_count
+from mst.formats.base import Format, Notes, RawGraph, replacing
+from mst.formats.source import SUFFIXES, Source, is_text, sink
+from mst.formats.table import Layout, read_table, write_columns, write_rows, wrong_count
 from mst.formats.text import Text
 from mst.graph import Graph
 
@@ -98,10 +99,10 @@ def _layout(text: Text, problem: _Problem) -> Layout:
     return base.but(columns="uv", expected=f"`{row}` {vertices}")
 
 
-def write(sink: IO[bytes], graph: Graph) -> None:
+def write(stream: IO[bytes], graph: Graph) -> None:
     """Write ``p sp``, one row per edge; fractions stay, though the challenge knows only integers."""
-    sink.write(f"p sp {graph.n} {graph.m}\n".encode())
-    write_rows(sink, graph, base=1, tag="a")
+    stream.write(f"p sp {graph.n} {graph.m}\n".encode())
+    write_rows(stream, graph, base=1, tag="a")
 
 
 def read_coordinates(path) -> tuple[np.ndarray, np.ndarray]:
@@ -132,6 +133,21 @@ def read_coordinates(path) -> tuple[np.ndarray, np.ndarray]:
     _, y = _coordinate(path, "u-w")
     order = np.argsort(ids)
     return x[order], y[order]
+
+
+def write_coordinates(path, x: np.ndarray, y: np.ndarray) -> None:
+    """Write a ``.co`` file, whole or not at all; a suffix such as ``.gz`` compresses it.
+
+    Parameters
+    ----------
+    path : path-like
+    x, y : numpy.ndarray, shape (n,)
+        Of each vertex in turn.
+    """
+    path = Path(path)
+    with replacing(path) as scratch, sink(scratch, SUFFIXES.get(path.suffix.lower())) as stream:
+        stream.write(f"p aux sp co {len(x)}\n".encode())
+        write_columns(stream, np.full(len(x), "v"), np.arange(1, len(x) + 1), x, y)
 
 
 def _coordinate(path, columns: str) -> tuple[np.ndarray, np.ndarray]:

@@ -29,10 +29,8 @@ from mst.graph import Graph
 COMMENTS = b"#%/"
 _MOST_VERTICES_PER_ROW = 64
 
-_COUNTS = re.compile(
-    rb"(?i)^[#%/\s]*nodes?\s*[:=]?\s*(\d{1,18})[\s,;]+(?:edges?|arcs?)\s*[:=]?\s*(\d{1,18})\s*$"
-)
-_NUMBER = re.compile(rb"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)")
+_NODES, _EDGES = (b"node", b"nodes"), (b"edge", b"edges", b"arc", b"arcs")
+_NUMBER = re.compile(rb"(?i)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)")
 _WORD = re.compile(rb"[A-Za-z]")
 _ENDS = re.compile(
     r"(u|v|i|j|x|y|a|b|head|tail|begin|end|start|stop|to|from|row|col|one|other|"
@@ -113,8 +111,8 @@ def _read_preamble(text: Text) -> _Preamble:
         words = line.lower().split()
         if words and words[0][0] not in COMMENTS:
             break
-        if counts := _COUNTS.match(line):
-            n, m = int(counts[1]), int(counts[2])
+        if counts := _counts(line):
+            n, m = counts
         elif words[:1] == [b"%"] and words[1:2] and words[1] in (b"sym", b"asym", b"bip"):
             konect = True
             direction = {b"sym": "edges", b"asym": "arcs"}.get(words[1], "")
@@ -129,6 +127,15 @@ def _read_preamble(text: Text) -> _Preamble:
             direction = "arcs"
         text.line()
     return _Preamble(n, m, direction, konect)
+
+
+def _counts(comment: bytes) -> tuple[int, int] | None:
+    """Vertices and edges, from a comment such as ``# Nodes: 5 Edges: 7``."""
+    words = comment.lower().translate(bytes.maketrans(b":=,;", b"    ")).lstrip(b"#%/ \t").split()
+    if len(words) != 4 or words[0] not in _NODES or words[2] not in _EDGES:
+        return None
+    counts = words[1::2]
+    return (int(counts[0]), int(counts[1])) if all(len(c) < 19 and c.isdigit() for c in counts) else None
 
 
 def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:

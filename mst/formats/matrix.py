@@ -18,7 +18,7 @@ from mst.formats.source import Source, head_lines
 from mst.formats.table import Chunks
 from mst.formats.text import Text
 
-_ENTRY = re.compile(rb"(?i)\s*(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)|-?)\s*")
+_ENTRY = re.compile(rb"(?i)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)|-?")
 _MISSING = np.iinfo(np.int64).min
 _WIDEST = 1 << 18
 
@@ -48,7 +48,7 @@ def _long_row(source: Source) -> bool:
     if source.whole or b"\n" in source.head:
         return False
     words = source.head.split(_delimiter(source.head).encode() or None)[:-1]
-    return len(words) > 8 and all(map(_ENTRY.fullmatch, words))
+    return len(words) > 8 and all(_ENTRY.fullmatch(word.strip()) for word in words)
 
 
 def _delimiter(line: bytes) -> str:

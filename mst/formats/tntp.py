@@ -14,8 +14,6 @@ from mst.formats.source import Source, head_lines
 from mst.formats.table import Layout, read_table, wrong_count
 from mst.formats.text import Text
 
-_ENTRY = re.compile(rb"\s*<\s*([^>]+?)\s*>\s*(\d{1,18})?")
-
 
 def sniff(source: Source) -> bool:
     lines = [line for line in head_lines(source, b"~") or [] if line.strip()]
@@ -52,12 +50,13 @@ def read(source: Source) -> RawGraph:
 def _metadata(text: Text) -> dict[bytes, int]:
     counts: dict[bytes, int] = {}
     while (line := text.line()) is not None:
-        entry = _ENTRY.match(line)
-        if entry and entry[1].upper() == b"END OF METADATA":
+        name, closed, value = line.strip().removeprefix(b"<").partition(b">")
+        name, words = name.strip().upper(), value.split()
+        if closed and name == b"END OF METADATA":
             return counts
-        if entry and entry[2]:
-            counts[entry[1].upper()] = int(entry[2])
-        elif line.strip() and not entry and not line.lstrip().startswith(b"~"):
+        if closed and words and words[0].isdigit() and len(words[0]) < 19:
+            counts[name] = int(words[0])
+        elif line.strip() and not closed and not line.lstrip().startswith(b"~"):
             raise text.error_behind("expected `<NAME> value` until `<END OF METADATA>`", line)
     raise FormatError(text.source.path, "expected a line <END OF METADATA>")
 

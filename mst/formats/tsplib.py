@@ -21,7 +21,7 @@ from mst.formats.text import Text
 MOST_POINTS = 15_000
 """Points of the largest complete graph: 112 million edges, 1.35 GB."""
 
-_KEY = re.compile(rb"\s*([A-Z_0-9]+)\s*(?::\s*(.*?))?\s*$")
+_KEY = re.compile(r"[A-Z_0-9]+")
 _TYPES = ("TSP", "ATSP")
 _METRICS = ("EUC_2D", "CEIL_2D", "MAN_2D", "MAX_2D", "ATT")
 _LARGEST_DISTANCE = 2.0**30
@@ -41,8 +41,8 @@ _FORMATS = ("FULL_MATRIX", *_TRIANGLES)
 
 
 def sniff(source: Source) -> bool:
-    keys = {match[1] for line in (head_lines(source) or [])[:50] if (match := _KEY.match(line))}
-    return b"DIMENSION" in keys and bool(keys & {b"EDGE_WEIGHT_TYPE", b"EDGE_DATA_FORMAT"})
+    keys = {_split(line)[0] for line in (head_lines(source) or [])[:50]}
+    return "DIMENSION" in keys and bool(keys & {"EDGE_WEIGHT_TYPE", "EDGE_DATA_FORMAT"})
 
 
 def read(source: Source) -> RawGraph:
@@ -68,16 +68,20 @@ def _header(text: Text) -> tuple[dict[str, str], str]:
     """The keywords and the first section with edges or points; the next line is its first row."""
     keys: dict[str, str] = {}
     while (line := text.line()) is not None:
-        match = _KEY.match(line)
-        if not match:
-            if line.strip():
-                raise text.error_behind("expected `KEYWORD: value` or a section", line)
+        if not line.strip():
             continue
-        key, value = match[1].decode(), (match[2] or b"").decode(errors="replace")
+        key, value = _split(line)
+        if not _KEY.fullmatch(key):
+            raise text.error_behind("expected `KEYWORD: value` or a section", line)
         if key in ("EDGE_WEIGHT_SECTION", "NODE_COORD_SECTION", "EOF"):
             return keys, key
         keys[key] = value
     return keys, ""
+
+
+def _split(line: bytes) -> tuple[str, str]:
+    key, _, value = line.decode(errors="replace").partition(":")
+    return key.strip(), value.strip()
 
 
 def _dimension(source: Source, keys: dict[str, str]) -> int:
