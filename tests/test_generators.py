@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import networkx as nx
 import numba
@@ -261,7 +262,7 @@ def test_uniform_has_exactly_m_edges(n, data):
 @pytest.mark.parametrize("connected", [False, True])
 def test_uniform_chooses_every_pair_equally_often(connected):
     """Over seeds, with and without a tree among the edges."""
-    n, m, tries = 7, 9, 1500
+    n, m, tries = 7, 9, 500
     times = Counter(
         pair
         for seed in range(tries)
@@ -303,10 +304,10 @@ def test_trying_again_until_a_graph_is_connected():
 def test_binomial_edge_counts_have_the_right_distribution():
     """Quantile by quantile: the variate of evenly spread bits has the probabilities of the distribution."""
     for trials, p in ((12, 0.3), (5000, 0.01), (300, 0.97), (40, 1e-6)):
-        spread = Counter(binomial.binomial_quantile(trials, p, bits) for bits in range(0, 2**64, 2**64 // 2000))
+        spread = Counter(binomial.binomial_quantile(trials, p, bits) for bits in range(0, 2**64, 2**64 // 1000))
         for k in range(trials + 1):
             expected = scipy.stats.binom.pmf(k, trials, p)
-            assert abs(spread[k] / spread.total() - expected) < 1e-3
+            assert abs(spread[k] / spread.total() - expected) < 2e-3
 
 
 def test_binomial_mass_is_exact_where_logarithms_of_doubles_are_not():
@@ -424,12 +425,12 @@ def test_trees_are_trees(shape):
 
 def test_uniform_trees_are_uniform():
     """Over seeds, each of the 16 labelled trees of four vertices comes equally often."""
-    tries = 1600
+    tries = 800
     seen = Counter(
         frozenset(edge_set(generate("tree", n=4, shape="uniform", seed=seed))) for seed in range(tries)
     )
     assert len(seen) == 16
-    assert sum((count - 100) ** 2 / 100 for count in seen.values()) < 15 + 5 * math.sqrt(30)
+    assert sum((count - 50) ** 2 / 50 for count in seen.values()) < 15 + 5 * math.sqrt(30)
 
 
 def test_trees_have_the_depths_that_they_promise():
@@ -683,10 +684,6 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("uniform", dict(n=True, m=0), InputError, "n = True must be a whole number"),
         ("uniform", dict(n=None, m=0), InputError, "n = None must be a whole number"),
         ("uniform", dict(n=float("inf"), m=0), InputError, "must be a whole number"),
-        ("uniform", dict(n=2**32, m=2**60), OutOfMemoryError, "edges need about"),
-        ("complete", dict(n=2**32), OutOfMemoryError, "make a smaller graph"),
-        ("hypercube", dict(dimension=32), OutOfMemoryError, "make a smaller graph"),
-        ("delaunay", dict(n=2**28), OutOfMemoryError, "triangles of 268,435,456 points need"),
         ("dense", dict(n=50, share=1.1), InputError, "share = 1.1 must be from 0 to 1"),
         ("dense", dict(n=50, share=0.01, connected=True), InputError, "m must be at least 49"),
         ("dense", dict(n=50, share="1/0"), InputError, "share = '1/0' must be a number"),
@@ -718,9 +715,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ),
         ("watts-strogatz", dict(n=9, k=3), InputError, "k = 3 is odd"),
         ("watts-strogatz", dict(n=4, k=4), InputError, "k = 4 neighbours need more than 4 vertices"),
-        ("watts-strogatz", dict(n=99, k=0, connected=True), InputError, "none of 100 attempts was connected"),
         ("barabasi-albert", dict(n=4, k=4), InputError, "k = 4 others need more than 4 vertices"),
-        ("geometric", dict(n=50, radius=0.01, connected=True), InputError, "raise radius"),
         ("path", dict(n=5, order="random"), ConfigError, "no order 'random': use shuffled or sorted"),
         ("path", dict(n=5, seed=1.5), InputError, "the seed must be an integer, got 1.5"),
     ],
@@ -729,6 +724,32 @@ def test_bad_parameters_are_refused(name, parameters, error, message):
     with pytest.raises(error) as raised:
         generate(name, **parameters)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "what"),
+    [
+        ("uniform", dict(n=1000, m=100_000), "100,000 edges"),
+        ("complete", dict(n=1000), "499,500 edges"),
+        ("hypercube", dict(dimension=15), "245,760 edges"),
+        ("circulant", dict(n=100_000, offsets=[1]), "100,000 edges"),
+        ("path", dict(n=100_001), "100,000 edges"),
+        ("star", dict(n=100_001), "100,000 edges"),
+        ("tree", dict(n=100_001), "100,000 edges"),
+        ("rmat", dict(scale=15), "262,144 edges"),
+        ("k-out", dict(n=50_000, k=2), "100,000 edges"),
+        ("delaunay", dict(n=20_000), "triangles of 20,000 points"),
+        ("geometric", dict(n=50_000), "50,000 points"),
+        ("geometric", dict(n=2000, radius=2), "1,999,000 edges"),
+    ],
+)
+def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, what, monkeypatch):
+    import psutil
+
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1_500_000))
+    with pytest.raises(OutOfMemoryError) as raised:
+        generate(name, **parameters)
+    assert f"{what} need about" in str(raised.value)
 
 
 def test_a_family_that_cannot_promise_connection_says_so():
