@@ -246,8 +246,9 @@ class _Forest:
     def summits(self) -> np.ndarray:
         from mst.kernels.reconstruction import find_summits, summit_dtype
 
-        summits = np.empty(self.graph.n, summit_dtype(self.hooks.dtype, self.ranked_weights.dtype))
-        find_summits(self.hooks, self.links, self.ranked_weights, summits)
+        graph = self.graph
+        summits = np.empty(graph.n, summit_dtype(graph.u.dtype, graph.m, graph.w.dtype))
+        find_summits(self.hooks, self.links, self.ids, self.by_rank, self.ranked_weights, summits)
         return summits
 
     def edge_of(self, rank: int) -> int:

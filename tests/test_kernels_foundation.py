@@ -216,14 +216,14 @@ def test_reconstruction_knows_who_joined_whom(dtype, rng):
         for y in range(n):
             assert joined_by(hooks, x, y) == joined.get((x, y), n)
     weights = graph.w[ids][by_rank]
-    summits = np.empty(n, summit_dtype(dtype, weights.dtype))
-    find_summits(hooks, links, weights, summits)
+    summits = np.empty(n, summit_dtype(dtype, graph.m, weights.dtype))
+    find_summits(hooks, links, ids, by_rank, weights, summits)
     for x in range(n):
         root, steps, rank = x, 0, -1
         while hooks[root, 1] < 0:
             rank, root, steps = hooks[root, 1] + n, hooks[root, 0], steps + 1
         assert steps <= math.log2(n) and root in tree[x]
-        assert (summits[x]["root"], summits[x]["rank"]) == (root, rank)
+        assert (summits[x]["root"], summits[x]["edge"]) == (root, ids[by_rank[rank]] if rank >= 0 else -1)
         assert summits[x]["weight"] == weights[max(rank, 0)]
 
 

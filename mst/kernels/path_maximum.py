@@ -67,12 +67,12 @@ def _scan(low, high, u, v, w, hooks, summits, forest, strict):
             continue
         # The way to the root holds the path, so an edge above the summits of both its ends needs no climb.
         top_a, top_b = summits[a], summits[b]
-        if top_a.root == top_b.root:
-            heaviest = max(top_a.weight, top_b.weight)
-            if w[e] > heaviest:
-                continue
-            if w[e] == heaviest and e > ids[by_rank[max(top_a.rank, top_b.rank)]]:
-                continue
+        if (
+            top_a.root == top_b.root
+            and (w[e] > top_a.weight or (w[e] == top_a.weight and e > top_a.edge))
+            and (w[e] > top_b.weight or (w[e] == top_b.weight and e > top_b.edge))
+        ):
+            continue
         rank = joined_by(hooks, a, b)
         if rank == n:
             return np.int64(e), np.int64(n)

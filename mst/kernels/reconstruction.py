@@ -17,9 +17,10 @@ import numpy as np
 from mst.kernels.jit import njit
 
 
-def summit_dtype(ends: np.dtype, weights: np.dtype) -> np.dtype:
-    """Return the record of `summits`: ``root``, ``rank`` and ``weight``."""
-    return np.dtype([("root", ends), ("rank", ends), ("weight", weights)], align=True)
+def summit_dtype(ends: np.dtype, m: int, weights: np.dtype) -> np.dtype:
+    """Return the record of `find_summits`: ``root``, ``edge`` (an id below `m`) and ``weight``."""
+    edge = np.int32 if m < 2**31 else np.int64
+    return np.dtype([("root", ends), ("edge", edge), ("weight", weights)], align=True)
 
 
 @njit
@@ -93,7 +94,7 @@ def joined_by(hooks, a, b):
 
 
 @njit
-def find_summits(hooks, links, ranked_weights, summits):
+def find_summits(hooks, links, ids, by_rank, ranked_weights, summits):
     """Find each vertex's root, and the last and so heaviest edge on its way there.
 
     Parents are hooked after their children, so one sweep from the last edge to the first finds all.
@@ -102,24 +103,24 @@ def find_summits(hooks, links, ranked_weights, summits):
     ----------
     hooks, links : numpy.ndarray
         From `join`.
-    ranked_weights : numpy.ndarray, shape (k,)
-        Weight of the edge of each rank.
+    ids, by_rank, ranked_weights : numpy.ndarray, shape (k,)
+        Edge ids, their positions lightest first, and the weights of these.
     summits : numpy.ndarray of `summit_dtype`, shape (n,)
-        Overwritten: the root, the rank and the weight of that edge. One record is one random access, which is
-        what a scan of the edges pays for. A root has no such edge: rank -1, and the lightest weight of all.
+        Overwritten: the root, and id and weight of that edge. One record is one random access, which is what a
+        scan of the edges pays for. A root has no such edge: id -1, and the lightest weight of all.
     """
     for x in range(hooks.shape[0]):
         if hooks[x, 1] >= 0:
             summits[x].root = x
-            summits[x].rank = -1
+            summits[x].edge = -1
             if ranked_weights.size:
                 summits[x].weight = ranked_weights[0]
     for rank in range(links.shape[0] - 1, -1, -1):
         x, parent = links[rank, 0], links[rank, 1]
         summits[x].root = summits[parent].root
-        if summits[parent].rank < 0:
-            summits[x].rank = rank
+        if summits[parent].edge < 0:
+            summits[x].edge = ids[by_rank[rank]]
             summits[x].weight = ranked_weights[rank]
         else:
-            summits[x].rank = summits[parent].rank
+            summits[x].edge = summits[parent].edge
             summits[x].weight = summits[parent].weight
