@@ -22,6 +22,7 @@ ARGUMENTS = [
 def browser():
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
+    pytest.importorskip("playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

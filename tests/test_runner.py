@@ -134,6 +134,7 @@ def test_killed_process_is_recorded(probe):
 
 
 def test_threads_are_pinned(probe):
+    pytest.importorskip("threadpoolctl")
     measurement = probe("probe-threads", width=1)
     assert measurement["status"] == "ok", measurement["detail"]
     assert measurement["counters"]["cpus"] == 1
@@ -142,6 +143,7 @@ def test_threads_are_pinned(probe):
 
 
 def test_rayon_is_pinned():
+    pytest.importorskip("rustworkx")
     code = (
         "import rustworkx as rx, os\n"
         "g = rx.PyGraph(); g.add_nodes_from(range(400))\n"

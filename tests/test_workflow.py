@@ -18,6 +18,9 @@ from workflow_clone import Clone, jobs
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
+pytest.importorskip("snakemake", reason="the workflow's packages are not installed")
+pytest.importorskip("scipy", reason="the workflow tests run scipy as a peer")
+
 ALGORITHMS = ["kruskal", "scipy"]
 
 
