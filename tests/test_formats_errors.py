@@ -457,6 +457,9 @@ def test_damaged_canonical_files_are_refused(tmp_path):
     assert read_canonical(path).w.tolist() == [7.0, 6.0]
     with pytest.raises(FormatError, match="digest"):
         read_canonical(path, verify=True)
+    path.write_bytes(whole.replace(b"\x01\x00\x00\x00u\x00", b"\x01\x00\x00\x00\xaa\x00"))
+    with pytest.raises(FormatError, match="expected an Arrow IPC file"):
+        read(path)
     path.write_bytes(whole[:at] + struct.pack("<d", np.nan) + whole[at + 8 :])
     with pytest.raises(FormatError, match=r"w\[0\] is NaN"):
         read(path)

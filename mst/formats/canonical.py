@@ -18,9 +18,10 @@ import numpy as np
 from mst.errors import FormatError, InputError
 from mst.formats.base import Format, Notes, RawGraph, replacing
 from mst.formats.source import Source
-from mst.graph import WEIGHT_DTYPES, Graph
+from mst.graph import Graph
 
 MAGIC = b"ARROW1\0\0"
+_ENDS, _WEIGHTS = ("int32", "int64"), ("int32", "int64", "float", "double")
 _TEXTS = frozenset(("name", "source", "raw_sha256", "digest"))
 
 
@@ -157,12 +158,13 @@ class _Reader:
             self._parts = [self._batches.get_batch(i) for i in range(self._batches.num_record_batches)]
             for part in self._parts:
                 part.validate()
+            columns = [(field.name, str(field.type)) for field in schema]
         except FileNotFoundError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         except (pa.ArrowException, OSError, ValueError) as error:
             raise FormatError(path, f"expected an Arrow IPC file: {error}") from error
         self.metadata = self._decoded(schema.metadata or {})
-        self._check(schema)
+        self._check(columns)
 
     def _decoded(self, texts: Mapping[bytes, bytes]) -> dict[str, Any]:
         try:
@@ -171,14 +173,15 @@ class _Reader:
         except ValueError as error:
             raise FormatError(self.path, f"the metadata cannot be read: {error}") from error
 
-    def _check(self, schema) -> None:
-        names, kinds = schema.names, [str(field.type) for field in schema]
-        ends, weights = (
-            ("int32", "int64"),
-            [{"float32": "float", "float64": "double"}.get(d.name, d.name) for d in WEIGHT_DTYPES],
-        )
-        if names != ["u", "v", "w"] or kinds[0] not in ends or kinds[0] != kinds[1] or kinds[2] not in weights:
-            found = ", ".join(map(" ".join, zip(names, kinds)))
+    def _check(self, columns: list[tuple[str, str]]) -> None:
+        names, kinds = zip(*columns) if columns else ((), ())
+        if (
+            names != ("u", "v", "w")
+            or kinds[0] != kinds[1]
+            or kinds[0] not in _ENDS
+            or kinds[2] not in _WEIGHTS
+        ):
+            found = ", ".join(map(" ".join, columns))
             raise FormatError(
                 self.path, f"expected columns u, v (int32 or int64) and w (a number), found {found}"
             )
