@@ -168,8 +168,8 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     first, _, exponent = spec.lattice
     start = np.uint64(first % 2**64)
     unit = 1 if spec.is_integer else 2.0**exponent
-    out = np.empty(len(u), spec.dtype)
     if not spec.distinct:
+        out = np.empty(len(u), spec.dtype)
         hashing.fill_hashed(
             out, u, v, hashing.stream(seed, "weights"), np.uint64(spec.count % 2**64), start, unit
         )
@@ -180,25 +180,26 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
             "widen the range, or use int64 or float64"
         )
     order = hashing.permutation(seed, "distinct weights", min(spec.count, 2**64 - 1))
-    hashing.fill_permuted(out, _ranks(u, v), order, start, unit)
+    rows = _rows_by_rank(u, v)
+    out = np.empty(len(u), spec.dtype)
+    hashing.fill_permuted(out, rows, order, start, unit)
     return out
 
 
-def _ranks(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Rank of each edge by (smaller end, larger end, row)."""
-    from mst.kernels.radix import argsort
+def _rows_by_rank(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Rows in the order of (smaller end, larger end, row)."""
+    from mst.kernels.pairs import pack_ends
+    from mst.kernels.radix import sort_range
 
-    low, high = np.minimum(u, v), np.maximum(u, v)
-    if high.size and high.max() >= 2**32:
-        order = np.lexsort((high, low))
-    else:
-        pairs = low.astype(np.uint64) << np.uint64(32) | high.astype(np.uint64)
-        if (pairs[:-1] < pairs[1:]).all():
-            return np.arange(len(u))
-        order = argsort(pairs)
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order), dtype=order.dtype)
-    return ranks
+    rows = np.arange(len(u), dtype=np.int32 if len(u) < 2**31 else np.int64)
+    bits = int(max(u.max(), v.max())).bit_length() if len(u) else 0
+    if bits > 32:
+        return np.lexsort((rows, np.maximum(u, v), np.minimum(u, v)))
+    # As few bits as hold both ends: fewer passes.
+    pairs = pack_ends(u, v, bits)
+    if not (pairs[:-1] < pairs[1:]).all():
+        sort_range(pairs, rows, 0, len(rows), np.empty_like(pairs), np.empty_like(rows))
+    return rows
 
 
 def _bound(value: Any, field: str, dtype: str) -> int | float:

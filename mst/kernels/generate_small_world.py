@@ -10,8 +10,6 @@ from mst.kernels.jit import njit
 from mst.kernels.pairs import packed
 
 _EMPTY = np.uint64(0)  # packs a loop at vertex 0, which never occurs
-_S32 = np.uint64(32)
-_LOW32 = np.uint64(0xFFFFFFFF)
 
 
 @njit(parallel=True)

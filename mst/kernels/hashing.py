@@ -184,8 +184,8 @@ def fill_hashed(out, u, v, key, count, start, unit):
 
 
 @njit(parallel=True)
-def fill_permuted(out, ranks, permutation, start, unit):
-    """As `fill_hashed`, with the image of ``ranks[i]`` for a number: none occurs twice."""
+def fill_permuted(out, rows, permutation, start, unit):
+    """As `fill_hashed`, with the image of `i` as the number of ``rows[i]``: none occurs twice."""
     start = np.uint64(start)
-    for i in prange(ranks.size):
-        out[i] = np.int64(start + permuted(permutation, ranks[i])) * unit
+    for i in prange(rows.size):
+        out[rows[i]] = np.int64(start + permuted(permutation, i)) * unit

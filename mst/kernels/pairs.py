@@ -21,6 +21,16 @@ def packed(a, b):
 
 
 @njit(parallel=True)
+def pack_ends(u, v, shift):
+    """Pack the ends of every edge, the smaller one first and above the lowest `shift` bits."""
+    out = np.empty(u.size, np.uint64)
+    for i in prange(u.size):
+        a, b = np.uint64(u[i]), np.uint64(v[i])
+        out[i] = min(a, b) << np.uint64(shift) | max(a, b)
+    return out
+
+
+@njit(parallel=True)
 def unpack(u, v, pairs):
     """Write both ends of every pair, in the pairs' order."""
     for i in prange(pairs.size):
