@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mst.kernels.jit import njit
@@ -79,3 +81,53 @@ def fits_float32(weights):
 def narrowed_keys(weights):
     """`float32_keys` of float64 weights that `fits_float32` has accepted."""
     return float32_keys(weights.astype(np.float32))
+
+
+class LazyKeys(NamedTuple):
+    """Weights as they lie in memory, and what turns one into its key when it is read: see `key_at`.
+
+    Attributes
+    ----------
+    words : numpy.ndarray of uint32 or uint64, shape (m,)
+        The bits of the weights.
+    top : unsigned integer of the same width
+        The sign bit.
+    rest : unsigned integer of the same width
+        All other bits for floats, whose negative half runs backwards; 0 for integers.
+    """
+
+    words: np.ndarray
+    top: np.unsignedinteger
+    rest: np.unsignedinteger
+
+
+def lazy_keys(weights: np.ndarray) -> LazyKeys:
+    """Return the keys of int32, int64, float32 or float64 weights, of the same width, without writing them."""
+    unsigned = np.uint32 if weights.itemsize == 4 else np.uint64
+    top = unsigned(1 << (weights.itemsize * 8 - 1))
+    return LazyKeys(weights.view(unsigned), top, unsigned(top - 1 if weights.dtype.kind == "f" else 0))
+
+
+@njit(inline="always")
+def key_at(keys, i):
+    """Return key `i` by masks alone: what might be compiled to a branch could not be part of a vector loop."""
+    kind = keys.words.dtype.type
+    word = np.uint64(keys.words[i])
+    minus_zero = _none_or_all(np.uint64(word == keys.top) & np.uint64(keys.rest != 0))
+    word ^= keys.top & minus_zero
+    negative = _none_or_all(word >> np.uint64(keys.words.itemsize * 8 - 1))
+    return kind(word ^ keys.top ^ (keys.rest & negative))
+
+
+@njit(inline="always")
+def _none_or_all(bit):
+    return np.uint64(0) - bit
+
+
+@njit
+def keys_at(keys, positions):
+    """Return the keys at `positions`."""
+    out = np.empty(positions.size, keys.words.dtype)
+    for j in range(positions.size):
+        out[j] = key_at(keys, positions[j])
+    return out

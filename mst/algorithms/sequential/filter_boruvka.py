@@ -1,12 +1,34 @@
-"""Borůvka over the light edges first; of the heavy ones only those that still join two components."""
+"""Filter-Borůvka on one core: light edges in batches, then only the heavy ones that they leave open.
+
+1. A sample of the weights tells which edges are light: somewhat more than there are vertices (`LIGHT`).
+2. The light edges are joined as by Kruskal, though not one by one and not sorted: scattered into buckets of
+   ascending weight, and joined a bucket at a time (`mst.kernels.batches`). This is what takes the place of
+   Borůvka's rounds, whose contractions pay on many cores; on one, a tree edge costs less this way.
+3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
+   light, so only edges with an end outside can belong to the forest: a bitmap of a bit per vertex, which fits
+   the second-level cache, sifts the heavy edges. Of compressed sparse rows, the giant's rows are not even read.
+4. What is left open is solved in the same way, its lightest first, until it is about as few as the trees.
+
+The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
+threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). What each step costs, and what else was
+tried, is in docs/performance.md.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst import order
-from mst.kernels.jit import njit
-from mst.kernels.partition import sampled_quantile
+from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, records
+from mst.kernels import batches, filter_rows
+from mst.kernels import filter as edge_filter
+from mst.kernels.filter import Ends, Sample, Split, Window, stratified
+from mst.kernels.keys import lazy_keys
 
 ALGORITHM = dict(
     id="filter-boruvka",
@@ -15,81 +37,260 @@ ALGORITHM = dict(
     title="Filter-Borůvka",
     input="edges",
     options=dict(
-        filter=dict(default=True, help="solve the lightest edges first and filter the others by that forest"),
+        filter=dict(default=True, help="join the lightest edges first and filter the others by that forest"),
+        input=dict(default="edges", choices=("edges", "csr"), help="read the edge list, or symmetric CSR"),
     ),
     requires=("numba",),
 )
 
+LIGHT = 1.3
+"""Light edges per tree that is left; more where edges are so many that reading them again costs more."""
 
-def prepare(graph, *, width, filter):
-    return graph, filter
+NEARLY_ALL = 0.75
+"""Above this share of light edges it is cheaper to take all edges as light."""
+
+GIANT = 0.25
+"""Share of the vertices from which on a tree is worth a bitmap."""
+
+FEW = 4096
+"""So many open edges are joined without further filtering."""
+
+NARROW = 2**31
+"""Graphs of as many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
+
+_ABSENT = np.uint32(2**32 - 1)
+
+Lap = Callable[[str], None]
 
 
-def solve(problem):
-    graph, filtering = problem
-    id_dtype = np.int32 if graph.m < 2**31 else np.int64
-    return filtered(graph.n, graph.u, graph.v, order.keys(graph.w), filtering, id_dtype(-1))
+class Problem(NamedTuple):
+    graph: Any
+    source: Any
+    filtering: bool
+
+
+class Candidates(NamedTuple):
+    """Tags of edges, where to find their ends, and how many of them count."""
+
+    tags: np.ndarray
+    ends: Ends
+    count: int
+
+
+@dataclass
+class Result:
+    edge_ids: np.ndarray
+    counters: dict[str, Any]
+
+
+def prepare(graph, *, width, filter, input):
+    if max(graph.n, graph.m) >= NARROW:
+        return Problem(graph, None, filter)
+    return Problem(graph, EdgeList(graph) if input == "edges" else Rows(graph), filter)
+
+
+def solve(problem, lap: Lap = lambda phase: None):
+    """Return the forest; `lap` is called after each phase with its name."""
+    graph, source, filtering = problem
+    if source is None:
+        keys, ids = records(order.keys(graph.w))
+        return Result(lazy_kruskal(graph.n, graph.u, graph.v, keys, ids, 16_384, 63, filtering), {})
+    forest = Growing(graph, lap)
+    if source.m == 0:
+        return forest.result()
+    split, window, rest = choose_light(source, forest.left, filtering)
+    lap("sample")
+    light = source.light(split, window)
+    lap("select light")
+    forest.join(light, window.largest_rank)
+    if split is None or forest.left == 0:
+        return forest.result()
+    forest.flatten()
+    still_open = source.heavy(split, rest, forest.parent)
+    forest.counters["open"] = still_open.count
+    lap("select heavy")
+    while still_open.count and forest.left:
+        light, largest_rank, still_open = cut_light(still_open, rest.largest_rank, forest.left, filtering)
+        lap("cut")
+        forest.join(light, largest_rank)
+        if still_open.count:
+            forest.flatten()
+            kept = edge_filter.keep_open(still_open.ends, still_open.tags, still_open.count, forest.parent)
+            still_open = still_open._replace(count=kept)
+            lap("keep open")
+    return forest.result()
 
 
 def collect(problem, result):
-    return result
+    return result.edge_ids
 
 
-@njit
-def filtered(n, u, v, keys, filtering, none):
-    m = keys.size
-    label = np.arange(n, dtype=u.dtype)
-    forest = np.empty(max(min(n - 1, m), 0), np.dtype(type(none)))
-    threshold = keys.dtype.type(np.iinfo(keys.dtype).max)
-    if filtering and 2 * n < m:
-        threshold = sampled_quantile(keys, 0, m, n, m, 2048)
-    size = 0
-    for heavy in range(2):
-        count = 0
-        for e in range(m):
-            count += (keys[e] > threshold) == heavy and label[u[e]] != label[v[e]]
-        a, b = np.empty(count, u.dtype), np.empty(count, u.dtype)
-        key, ids = np.empty(count, keys.dtype), np.empty(count, forest.dtype)
-        count = 0
-        for e in range(m):
-            if (keys[e] > threshold) == heavy and label[u[e]] != label[v[e]]:
-                a[count], b[count], key[count], ids[count] = label[u[e]], label[v[e]], keys[e], e
-                count += 1
-        size = contract(label, a, b, key, ids, count, forest, size, none)
-    return forest[:size]
+def counters(problem, result):
+    return result.counters
 
 
-@njit
-def contract(label, a, b, keys, ids, count, forest, size, none):
-    """Run Borůvka rounds over records until none joins two components; `label` follows."""
-    n = label.size
-    root = np.arange(n).astype(label.dtype)
-    minimum = np.full(n, none)
-    while count > 0:
-        for i in range(count):
-            for x in (a[i], b[i]):
-                best = minimum[x]
-                if best == none or keys[i] < keys[best]:
-                    minimum[x] = i
-        for x in range(n):
-            i = minimum[x]
-            if i != none:
-                y = a[i] ^ b[i] ^ x
-                if minimum[y] != i or x < y:
-                    root[x] = y
-                    forest[size] = ids[i]
-                    size += 1
-        for x in range(n):
-            minimum[x] = none
-            while root[x] != root[root[x]]:
-                root[x] = root[root[x]]
-        kept = 0
-        for i in range(count):
-            x, y = root[a[i]], root[b[i]]
-            if x != y:
-                a[kept], b[kept], keys[kept], ids[kept] = x, y, keys[i], ids[i]
-                kept += 1
-        count = kept
-    for x in range(n):
-        label[x] = root[label[x]]
-    return size
+def phases(problem):
+    seconds: dict[str, float] = {}
+    last = perf_counter()
+
+    def lap(phase):
+        nonlocal last
+        now = perf_counter()
+        seconds[phase] = seconds.get(phase, 0.0) + now - last
+        last = now
+
+    solve(problem, lap)
+    return seconds
+
+
+def choose_light(source, trees: int, filtering: bool) -> tuple[Split | None, Window, Window]:
+    """Return where light ends, or None if all edges are to be light, and the windows of light and of heavy keys."""
+    wanted = int(LIGHT * (trees + 1) * max(1.0, source.m / (8 * (trees + 1))) ** 0.3)
+    sample = source.sample(min(32_768, max(1024, 64 * source.m // wanted)))
+    if not filtering or wanted > NEARLY_ALL * source.m:
+        return None, sample.window(), sample.window()
+    split = sample.split(wanted)
+    return split, sample.window(high=split.key), sample.window(low=split.key)
+
+
+def cut_light(candidates: Candidates, largest_rank: int, trees: int, filtering: bool):
+    """Return the lightest of the candidates, their largest rank, and the others.
+
+    All of them are light if they are few, or not many more than the trees.
+    """
+    tags, ends, count = candidates
+    wanted = max(int(LIGHT * trees), count // 4)
+    none = Candidates(tags, ends, 0)
+    if not filtering or count <= max(FEW, 2 * wanted):
+        return candidates, largest_rank, none
+    ranks = np.sort(tags[stratified(count, 1024)] >> np.uint64(32))
+    limit = ranks[len(ranks) * wanted // count]
+    light, pairs = np.empty(count, np.uint64), np.empty(count if len(ends.pairs) else 0, np.uint64)
+    moved = edge_filter.move_light(tags, ends.pairs, count, limit, light, pairs)
+    return Candidates(light, ends._replace(pairs=pairs), moved), int(limit), none._replace(count=count - moved)
+
+
+@dataclass
+class Growing:
+    """A forest that grows: a union-find over the vertices and the edges taken."""
+
+    graph: Any
+    lap: Lap
+    size: int = 0
+    counters: dict[str, Any] = field(default_factory=lambda: dict(light=0, levels=0, conflicts=0))
+
+    def __post_init__(self):
+        n, m = self.graph.n, self.graph.m
+        self.keys = lazy_keys(self.graph.w)
+        self.parent = np.arange(n, dtype=np.uint32)
+        # One more than a forest can have: kernels write ahead of what they keep.
+        self.edges = np.empty(max(min(n - 1, m), 0) + 1, np.uint32)
+
+    @property
+    def left(self) -> int:
+        """How many edges a spanning tree still lacks."""
+        return self.graph.n - 1 - self.size
+
+    def join(self, candidates: Candidates, largest_rank: int) -> None:
+        """Take those of the candidates, all of them lighter than any edge still to come, that close no cycle."""
+        tags, ends, count = candidates
+        if count == 0:
+            return
+        batch = max(8, int(self.left ** (1 / 3)))
+        bits = max(0, largest_rank.bit_length() - max(1, (count // batch).bit_length()))
+        shift, bounds = np.uint64(32 + bits), np.zeros((largest_rank >> bits) + 1, np.uint32)
+        crowded = batches.count_tags(tags, count, shift, 8 * batch, bounds)
+        if crowded > count // 16 and bits:
+            buckets = batches.refine(tags, count, shift, bounds, batch)
+            shift, bounds = np.uint64(32), np.zeros(buckets, np.uint32)
+            batches.count_tags(tags, count, shift, 8 * batch, bounds)
+        self.lap("count")
+        scattered = np.empty((count, 2), np.uint64)
+        batches.scatter(ends, tags, count, shift, bounds, scattered)
+        self.lap("scatter")
+        self.size, conflicts = batches.join(
+            scattered, bounds, max(4, batch // 2), 16 * batch, self.keys, self.parent, self.edges, self.size
+        )
+        self.lap("join")
+        self.counters["light"] += count
+        self.counters["levels"] += 1
+        self.counters["conflicts"] += conflicts
+
+    def flatten(self) -> None:
+        """Make every vertex's parent its root."""
+        edge_filter.flatten(self.parent)
+        self.lap("flatten")
+
+    def result(self) -> Result:
+        return Result(self.edges[: self.size], self.counters)
+
+
+class EdgeList:
+    """An edge list as a source of light and of heavy edges."""
+
+    def __init__(self, graph):
+        self.m = graph.m
+        self.keys = lazy_keys(graph.w)
+        self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
+        self.ends = Ends(self.u, self.v, np.empty(0, np.uint64))
+
+    def sample(self, size: int) -> Sample:
+        places = stratified(self.m, size)
+        return edge_filter.sample(self.keys, places, places, self.m)
+
+    def light(self, split: Split | None, window: Window) -> Candidates:
+        tags = np.empty(self.m, np.uint64)
+        if split is None:
+            return Candidates(tags, self.ends, edge_filter.select_all(self.keys, window, tags))
+        return Candidates(tags, self.ends, edge_filter.select_light(self.keys, split, window, tags))
+
+    def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
+        tags = np.empty(self.m, np.uint64)
+        giant, share = edge_filter.giant_label(label)
+        outside = edge_filter.mark_outside(label, giant) if share > GIANT else np.empty(0, np.uint32)
+        count = edge_filter.select_heavy(self.keys, split, self.u, self.v, label, outside, window, tags)
+        return Candidates(tags, self.ends, count)
+
+
+class Rows:
+    """Symmetric compressed sparse rows as a source of light and of heavy edges."""
+
+    def __init__(self, graph):
+        csr = graph.csr()
+        self.graph_m, self.m = graph.m, len(csr.weights) // 2
+        self.offsets, self.keys = csr.offsets, lazy_keys(_frozen(csr.weights))
+        self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
+        self.no_ends = _frozen(np.empty(0, np.uint32))
+
+    def sample(self, size: int) -> Sample:
+        places = stratified(2 * self.m, size)
+        return edge_filter.sample(self.keys, places, self.ids[places].astype(np.int64), self.m)
+
+    def light(self, split: Split | None, window: Window) -> Candidates:
+        split = split or Split.of_all(self.keys, self.graph_m)
+        tags, ends = self._room()
+        rest = self.neighbours, self.keys, self.ids, split, window, tags, ends.pairs
+        if edge_filter.is_rare(split, self.m):
+            return Candidates(tags, ends, filter_rows.select_rare_slots(self.offsets, *rest))
+        starts, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.offsets), np.uint32)
+        filter_rows.row_starts(self.offsets, starts, rows)
+        return Candidates(tags, ends, filter_rows.select_light_slots(starts, rows, *rest))
+
+    def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
+        tags, ends = self._room()
+        giant, share = edge_filter.giant_label(label)
+        giant = giant if share > GIANT else _ABSENT
+        rows = self.offsets, self.neighbours, self.keys, self.ids
+        count = filter_rows.select_heavy_rows(*rows, split, label, giant, window, tags, ends.pairs)
+        return Candidates(tags, ends, count)
+
+    def _room(self):
+        # One more than there are edges: kernels write ahead of what they keep.
+        pairs = np.empty(self.m + 1, np.uint64)
+        return np.empty(self.m + 1, np.uint64), Ends(self.no_ends, self.no_ends, pairs)
+
+
+def _frozen(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,208 @@
+"""Kruskal in batches: light edges joined some hundreds at a time, without sorting them all.
+
+Edges are scattered into buckets of ascending keys, a hundred or so to a bucket. A bucket is one batch: first the
+root of every end is looked up, as the trees stood before the batch, so that no look-up waits for another; then
+all edges between different trees are joined. If that closes no cycle, Kruskal would have taken each of them
+whatever their order, and nothing has to be sorted. If it does, the batch's joins are undone and repeated in
+the order by (key, id). With n^(1/3) edges to a batch that hardly ever happens before the trees are few.
+
+A *record* is two uint64: the ends (`u` below, `v` above), and the tag of `mst.kernels.filter`. 2³¹ vertices and
+edges and more do not fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.filter import ends_at
+from mst.kernels.jit import njit
+from mst.kernels.keys import key_at
+from mst.kernels.prefetch import prefetch
+from mst.kernels.radix import sort_range
+from mst.kernels.union_find import four_hops
+
+_BLOCK = 1024
+_AHEAD = 32
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@njit
+def count_tags(tags, count, shift, crowd, bounds):
+    """Count the tags of each bucket, ``tag >> shift``, and make `bounds` the start of each.
+
+    Returns how many tags are in buckets of more than `crowd`.
+    """
+    for j in range(count):
+        bounds[tags[j] >> shift] += np.uint32(1)
+    start, crowded = np.uint32(0), 0
+    for b in range(bounds.size):
+        here = bounds[b]
+        crowded += np.int64(here) if here > crowd else 0
+        bounds[b] = start
+        start = np.uint32(start + here)
+    return crowded
+
+
+@njit
+def scatter(ends, tags, count, shift, bounds, records):
+    """Write a record of each tag into its bucket, stably; `bounds` advances from the starts to the ends."""
+    place = np.empty(_BLOCK, np.uint32)
+    for block in range(0, count, _BLOCK):
+        size = min(_BLOCK, count - block)
+        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        for j in range(size):
+            b = tags[block + j] >> shift
+            place[j] = bounds[b]
+            bounds[b] = np.uint32(place[j] + np.uint32(1))
+        for j in range(size):
+            prefetch(records, place[min(j + _AHEAD, size - 1)])
+            records[place[j], 0] = ends_at(ends, tags, block + j)
+            records[place[j], 1] = tags[block + j]
+
+
+@njit
+def join(records, bounds, smallest, largest, keys, parent, forest, size):
+    """Take the buckets in order, in batches of at least `smallest` records; return the new size of the forest.
+
+    Buckets above `largest` records are sorted, if they are not in order yet, and cut into batches.
+    """
+    room = smallest + largest
+    a, b, e = np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(room, np.uint32)
+    conflicts = 0
+    start = 0
+    for bucket in range(bounds.size):
+        stop = np.int64(bounds[bucket])
+        if stop - start < smallest and bucket < bounds.size - 1:
+            continue
+        if stop - start <= largest:
+            size, conflict = _batch(records, start, stop, keys, parent, forest, size, a, b, e)
+            conflicts += conflict
+        else:
+            put_in_order(records, start, stop, keys)
+            for cut in range(start, stop, smallest):
+                end = min(cut + smallest, stop)
+                size, conflict = _batch(records, cut, end, keys, parent, forest, size, a, b, e)
+                conflicts += conflict
+        start = stop
+    return size, conflicts
+
+
+@njit
+def _batch(records, start, stop, keys, parent, forest, size, a, b, e):
+    for i in range(start, stop):
+        a[i - start] = four_hops(parent, records[i, 0] & _LOW)
+        b[i - start] = four_hops(parent, records[i, 0] >> _HALF)
+    kept = 0
+    for i in range(stop - start):
+        x, y = a[i], b[i]
+        if (parent[x] != x) | (parent[y] != y):
+            while parent[x] != x:
+                parent[x] = parent[parent[x]]
+                x = parent[x]
+            while parent[y] != y:
+                parent[y] = parent[parent[y]]
+                y = parent[y]
+        a[kept], b[kept], e[kept] = x, y, np.uint32(records[start + i, 1] & _LOW)
+        kept += x != y
+    for i in range(kept):
+        x, y = _root(parent, a[i]), _root(parent, b[i])
+        if x == y:
+            _undo(parent, a, b, i)
+            return _one_by_one(keys, parent, forest, size, a, b, e, kept), 1
+        parent[max(x, y)] = min(x, y)
+        forest[size + i] = e[i]
+    return size + kept, 0
+
+
+@njit(inline="always")
+def _root(parent, x):
+    """Return the root of `x` and change nothing, since joins may yet be undone."""
+    while parent[x] != x:
+        x = parent[x]
+    return x
+
+
+@njit
+def _undo(parent, a, b, joined):
+    """Make the ends of the first `joined` edges, roots all of them before the batch, roots again."""
+    for i in range(joined):
+        parent[a[i]] = a[i]
+        parent[b[i]] = b[i]
+
+
+@njit
+def _one_by_one(keys, parent, forest, size, a, b, e, count):
+    for i in ranked(keys, e[:count]):
+        x, y = _root(parent, a[i]), _root(parent, b[i])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            forest[size] = e[i]
+            size += 1
+    return size
+
+
+@njit
+def ranked(keys, ids):
+    """Return the order of `ids` by (key, id)."""
+    order = np.arange(ids.size).astype(np.uint32)
+    spare = np.empty_like(order)
+    ascending = True
+    for i in range(1, ids.size):
+        ascending &= ids[i - 1] < ids[i]
+    if not ascending:
+        sort_range(ids.copy(), order, 0, ids.size, np.empty_like(ids), spare)
+    gathered = np.empty(ids.size, keys.words.dtype)
+    for i in range(ids.size):
+        gathered[i] = key_at(keys, ids[order[i]])
+    sort_range(gathered, order, 0, ids.size, np.empty_like(gathered), spare)
+    return order
+
+
+@njit
+def put_in_order(records, start, stop, keys):
+    """Sort the records of ``start … stop - 1`` by (key, id) unless they are in order."""
+    ids = np.empty(stop - start, np.uint32)
+    ordered = True
+    last = key_at(keys, records[start, 1] & _LOW)
+    for i in range(start, stop):
+        e = np.uint32(records[i, 1] & _LOW)
+        key = key_at(keys, e)
+        ids[i - start] = e
+        if i > start:
+            ordered &= (last < key) | ((last == key) & (ids[i - start - 1] < e))
+        last = key
+    if ordered:
+        return
+    before = records[start:stop].copy()
+    order = ranked(keys, ids)
+    for i in range(order.size):
+        records[start + i, 0] = before[order[i], 0]
+        records[start + i, 1] = before[order[i], 1]
+
+
+@njit
+def refine(tags, count, shift, starts, wanted):
+    """Replace ranks by bucket numbers such that no bucket holds many more than `wanted`, where ranks allow it.
+
+    `starts` are those of equally wide buckets (`count_tags`); a crowded one is cut into equal parts. Returns
+    how many buckets there are then.
+    """
+    buckets = np.uint64(0)
+    first = np.empty(starts.size, np.uint64)
+    finer = np.empty(starts.size, np.uint64)
+    for b in range(starts.size):
+        stop = np.int64(starts[b + 1]) if b + 1 < starts.size else count
+        crowd = (stop - np.int64(starts[b])) // wanted
+        cut = np.uint64(0)
+        while crowd > 0 and _HALF + cut < shift:
+            crowd >>= 1
+            cut += np.uint64(1)
+        first[b], finer[b] = buckets, shift - cut
+        buckets += np.uint64(1) << cut
+    for j in range(count):
+        tag = tags[j]
+        b = tag >> shift
+        inside = (tag ^ (b << shift)) >> finer[b]
+        tags[j] = ((first[b] + inside) << _HALF) | (tag & _LOW)
+    return np.int64(buckets)
