@@ -92,7 +92,7 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
 
 def choose(graph: Graph) -> str:
     """Return the id of the algorithm that ``"auto"`` stands for."""
-    return "kruskal"
+    return "filter-boruvka"
 
 
 def as_graph(graph: Any) -> Graph:
