@@ -156,7 +156,7 @@ def _dots(
     axes.set_ylabel("")
     axes.set_title(title)
     axes.grid(axis="y", visible=False)
-    _decade_ticks(axes)
+    _readable(axes.xaxis)
     return save(figure, folder, name)
 
 
@@ -309,6 +309,9 @@ def _lines(
         axes.set_xticks(ideal, [str(w) for w in ideal])
         axes.yaxis.set_major_formatter(lambda v, _: f"{v:g}")
         axes.minorticks_off()
+    else:
+        for axis in (axes.xaxis, axes.yaxis):
+            _readable(axis)
     ends = group.sort_values(x).groupby("algorithm").last()
     _name_ends(axes, [(a, ends.loc[a, x], ends.loc[a, y], palette[a]) for a in names])
     axes.set_xlabel(xlabel)
@@ -350,16 +353,16 @@ def _by_size(rows: pd.DataFrame, keys: list[str]):
     return sorted(groups, key=lambda item: (item[0][0], item[1]["m"].iloc[0], item[0][1]))
 
 
-def _decade_ticks(axes) -> None:
+def _readable(axis) -> None:
     """Label 1, 2 and 5 of every decade when fewer than two decades are spanned."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    low, high = axes.get_xlim()
+    low, high = axis.get_view_interval()
     narrow = math.log10(high / low) < 1.7
-    axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
-    axes.xaxis.set_major_formatter(FuncFormatter(_short))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", length=0)
+    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    axis.set_major_formatter(FuncFormatter(_short))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params(which="minor", length=0)
 
 
 def _short(value: float, _: Any = None) -> str:
