@@ -17,8 +17,8 @@ import numpy as np
 from mst.kernels.filter import ends_at
 from mst.kernels.jit import njit
 from mst.kernels.keys import key_at
-from mst.kernels.prefetch import prefetch
-from mst.kernels.radix import sort_range
+from mst.kernels.prefetch import prefetch_to_write
+from mst.kernels.radix import sort_words
 from mst.kernels.union_find import four_hops
 
 _BLOCK = 1024
@@ -56,7 +56,7 @@ def scatter(ends, tags, count, shift, bounds, records):
             place[j] = bounds[b]
             bounds[b] = np.uint32(place[j] + np.uint32(1))
         for j in range(size):
-            prefetch(records, place[min(j + _AHEAD, size - 1)])
+            prefetch_to_write(records, place[min(j + _AHEAD, size - 1)])
             records[place[j], 0] = ends_at(ends, tags, block + j)
             records[place[j], 1] = tags[block + j]
 
@@ -69,8 +69,7 @@ def join(records, bounds, smallest, largest, keys, parent, forest, size):
     """
     room = smallest + largest
     a, b, e = np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(room, np.uint32)
-    conflicts = 0
-    start = 0
+    conflicts = start = np.int64(0)
     for bucket in range(bounds.size):
         stop = np.int64(bounds[bucket])
         if stop - start < smallest and bucket < bounds.size - 1:
@@ -93,7 +92,7 @@ def _batch(records, start, stop, keys, parent, forest, size, a, b, e):
     for i in range(start, stop):
         a[i - start] = four_hops(parent, records[i, 0] & _LOW)
         b[i - start] = four_hops(parent, records[i, 0] >> _HALF)
-    kept = 0
+    kept = np.int64(0)
     for i in range(stop - start):
         x, y = a[i], b[i]
         if (parent[x] != x) | (parent[y] != y):
@@ -145,18 +144,17 @@ def _one_by_one(keys, parent, forest, size, a, b, e, count):
 @njit
 def ranked(keys, ids):
     """Return the order of `ids` by (key, id)."""
-    order = np.arange(ids.size).astype(np.uint32)
-    spare = np.empty_like(order)
+    order, spare = np.arange(ids.size).astype(np.uint32), np.empty(ids.size, np.uint32)
+    words, spare_words = np.empty(ids.size, np.uint64), np.empty(ids.size, np.uint64)
     ascending = True
-    for i in range(1, ids.size):
-        ascending &= ids[i - 1] < ids[i]
-    if not ascending:
-        sort_range(ids.copy(), order, 0, ids.size, np.empty_like(ids), spare)
-    gathered = np.empty(ids.size, keys.words.dtype)
     for i in range(ids.size):
-        gathered[i] = key_at(keys, ids[order[i]])
-    sort_range(gathered, order, 0, ids.size, np.empty_like(gathered), spare)
-    return order
+        words[i] = ids[i]
+        ascending &= i == 0 or ids[i - 1] < ids[i]
+    if not ascending and sort_words(words, order, np.int64(0), ids.size, spare_words, spare):
+        order, spare = spare, order
+    for i in range(ids.size):
+        words[i] = key_at(keys, ids[order[i]])
+    return spare if sort_words(words, order, np.int64(0), ids.size, spare_words, spare) else order
 
 
 @njit

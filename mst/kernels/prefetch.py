@@ -1,4 +1,4 @@
-"""Asking for a cache line ahead of its use, as LLVM's prefetch intrinsic."""
+"""Asking for a cache line ahead of its use, as LLVM's prefetch intrinsic; for compiled code only."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 
-@intrinsic
-def prefetch(typing, array, index):
-    """Ask for the line of ``array[index]``, in compiled code; an index outside the array is harmless.
-
-    One-dimensional arrays by element; of two-dimensional ones, the start of a row. The line is asked for in
-    writable state: what these kernels touch at random they mostly write.
-    """
-    signature = types.void(array, index)
-
+def _generator(for_writing):
     def generate(context, builder, signature, values):
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, values[0])
@@ -26,8 +18,20 @@ def prefetch(typing, array, index):
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32]), "llvm.prefetch.p0"
         )
-        writable, keep, data = i32(1), i32(3), i32(1)
-        builder.call(function, [builder.bitcast(pointer, byte), writable, keep, data])
+        keep, data = i32(3), i32(1)
+        builder.call(function, [builder.bitcast(pointer, byte), i32(for_writing), keep, data])
         return context.get_dummy_value()
 
-    return signature, generate
+    return generate
+
+
+@intrinsic
+def prefetch(typing, array, index):
+    """Ask for the line of ``array[index]``, or of the start of that row; any index is harmless."""
+    return types.void(array, index), _generator(0)
+
+
+@intrinsic
+def prefetch_to_write(typing, array, index):
+    """As `prefetch`, for a line that will be written."""
+    return types.void(array, index), _generator(1)

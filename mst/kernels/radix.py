@@ -1,80 +1,157 @@
-"""Least-significant-digit radix sort of (key, id) by key; stable, so equal keys keep the order of ids."""
+"""Radix sort of records, least significant digit first; stable, so records of equal keys keep their order.
+
+A record is a uint64 *word* and an id. The word holds the key above and the id below where both have 32 bits, and
+then the array of ids is empty; else it holds the key alone. Either way one compiled kernel serves every key.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import overload
 
 from mst.kernels.jit import njit
+from mst.kernels.prefetch import prefetch_to_write
 
-_BITS = 11
-_BUCKETS = 1 << _BITS
-
-
-def argsort(keys):
-    """Return the stable order of unsigned 32- or 64-bit `keys`, as int32 (int64 from 2³¹ on)."""
-    ids = np.arange(len(keys), dtype=np.int32 if len(keys) < 2**31 else np.int64)
-    keys = keys.copy()
-    sort_range(keys, ids, 0, len(keys), np.empty_like(keys), np.empty_like(ids))
-    return ids
+_DIGIT, _FEW = 12, 48
+_BLOCK = np.uint64(1024)
+_AHEAD = np.uint64(16)
+_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
 
 
-@njit
-def sort_range(keys, ids, start, stop, spare_keys, spare_ids):
-    """Sort the records of ``start … stop - 1`` by key, stably, in place.
+def records(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words and the ids of records whose id is their place in `keys`.
 
-    One pass counts every digit; digits that all keys share cost nothing more. The spare arrays are at least as
-    long as the range.
+    Parameters
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (m,)
+
+    Returns
+    -------
+    words : numpy.ndarray of uint64, shape (m,)
+    ids : numpy.ndarray of uint32 (int64 from 2³² records on), shape (0,) or (m,)
     """
-    m = stop - start
-    if m <= 32:
-        insertion_sort(keys, ids, start, stop)
-        return
-    digits = (keys.itemsize * 8 + _BITS - 1) // _BITS
-    counts = np.zeros((digits, _BUCKETS), np.int64)
-    mask = np.uint64(_BUCKETS - 1)
-    for i in range(start, stop):
-        key = np.uint64(keys[i])
-        for d in range(digits):
-            counts[d, (key >> np.uint64(d * _BITS)) & mask] += 1
-    here = True
-    for d in range(digits):
-        largest = 0
-        running = 0
-        for b in range(_BUCKETS):
-            c = counts[d, b]
-            largest = max(largest, c)
-            counts[d, b] = running
-            running += c
-        if largest == m:
-            continue
-        shift = np.uint64(d * _BITS)
-        if here:
-            _scatter(keys[start:stop], ids[start:stop], spare_keys, spare_ids, counts[d], shift, mask)
+    packed = keys.itemsize == 4 and len(keys) <= 2**32
+    words = np.empty(len(keys), np.uint64)
+    _fill(keys, packed, words)
+    id_dtype = np.uint32 if len(keys) <= 2**32 else np.int64
+    return words, np.arange(0 if packed else len(keys), dtype=id_dtype)
+
+
+@njit
+def _fill(keys, packed, words):
+    for i in range(np.uint64(keys.size)):
+        words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
+
+
+@njit(inline="always")
+def id_at(words, ids, i):
+    """Return the id of record `i`."""
+    return np.uint64(ids[i]) if ids.size > 0 else words[i] & _LOW
+
+
+def argsort(keys: np.ndarray) -> np.ndarray:
+    """Return the stable order of unsigned 32- or 64-bit `keys`; int32, or int64 from 2³¹ on.
+
+    Compiled code may call it too, and always gets int64.
+    """
+    words, ids = sorted_records(*records(keys))
+    return (ids if len(ids) else words & _LOW).astype(np.int32 if len(keys) < 2**31 else np.int64)
+
+
+@overload(argsort)
+def _argsort(keys):
+    def compiled(keys):
+        words, ids = np.empty(keys.size, np.uint64), np.arange(keys.size)
+        for i in range(keys.size):
+            words[i] = keys[i]
+        spare = np.empty_like(ids)
+        return spare if sort_words(words, ids, 0, words.size, np.empty_like(words), spare) else ids
+
+    return compiled
+
+
+def sorted_records(words: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the records in order; the arrays given are overwritten."""
+    spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
+    if sort_words(words, ids, 0, len(words), spare_words, spare_ids):
+        return spare_words, spare_ids
+    return words, ids
+
+
+@njit
+def sort_words(words, ids, start, stop, spare_words, spare_ids):
+    """Sort the records of ``start … stop - 1``; return whether the result lies in the spare arrays, from 0 on.
+
+    The spare arrays are at least as long as the range. Leading and trailing bits that all keys share cost
+    nothing, and where ids lie below the keys, they are in order already.
+    """
+    start, m = np.uint64(start), np.uint64(stop - start)
+    if m <= _FEW:
+        _insert(words, ids, start, m)
+        return False
+    differing = _ZERO
+    for i in range(start, start + m):
+        differing |= words[i] ^ words[start]
+    low = _ZERO if ids.size > 0 else _HALF
+    while low < 64 and (differing >> low) & _ONE == 0:
+        low += _ONE
+    high = low
+    while high < 64 and differing >> high != 0:
+        high += _ONE
+    passes = (high - low + np.uint64(_DIGIT - 1)) // np.uint64(_DIGIT)
+    if passes == 0:
+        return False
+    width = (high - low + passes - _ONE) // passes
+    counts = np.empty(_ONE << width, np.uint64)
+    there = False
+    for p in range(passes):
+        shift = low + p * width
+        if there:
+            _pass(spare_words, spare_ids, _ZERO, words, ids, start, m, shift, counts)
         else:
-            _scatter(spare_keys[:m], spare_ids, keys[start:stop], ids[start:stop], counts[d], shift, mask)
-        here = not here
-    if not here:
-        keys[start:stop] = spare_keys[:m]
-        ids[start:stop] = spare_ids[:m]
+            _pass(words, ids, start, spare_words, spare_ids, _ZERO, m, shift, counts)
+        there = not there
+    return there
 
 
 @njit
-def _scatter(keys, ids, target_keys, target_ids, cursor, shift, mask):
-    for i in range(keys.size):
-        key = keys[i]
-        b = (np.uint64(key) >> shift) & mask
-        at = cursor[b]
-        cursor[b] = at + 1
-        target_keys[at], target_ids[at] = key, ids[i]
-
-
-@njit
-def insertion_sort(keys, ids, start, stop):
-    """Sort a handful of records by key, stably, in place."""
-    for i in range(start + 1, stop):
-        key, e = keys[i], ids[i]
+def _insert(words, ids, start, m):
+    for i in range(start + _ONE, start + m):
+        word = words[i]
+        e = id_at(words, ids, i)
         j = i
-        while j > start and keys[j - 1] > key:
-            keys[j], ids[j] = keys[j - 1], ids[j - 1]
-            j -= 1
-        keys[j], ids[j] = key, e
+        while j > start and words[j - _ONE] > word:
+            words[j] = words[j - _ONE]
+            if ids.size > 0:
+                ids[j] = ids[j - _ONE]
+            j -= _ONE
+        words[j] = word
+        if ids.size > 0:
+            ids[j] = e
+
+
+@njit
+def _pass(words, ids, start, to_words, to_ids, to, m, shift, counts):
+    mask = np.uint64(counts.size - 1)
+    counts[:] = 0
+    for i in range(start, start + m):
+        counts[(words[i] >> shift) & mask] += _ONE
+    running = to
+    for b in range(counts.size):
+        here = counts[b]
+        counts[b] = running
+        running += here
+    places = np.empty(_BLOCK, np.uint64)
+    for block in range(start, start + m, _BLOCK):
+        size = min(_BLOCK, start + m - block)
+        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        for j in range(size):
+            b = (words[block + j] >> shift) & mask
+            places[j] = counts[b]
+            counts[b] += _ONE
+        for j in range(size):
+            prefetch_to_write(to_words, places[min(j + _AHEAD, size - _ONE)])
+            to_words[places[j]] = words[block + j]
+            if ids.size > 0:
+                to_ids[places[j]] = ids[block + j]

@@ -4,46 +4,47 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst import order
 from mst.kernels.jit import njit
+from mst.kernels.kruskal import drop_inner, take
 from mst.kernels.partition import sampled_quantile, split
-from mst.kernels.radix import sort_range
-from mst.kernels.union_find import find
+from mst.kernels.radix import records, sort_words
 
 
-def records(keys):
-    """Return (keys, ids) in the order of ids, as arrays that the kernels may overwrite."""
-    return keys.copy(), np.arange(len(keys), dtype=np.int32 if len(keys) < 2**31 else np.int64)
+def workspace(graph):
+    """Return what the kernels below take of a graph: vertices, ends, records, and room for as many records."""
+    unsigned = np.dtype(f"u{graph.u.itemsize}")
+    words, ids = records(order.keys(graph.w))
+    spare = np.empty_like(words), np.empty_like(ids)
+    parent = np.arange(graph.n, dtype=unsigned)
+    forest = np.empty(max(min(graph.n - 1, graph.m), 0), np.int32 if graph.m < 2**31 else np.int64)
+    return parent, graph.u.view(unsigned), graph.v.view(unsigned), words, ids, *spare, forest
 
 
 @njit
-def lazy_kruskal(n, u, v, keys, ids, cutoff, sample, filtering):
+def lazy_kruskal(parent, u, v, words, ids, spare_words, spare_ids, forest, cutoff, sample, filtering):
     """Quicksort the records from the left, feeding Kruskal; stop once the tree is complete.
 
     With `filtering`, a heavier part is first rid of edges whose ends already lie in one tree.
     """
-    parent = np.arange(n, dtype=u.dtype)
-    forest = np.empty(max(min(n - 1, keys.size), 0), ids.dtype)
-    spare_keys, spare_ids = np.empty_like(keys), np.empty_like(ids)
     # Ranges still to do, the lightest on top; each level of the recursion leaves at most one behind.
-    pending = [(0, keys.size, False)]
+    pending = [(0, words.size, False)]
     size = 0
-    while len(pending) > 0 and size < n - 1:
+    while len(pending) > 0 and size < parent.size - 1:
         start, stop, heavy = pending.pop()
         if heavy and filtering:
-            stop = drop_inner(parent, u, v, keys, ids, start, stop)
+            stop = drop_inner(parent, u, v, words, ids, start, stop)
         if stop - start <= cutoff:
-            sort_range(keys, ids, start, stop, spare_keys, spare_ids)
-            size = take(parent, u, v, ids, start, stop, forest, size)
+            size = _sort_and_take(parent, u, v, words, ids, start, stop, spare_words, spare_ids, forest, size)
             continue
-        pivot = sampled_quantile(keys, start, stop, 1, 2, sample)
-        middle = split(keys, ids, start, stop, pivot, spare_keys, spare_ids)
+        pivot = sampled_quantile(words, start, stop, (stop - start) // 2, sample)
+        middle = split(words, ids, start, stop, pivot, spare_words, spare_ids)
         if middle == stop:
-            # The pivot is the heaviest key: what is below it comes first, its equals are in order already.
-            middle = start
+            # The pivot is the heaviest: what is below it comes first, and its equals are in order already.
             if pivot > 0:
-                middle = split(keys, ids, start, stop, pivot - keys.dtype.type(1), spare_keys, spare_ids)
-            if middle == start:
-                size = take(parent, u, v, ids, start, stop, forest, size)
+                middle = split(words, ids, start, stop, pivot - np.uint64(1), spare_words, spare_ids)
+            if pivot == 0 or middle == start:
+                size = take(parent, u, v, words, ids, start, stop, forest, size)
                 continue
         pending.append((middle, stop, True))
         pending.append((start, middle, False))
@@ -51,43 +52,22 @@ def lazy_kruskal(n, u, v, keys, ids, cutoff, sample, filtering):
 
 
 @njit
-def prefix_kruskal(n, u, v, keys, ids, prefix, sample):
+def prefix_kruskal(parent, u, v, words, ids, spare_words, spare_ids, forest, prefix, sample):
     """Kruskal over about the `prefix` lightest edges, then over those of the rest that join two trees."""
-    parent = np.arange(n, dtype=u.dtype)
-    forest = np.empty(max(min(n - 1, keys.size), 0), ids.dtype)
-    spare_keys, spare_ids = np.empty_like(keys), np.empty_like(ids)
-    m = keys.size
+    m = words.size
     middle = m
     if prefix < m:
-        pivot = sampled_quantile(keys, 0, m, prefix, m, sample)
-        middle = split(keys, ids, 0, m, pivot, spare_keys, spare_ids)
-    sort_range(keys, ids, 0, middle, spare_keys, spare_ids)
-    size = take(parent, u, v, ids, 0, middle, forest, 0)
-    stop = drop_inner(parent, u, v, keys, ids, middle, m)
-    sort_range(keys, ids, middle, stop, spare_keys, spare_ids)
-    size = take(parent, u, v, ids, middle, stop, forest, size)
+        pivot = sampled_quantile(words, 0, m, prefix, sample)
+        middle = split(words, ids, 0, m, pivot, spare_words, spare_ids)
+    size = _sort_and_take(parent, u, v, words, ids, 0, middle, spare_words, spare_ids, forest, 0)
+    if size < parent.size - 1:
+        stop = drop_inner(parent, u, v, words, ids, middle, m)
+        size = _sort_and_take(parent, u, v, words, ids, middle, stop, spare_words, spare_ids, forest, size)
     return forest[:size]
 
 
 @njit
-def take(parent, u, v, ids, start, stop, forest, size):
-    """Kruskal's loop over sorted ids; returns the new size of the forest."""
-    for i in range(start, stop):
-        e = ids[i]
-        a, b = find(parent, u[e]), find(parent, v[e])
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-            forest[size] = e
-            size += 1
-    return size
-
-
-@njit
-def drop_inner(parent, u, v, keys, ids, start, stop):
-    """Keep the records whose ends lie in different trees; returns the new end of the range."""
-    kept = start
-    for i in range(start, stop):
-        e = ids[i]
-        keys[kept], ids[kept] = keys[i], e
-        kept += find(parent, u[e]) != find(parent, v[e])
-    return kept
+def _sort_and_take(parent, u, v, words, ids, start, stop, spare_words, spare_ids, forest, size):
+    if sort_words(words, ids, start, stop, spare_words, spare_ids):
+        return take(parent, u, v, spare_words, spare_ids, 0, stop - start, forest, size)
+    return take(parent, u, v, words, ids, start, stop, forest, size)

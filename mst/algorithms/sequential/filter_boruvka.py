@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst import order
-from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, records
+from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 from mst.kernels import batches, filter_rows
 from mst.kernels import filter as edge_filter
 from mst.kernels.filter import Ends, Sample, Split, Window, stratified
@@ -93,8 +92,7 @@ def solve(problem, lap: Lap = lambda phase: None):
     """Return the forest; `lap` is called after each phase with its name."""
     graph, source, filtering = problem
     if source is None:
-        keys, ids = records(order.keys(graph.w))
-        return Result(lazy_kruskal(graph.n, graph.u, graph.v, keys, ids, 16_384, 63, filtering), {})
+        return Result(lazy_kruskal(*workspace(graph), 16_384, 63, filtering), {})
     forest = Growing(graph, lap)
     if source.m == 0:
         return forest.result()

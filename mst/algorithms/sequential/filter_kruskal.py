@@ -7,8 +7,7 @@ rest.
 
 from __future__ import annotations
 
-from mst import order
-from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, prefix_kruskal, records
+from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, prefix_kruskal, workspace
 
 ALGORITHM = dict(
     id="filter-kruskal",
@@ -34,10 +33,9 @@ def prepare(graph, *, width, scheme, cutoff, sample):
 
 def solve(problem):
     graph, scheme, cutoff, sample = problem
-    keys, ids = records(order.keys(graph.w))
     if scheme == "prefix":
-        return prefix_kruskal(graph.n, graph.u, graph.v, keys, ids, 4 * graph.n // 3, sample)
-    return lazy_kruskal(graph.n, graph.u, graph.v, keys, ids, cutoff, sample, True)
+        return prefix_kruskal(*workspace(graph), 4 * graph.n // 3, sample)
+    return lazy_kruskal(*workspace(graph), cutoff, sample, True)
 
 
 def collect(problem, result):

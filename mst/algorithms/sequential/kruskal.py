@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
-from mst.kernels.jit import njit
-from mst.kernels.radix import argsort
-from mst.kernels.union_find import find
+from mst.kernels.kruskal import take
+from mst.kernels.radix import records, sorted_records
 
 ALGORITHM = dict(
     id="kruskal",
@@ -31,40 +30,22 @@ def prepare(graph, *, width, sort):
 
 def solve(problem):
     graph, sort = problem
-    keys = order.keys(graph.w)
-    ranked = argsort(keys) if sort == "radix" else comparison_argsort(keys)
-    return scan(graph.n, graph.u, graph.v, ranked)
+    words, ids = (sorted_records if sort == "radix" else sorted_by_comparison)(*records(order.keys(graph.w)))
+    unsigned = np.dtype(f"u{graph.u.itemsize}")
+    forest = np.empty(max(min(graph.n - 1, graph.m), 0), np.int32 if graph.m < 2**31 else np.int64)
+    parent = np.arange(graph.n, dtype=unsigned)
+    size = take(parent, graph.u.view(unsigned), graph.v.view(unsigned), words, ids, 0, graph.m, forest, 0)
+    return forest[:size]
 
 
 def collect(problem, result):
     return result
 
 
-def comparison_argsort(keys):
-    """Return the order by (key, id) through numpy's comparison sorts.
-
-    (key, id) of 32 bits each are sorted as one 64-bit number: distinct, so the fastest sort will do.
-    """
-    if keys.itemsize == 8 or len(keys) >= 2**32:
-        return np.argsort(keys, kind="stable")
-    records = keys.astype(np.uint64) << np.uint64(32)
-    records |= np.arange(len(keys), dtype=np.uint32)
-    records.sort()
-    return records.astype(np.uint32)
-
-
-@njit
-def scan(n, u, v, ranked):
-    """Take the edges in the order `ranked`; keep each that joins two trees."""
-    parent = np.arange(n, dtype=u.dtype)
-    forest = np.empty(max(n - 1, 0), ranked.dtype)
-    size = 0
-    for e in ranked:
-        a, b = find(parent, u[e]), find(parent, v[e])
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-            forest[size] = e
-            size += 1
-            if size == n - 1:
-                break
-    return forest[:size]
+def sorted_by_comparison(words, ids):
+    """Return the records in order, by the fastest of numpy's comparison sorts that will do."""
+    if len(ids):
+        ids = np.argsort(words, kind="stable")
+    else:
+        words.sort()  # distinct, as they hold the ids
+    return words, ids

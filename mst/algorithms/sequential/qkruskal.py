@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mst import order
-from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, records
+from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 
 ALGORITHM = dict(
     id="qkruskal",
@@ -24,7 +23,7 @@ def prepare(graph, *, width, cutoff, sample):
 
 def solve(problem):
     graph, cutoff, sample = problem
-    return lazy_kruskal(graph.n, graph.u, graph.v, *records(order.keys(graph.w)), cutoff, sample, False)
+    return lazy_kruskal(*workspace(graph), cutoff, sample, False)
 
 
 def collect(problem, result):
