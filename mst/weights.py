@@ -189,7 +189,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
 def _rows_by_rank(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Rows in the order of (smaller end, larger end, row)."""
     from mst.kernels.pairs import pack_ends
-    from mst.kernels.radix import sort_range
+    from mst.kernels.radix import sort_words
 
     rows = np.arange(len(u), dtype=np.int32 if len(u) < 2**31 else np.int64)
     bits = int(max(u.max(), v.max())).bit_length() if len(u) else 0
@@ -198,7 +198,9 @@ def _rows_by_rank(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     # As few bits as hold both ends: fewer passes.
     pairs = pack_ends(u, v, bits)
     if not (pairs[:-1] < pairs[1:]).all():
-        sort_range(pairs, rows, 0, len(rows), np.empty_like(pairs), np.empty_like(rows))
+        spare = np.empty_like(rows)
+        if sort_words(pairs, rows, 0, len(rows), np.empty_like(pairs), spare):
+            return spare
     return rows
 
 

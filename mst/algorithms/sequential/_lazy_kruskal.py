@@ -11,10 +11,10 @@ from mst.kernels.partition import sampled_quantile, split
 from mst.kernels.radix import records, sort_words
 
 
-def workspace(graph):
-    """Return what the kernels below take of a graph: vertices, ends, records, and room for as many records."""
+def workspace(graph, keys=None):
+    """Return what the kernels below take: vertices, ends, records (of the weights' keys), and room for sorting."""
     unsigned = np.dtype(f"u{graph.u.itemsize}")
-    words, ids = records(order.keys(graph.w))
+    words, ids = records(order.keys(graph.w) if keys is None else keys)
     spare = np.empty_like(words), np.empty_like(ids)
     parent = np.arange(graph.n, dtype=unsigned)
     forest = np.empty(max(min(graph.n - 1, graph.m), 0), np.int32 if graph.m < 2**31 else np.int64)

@@ -27,7 +27,7 @@ from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 from mst.kernels import batches, filter_rows
 from mst.kernels import filter as edge_filter
 from mst.kernels.filter import Ends, Sample, Split, Window, stratified
-from mst.kernels.keys import lazy_keys
+from mst.kernels.keys import LazyKeys, lazy_keys
 
 ALGORITHM = dict(
     id="filter-boruvka",
@@ -63,6 +63,8 @@ Lap = Callable[[str], None]
 
 
 class Problem(NamedTuple):
+    """A graph, where light and heavy edges are found (None: on the generic path), and the option `filter`."""
+
     graph: Any
     source: Any
     filtering: bool
@@ -78,6 +80,8 @@ class Candidates(NamedTuple):
 
 @dataclass
 class Result:
+    """Edge ids, and what was counted on the way."""
+
     edge_ids: np.ndarray
     counters: dict[str, Any]
 
@@ -85,7 +89,7 @@ class Result:
 def prepare(graph, *, width, filter, input):
     if max(graph.n, graph.m) >= NARROW:
         return Problem(graph, None, filter)
-    return Problem(graph, EdgeList(graph) if input == "edges" else Rows(graph), filter)
+    return Problem(graph, EdgeList(graph, lazy_keys(graph.w)) if input == "edges" else Rows(graph), filter)
 
 
 def solve(problem, lap: Lap = lambda phase: None):
@@ -93,7 +97,34 @@ def solve(problem, lap: Lap = lambda phase: None):
     graph, source, filtering = problem
     if source is None:
         return Result(lazy_kruskal(*workspace(graph), 16_384, 63, filtering), {})
-    forest = Growing(graph, lap)
+    return grow(graph, source, filtering, lap)
+
+
+def collect(problem, result):
+    return result.edge_ids
+
+
+def counters(problem, result):
+    return result.counters
+
+
+def phases(problem):
+    seconds: dict[str, float] = {}
+    last = perf_counter()
+
+    def lap(phase):
+        nonlocal last
+        now = perf_counter()
+        seconds[phase] = seconds.get(phase, 0.0) + now - last
+        last = now
+
+    solve(problem, lap)
+    return seconds
+
+
+def grow(graph, source, filtering: bool, lap: Lap) -> Result:
+    """Return the forest of the edges of `source`, whose keys need not be the graph's weights."""
+    forest = Growing(graph, source.keys_by_id, lap)
     if source.m == 0:
         return forest.result()
     split, window, rest = choose_light(source, forest.left, filtering)
@@ -117,28 +148,6 @@ def solve(problem, lap: Lap = lambda phase: None):
             still_open = still_open._replace(count=kept)
             lap("keep open")
     return forest.result()
-
-
-def collect(problem, result):
-    return result.edge_ids
-
-
-def counters(problem, result):
-    return result.counters
-
-
-def phases(problem):
-    seconds: dict[str, float] = {}
-    last = perf_counter()
-
-    def lap(phase):
-        nonlocal last
-        now = perf_counter()
-        seconds[phase] = seconds.get(phase, 0.0) + now - last
-        last = now
-
-    solve(problem, lap)
-    return seconds
 
 
 def choose_light(source, trees: int, filtering: bool) -> tuple[Split | None, Window, Window]:
@@ -173,13 +182,13 @@ class Growing:
     """A forest that grows: a union-find over the vertices and the edges taken."""
 
     graph: Any
+    keys: LazyKeys
     lap: Lap
     size: int = 0
     counters: dict[str, Any] = field(default_factory=lambda: dict(light=0, levels=0, conflicts=0))
 
     def __post_init__(self):
         n, m = self.graph.n, self.graph.m
-        self.keys = lazy_keys(self.graph.w)
         self.parent = np.arange(n, dtype=np.uint32)
         # One more than a forest can have: kernels write ahead of what they keep.
         self.edges = np.empty(max(min(n - 1, m), 0) + 1, np.uint32)
@@ -226,9 +235,9 @@ class Growing:
 class EdgeList:
     """An edge list as a source of light and of heavy edges."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, keys: LazyKeys):
         self.m = graph.m
-        self.keys = lazy_keys(graph.w)
+        self.keys = self.keys_by_id = keys
         self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.ends = Ends(self.u, self.v, np.empty(0, np.uint64))
 
@@ -256,9 +265,10 @@ class Rows:
     def __init__(self, graph):
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
-        self.offsets, self.keys = csr.offsets, lazy_keys(_frozen(csr.weights))
+        self.offsets, self.keys = csr.offsets, lazy_keys(frozen(csr.weights))
+        self.keys_by_id = lazy_keys(graph.w)
         self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
-        self.no_ends = _frozen(np.empty(0, np.uint32))
+        self.no_ends = frozen(np.empty(0, np.uint32))
 
     def sample(self, size: int) -> Sample:
         places = stratified(2 * self.m, size)
@@ -288,7 +298,7 @@ class Rows:
         return np.empty(self.m + 1, np.uint64), Ends(self.no_ends, self.no_ends, pairs)
 
 
-def _frozen(array):
+def frozen(array):
     view = array.view()
     view.flags.writeable = False
     return view
