@@ -125,16 +125,19 @@ def test_debug_shows_the_traceback(tmp_path):
 
 
 def test_help_answers_quickly():
-    seconds = []
-    for _ in range(3):
-        before = os.times()
-        assert "solve" in shell("--help").stdout
-        after = os.times()
-        # CPU time: a busy machine does not make the program slower.
-        seconds.append(
-            after.children_user + after.children_system - before.children_user - before.children_system
-        )
-    assert min(seconds) < 0.5
+    def cpu_seconds(*command: str) -> float:
+        # CPU time, and the best of three: a busy machine does not make the program slower.
+        taken = []
+        for _ in range(3):
+            before = os.times()
+            subprocess.run([sys.executable, *command], capture_output=True, check=True, timeout=60)
+            after = os.times()
+            taken.append(after.children_user + after.children_system)
+            taken[-1] -= before.children_user + before.children_system
+        return min(taken)
+
+    numpy_alone = cpu_seconds("-c", "import numpy")
+    assert cpu_seconds("-m", "mst", "--help") < max(0.5, numpy_alone + 0.2)
 
 
 @pytest.mark.parametrize("name", sorted(commands()))

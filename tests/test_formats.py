@@ -14,12 +14,13 @@ import zipfile
 
 import numpy as np
 import pytest
-import zstandard
 
 from mst import ConfigError, FormatError, Graph, InputError, UnsupportedError, formats
 from mst.formats import FORMATS, detect, read, read_raw, write
 from mst.formats.dimacs import read_coordinates, write_coordinates
 from mst.formats.source import SUFFIXES
+
+zstandard = pytest.importorskip("zstandard")
 
 TRIANGLE = Graph(4, [0, 1, 2], [1, 2, 0], [5, 7, -6])
 

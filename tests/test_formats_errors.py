@@ -15,11 +15,12 @@ import zipfile
 
 import numpy as np
 import pytest
-import zstandard
 
 from mst import FormatError, Graph, InputError, formats
 from mst.formats import FORMATS, detect, read, read_raw, write
 from mst.formats.canonical import read_canonical, read_metadata, read_slice, write_canonical
+
+zstandard = pytest.importorskip("zstandard")
 
 EXPLICIT_3 = b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\n"
 

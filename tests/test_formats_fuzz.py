@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mst import FormatError, Graph, MSTError
 from mst.formats import FORMATS, read_raw, write
+
+zstandard = pytest.importorskip("zstandard")
 
 FRAGMENTS = [
     b"0",
