@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from mst import registry
+from mst.algorithms.sequential import bucket, filter_boruvka
+from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.order import total
 
@@ -45,16 +50,17 @@ def oracle(graph):
 
 
 def solve(name, graph, **options):
+    """Solve twice on one problem, which `solve` must leave as it is; return the sorted edge ids."""
     algorithm = registry.get(name)
     module = algorithm.load()
     problem = module.prepare(graph, width=1, **algorithm.resolve(options))
     first = np.sort(module.collect(problem, module.solve(problem)))
     again = np.sort(module.collect(problem, module.solve(problem)))
-    assert np.array_equal(first, again), "solve changed its problem"
+    assert np.array_equal(first, again)
     return first.tolist()
 
 
-def extreme_weights(dtype, m, rng):
+def extreme_weights(dtype, m, rng, *, least=None):
     """Few distinct values, among them zero of both signs, the extremes and infinities."""
     if np.dtype(dtype).kind == "i":
         info = np.iinfo(dtype)
@@ -64,59 +70,191 @@ def extreme_weights(dtype, m, rng):
         pool = np.array(
             [-np.inf, info.min, -1, -info.tiny, -0.0, 0.0, info.smallest_subnormal, 1, info.max, np.inf], dtype
         )
+    if least is not None:
+        pool = pool[pool >= least]
     return pool[rng.integers(0, len(pool), m)]
+
+
+def random_graph(n, m, weights, rng):
+    return Graph(n, rng.integers(0, n, m), rng.integers(0, n, m), weights)
 
 
 def small_graphs(rng):
     """Yield named graphs of at most some hundred edges."""
-
-    def random(n, m, w):
-        return Graph(n, rng.integers(0, n, m), rng.integers(0, n, m), w)
-
     yield "empty", Graph(0, [], [], [])
     yield "one vertex", Graph(1, [], [], [])
     yield "one loop", Graph(1, [0], [0], [3])
+    yield "many loops", Graph(3, [1] * 50, [1] * 50, np.arange(50))
     yield "no edges", Graph(7, [], [], np.empty(0, np.float32))
     yield "one edge", Graph(2, [1], [0], [-4])
     yield "parallel", Graph(3, [0, 1, 0, 1, 2, 2], [1, 0, 1, 2, 1, 2], [2, 1, 1, 7, 7, 0])
     yield "star", Graph(50, np.zeros(49, int), np.arange(1, 50), rng.integers(0, 9, 49))
     yield "path", Graph(60, np.arange(59), np.arange(1, 60), np.arange(59)[::-1].copy())
-    yield "equal", random(40, 300, np.full(300, 5))
+    yield "equal", random_graph(40, 300, np.full(300, 5), rng)
     yield "isolated", Graph(90, rng.integers(0, 9, 60), rng.integers(0, 9, 60), rng.random(60))
     pairs = np.array([(i, j) for i in range(20) for j in range(i)])
     yield "complete", Graph(20, pairs[:, 0], pairs[:, 1], rng.integers(0, 40, len(pairs)))
     many = rng.integers(0, 100, 200)
-    yield "components", Graph(300, many + 100, (many // 4) * 4 + rng.integers(0, 4, 200) + 100, rng.random(200))
+    yield "components", Graph(300, many + 100, many // 4 * 4 + rng.integers(0, 4, 200) + 100, rng.random(200))
     for dtype in DTYPES:
-        yield f"extreme {np.dtype(dtype)}", random(30, 120, extreme_weights(dtype, 120, rng))
-        yield f"sparse {np.dtype(dtype)}", random(200, 220, rng.integers(0, 50, 220).astype(dtype))
-    yield "wide int64", random(50, 400, rng.integers(-(2**62), 2**62, 400))
-    yield "fine float64", random(50, 400, rng.random(400) - 0.5)
+        yield f"extreme {np.dtype(dtype)}", random_graph(30, 120, extreme_weights(dtype, 120, rng), rng)
+        yield (
+            f"sparse {np.dtype(dtype)}",
+            random_graph(200, 220, rng.integers(0, 50, 220).astype(dtype), rng),
+        )
+    yield "wide int64", random_graph(50, 400, rng.integers(-(2**62), 2**62, 400), rng)
+    yield "fine float64", random_graph(50, 400, rng.random(400) - 0.5, rng)
 
 
-@pytest.mark.parametrize("name,options", CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize("name,options", CASES, ids=str)
 def test_small_graphs(name, options, rng):
     for label, graph in small_graphs(rng):
         assert solve(name, graph, **options) == oracle(graph), label
 
 
-@pytest.mark.parametrize("name,options", CASES, ids=lambda value: str(value))
-@pytest.mark.parametrize("dtype", (np.int32, np.float64), ids=("32-bit", "64-bit"))
-def test_larger_graphs_agree_with_kruskal(name, options, dtype, rng):
-    n, m = 3_000, 40_000
+@pytest.mark.parametrize("name,options", CASES, ids=str)
+@pytest.mark.parametrize("width", (32, 64))
+def test_larger_graphs(name, options, width, rng):
+    n, m = 2_000, 30_000
     u, v = rng.integers(0, n, m), (rng.integers(0, n, m) * rng.random(m)).astype(int)
-    w = rng.integers(0, 5_000, m).astype(dtype) if dtype == np.int32 else rng.random(m)
-    graph = Graph(n, u, v, w)
-    assert solve(name, graph, **options) == solve("kruskal", graph)
+    graph = Graph(n, u, v, rng.integers(0, 5_000, m).astype(np.int32) if width == 32 else rng.random(m))
+    assert solve(name, graph, **options) == oracle(graph)
+
+
+def hard_weights(n, u, v, rng):
+    """Yield named weights against which a threshold on a sample may fail."""
+    m = len(u)
+    communities = rng.integers(0, 40, n)
+    apart = communities[u] != communities[v]
+    yield "equal", np.full(m, 7)
+    yield "two values", rng.integers(0, 2, m)
+    yield "few values", rng.integers(0, 9, m).astype(np.float32)
+    yield "sorted", np.arange(m)
+    yield "reversed", np.arange(m)[::-1].copy()
+    yield "inside communities first", rng.integers(0, 1000, m) + 1000 * apart
+    yield "between communities first", rng.integers(0, 1000, m) - 1000 * apart
+    yield "half of the vertices first", rng.integers(0, 1000, m) + 1000 * (u % 2 | v % 2)
+    yield "heavy tail", (10.0 ** rng.uniform(0, 9, m)).astype(np.int32)
+    yield "one outlier", np.append(rng.random(m - 1), 1e300)
+    yield "tiny and huge", 10.0 ** rng.uniform(-300, 300, m)
+    yield "wide", rng.integers(-(2**63), 2**63 - 1, m)
+    yield "mostly infinite", np.where(rng.random(m) < 0.9, np.inf, rng.random(m))
+
+
+@pytest.mark.parametrize("options", ({}, {"filter": False}, {"input": "csr"}), ids=str)
+@pytest.mark.parametrize("shape", ("sparse", "middling", "dense"))
+def test_filter_boruvka_stands_hard_weights(shape, options, rng):
+    n, m = {"sparse": (20_000, 34_000), "middling": (6_000, 60_000), "dense": (200, 120_000)}[shape]
+    u, v = rng.integers(0, n, m), rng.integers(0, n, m)
+    for label, weights in hard_weights(n, u, v, rng):
+        graph = Graph(n, u, v, weights)
+        assert solve("filter-boruvka", graph, **options) == solve("kruskal", graph), label
+
+
+def test_filter_boruvka_counts_and_times_its_phases(rng):
+    graph = random_graph(5_000, 50_000, rng.random(50_000), rng)
+    problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
+    counted = filter_boruvka.counters(problem, filter_boruvka.solve(problem))
+    assert graph.n < counted["light"] < 3 * graph.n
+    assert 0 < counted["open"] < graph.m / 3
+    assert counted["levels"] >= 2
+    seconds = filter_boruvka.phases(problem)
+    assert {"sample", "select light", "scatter", "join", "select heavy"} <= seconds.keys()
+    assert min(seconds.values()) >= 0
+
+
+@pytest.mark.parametrize("name", ("filter-boruvka", "bucket"))
+def test_graphs_beyond_32_bits_take_the_generic_path(name, rng, monkeypatch):
+    monkeypatch.setattr(filter_boruvka, "NARROW", 100)
+    monkeypatch.setattr(bucket, "NARROW", 100)
+    weights = rng.integers(0, 2**10, 4_000) * 2.0  # one bucket each: exact
+    graph = random_graph(500, 4_000, weights, rng)
+    options = {"epsilon": 0.001} if name == "bucket" else {}
+    assert solve(name, graph, **options) == oracle(graph)
+
+
+def int64_vertices(graph):
+    """Return the same graph with the ids that graphs of 2³¹ vertices have."""
+    wide = Graph(graph.n, graph.u.astype(np.int64), graph.v.astype(np.int64), graph.w, trusted=True)
+    assert wide.u.dtype == np.int64
+    return wide
+
+
+@pytest.mark.parametrize(
+    "name", ("kruskal", "qkruskal", "filter-kruskal", "prim-dense", "prim-heap", "boruvka")
+)
+def test_int64_vertices(name, rng):
+    graph = random_graph(300, 2_000, rng.integers(0, 99, 2_000), rng)
+    assert solve(name, int64_vertices(graph)) == oracle(graph)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("epsilon", (0.01, 0.25, 1.0, 20.0))
+@pytest.mark.parametrize("epsilon", (0.001, 0.25, 1.0, 20.0))
 def test_bucket_keeps_its_bound(epsilon, dtype, rng):
     n, m = 300, 1_500
-    scale = rng.integers(0, 2**15, m) if dtype == np.int32 else 2.0 ** rng.uniform(0, 60, m)
-    for weights in (rng.integers(0, 100, m), scale):
-        graph = Graph(n, rng.integers(0, n, m), rng.integers(0, n, m), weights.astype(dtype))
+    kinds = [
+        rng.integers(0, 100, m),
+        rng.integers(2**53, 2**63 - 1, m) if dtype == np.int64 else rng.random(m) * 1e6,
+        2.0 ** rng.uniform(0, 30, m),
+        extreme_weights(dtype, m, rng, least=0),
+    ]
+    if dtype == np.float64:
+        kinds += [2.0 ** rng.uniform(-1074, 1000, m), np.where(rng.random(m) < 0.7, np.inf, rng.random(m))]
+    for weights in kinds:
+        graph = random_graph(n, m, weights.astype(dtype), rng)
         exact, close = solve("kruskal", graph), solve("bucket", graph, epsilon=epsilon)
         assert len(exact) == len(close)
-        assert total(graph.w[close]) <= (1 + epsilon) * total(graph.w[exact])
+        optimum, found = total(graph.w[exact]), total(graph.w[close])
+        assert optimum <= found <= (1 + epsilon) * optimum
+        # As few infinite edges as there must be: where the optimum is finite, so is the forest.
+        assert np.isinf(graph.w[exact]).sum() == np.isinf(graph.w[close]).sum()
+
+
+def test_bucket_is_not_exact(rng):
+    graph = random_graph(300, 3_000, rng.random(3_000), rng)
+    assert solve("bucket", graph, epsilon=0.25) != solve("kruskal", graph)
+
+
+def test_bucket_refuses_negative_weights():
+    graph = Graph(3, [0, 1], [1, 2], [4, -1])
+    with pytest.raises(UnsupportedError, match=r"w\[1\] = -1 is negative"):
+        bucket.prepare(graph, width=1, epsilon=0.25)
+    facts = registry.Facts(n=3, m=2, weight_min=-1)
+    assert "weights ≥ 0" in registry.get("bucket").skip(facts)
+    assert registry.get("bucket").skip(registry.Facts(n=3, m=2, weight_min=0)) is None
+
+
+PEAK = """
+import sys
+import numpy as np
+from mst.graph import Graph
+from mst.algorithms.sequential import filter_boruvka
+n, m, source = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+def run(n, m):
+    rng = np.random.default_rng(5)
+    u, v = rng.integers(0, n, m, np.int32), rng.integers(0, n, m, np.int32)
+    graph = Graph(n, u, v, rng.integers(0, 2**24, m, np.int32), trusted=True)
+    problem = filter_boruvka.prepare(graph, width=1, filter=True, input=source)
+    del u, v
+    open("/proc/self/clear_refs", "w").write("5")
+    before = status("VmRSS")
+    filter_boruvka.solve(problem)
+    return status("VmHWM") - before
+def status(field):
+    return next(int(x.split()[1]) * 1024 for x in open("/proc/self/status") if x.startswith(field))
+run(1000, 30000), run(1000, 1100)  # compile
+print(run(n, m))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("source", ("edges", "csr"))
+@pytest.mark.parametrize("degree", (1, 1.4, 1.8, 4))
+def test_filter_boruvka_needs_little_memory(source, degree):
+    n = 1_500_000
+    m = int(degree * n)
+    ran = subprocess.run(
+        [sys.executable, "-c", PEAK, str(n), str(m), source], capture_output=True, text=True, check=True
+    )
+    huge_pages = 6 * 2**21
+    assert 8 * n < int(ran.stdout) <= 24 * n + 16 * m + huge_pages

@@ -132,6 +132,7 @@ def grow(graph, source, filtering: bool, lap: Lap) -> Result:
     light = source.light(split, window)
     lap("select light")
     forest.join(light, window.largest_rank)
+    del light
     if split is None or forest.left == 0:
         return forest.result()
     forest.flatten()
@@ -142,6 +143,7 @@ def grow(graph, source, filtering: bool, lap: Lap) -> Result:
         light, largest_rank, still_open = cut_light(still_open, rest.largest_rank, forest.left, filtering)
         lap("cut")
         forest.join(light, largest_rank)
+        del light
         if still_open.count:
             forest.flatten()
             kept = edge_filter.keep_open(still_open.ends, still_open.tags, still_open.count, forest.parent)
@@ -154,9 +156,9 @@ def choose_light(source, trees: int, filtering: bool) -> tuple[Split | None, Win
     """Return where light ends, or None if all edges are to be light, and the windows of light and of heavy keys."""
     wanted = int(LIGHT * (trees + 1) * max(1.0, source.m / (8 * (trees + 1))) ** 0.3)
     sample = source.sample(min(32_768, max(1024, 64 * source.m // wanted)))
-    if not filtering or wanted > NEARLY_ALL * source.m:
+    if not filtering or (wanted > NEARLY_ALL * source.m and source.m <= source.at_once):
         return None, sample.window(), sample.window()
-    split = sample.split(wanted)
+    split = sample.split(min(wanted, source.at_once))
     return split, sample.window(high=split.key), sample.window(low=split.key)
 
 
@@ -238,6 +240,7 @@ class EdgeList:
     def __init__(self, graph, keys: LazyKeys):
         self.m = graph.m
         self.keys = self.keys_by_id = keys
+        self.at_once = graph.m
         self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.ends = Ends(self.u, self.v, np.empty(0, np.uint64))
 
@@ -265,6 +268,8 @@ class Rows:
     def __init__(self, graph):
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
+        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex, and a light edge 32 bytes.
+        self.at_once = max(1, (graph.n + self.m) // 2)
         self.offsets, self.keys = csr.offsets, lazy_keys(frozen(csr.weights))
         self.keys_by_id = lazy_keys(graph.w)
         self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
