@@ -1,0 +1,413 @@
+"""The building blocks of the sequential algorithms, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mst import order
+from mst.kernels import batches, buckets, filter_rows, kruskal, partition, radix
+from mst.kernels import filter as edge_filter
+from mst.kernels.csr import build_csr
+from mst.kernels.jit import njit
+from mst.kernels.keys import LazyKeys, keys_at, lazy_keys
+from mst.kernels.prefetch import prefetch, prefetch_to_write
+from mst.kernels.union_find import four_hops
+
+U32, U64 = np.uint32, np.uint64
+LOW = U64(2**32 - 1)
+
+
+def frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+def plain_keys(values, dtype=U32):
+    """Keys that are the values themselves."""
+    return LazyKeys(frozen(np.asarray(values, dtype)), dtype(0), dtype(0))
+
+
+def tagged(ranks):
+    """One tag per edge, ids ascending."""
+    return (np.asarray(ranks, U64) << U64(32)) | np.arange(len(ranks), dtype=U64)
+
+
+# Keys
+
+
+@pytest.mark.parametrize("dtype", (np.int32, np.int64, np.float32, np.float64))
+def test_lazy_keys_order_like_weights(dtype, rng):
+    if np.dtype(dtype).kind == "i":
+        info = np.iinfo(dtype)
+        special = [info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max]
+    else:
+        info = np.finfo(dtype)
+        special = [-np.inf, info.min, -1, -info.smallest_subnormal, -0.0, 0.0, info.tiny, 1, info.max, np.inf]
+    weights = frozen(np.concatenate((special, rng.integers(-99, 99, 200))).astype(dtype))
+    keys = keys_at(lazy_keys(weights), np.arange(len(weights)))
+    assert keys.dtype.itemsize == weights.itemsize
+    assert np.array_equal(keys[:, None] < keys, weights[:, None] < weights)
+    assert np.array_equal(keys[:, None] == keys, weights[:, None] == weights)
+
+
+# Radix sort
+
+
+@pytest.mark.parametrize("m", (0, 1, 2, 47, 49, 5_000))
+@pytest.mark.parametrize("bits", (0, 1, 11, 32, 64))
+def test_radix_sorts_stably(m, bits, rng):
+    keys = rng.integers(0, 2**bits - 1, m, np.uint64, endpoint=True)
+    keys = keys if bits > 32 else keys.astype(U32)
+    for shared in (0, 2**31):
+        shifted = keys | keys.dtype.type(shared)
+        assert np.array_equal(radix.argsort(shifted), np.argsort(shifted, kind="stable"))
+        words, ids = radix.sorted_records(*radix.records(shifted))
+        found = ids if len(ids) else words & LOW
+        assert np.array_equal(found, np.argsort(shifted, kind="stable"))
+
+
+@pytest.mark.parametrize("packed", (True, False))
+def test_radix_sorts_a_range_alone(packed, rng):
+    keys = rng.integers(0, 1000, 900).astype(U32 if packed else U64)
+    words, ids = radix.records(keys)
+    before = words.copy()
+    spare = np.empty_like(words), np.empty_like(ids)
+    there = radix.sort_words(words, ids, 100, 700, *spare)
+    result = spare[0][:600] if there else words[100:700]
+    assert np.array_equal(result, np.sort(before[100:700]))
+    assert np.array_equal(words[:100], before[:100])
+    assert np.array_equal(words[700:], before[700:])
+
+
+def test_argsort_in_compiled_code(rng):
+    @njit
+    def ranked(keys):
+        return radix.argsort(keys)
+
+    for keys in (rng.integers(0, 50, 300).astype(U32), rng.integers(0, 2**63, 300).astype(U64)):
+        assert np.array_equal(ranked(keys), np.argsort(keys, kind="stable"))
+
+
+# Partition and Kruskal's loop
+
+
+@pytest.mark.parametrize("dtype", (U32, U64))
+def test_split_is_stable(dtype, rng):
+    keys = rng.integers(0, 20, 500).astype(dtype)
+    words, ids = radix.records(keys)
+    pivot = (U64(9) << U64(32)) | LOW if dtype == U32 else U64(9)
+    middle = partition.split(words, ids, 50, 450, pivot, np.empty_like(words), np.empty_like(ids))
+    found = ids if len(ids) else (words & LOW).astype(np.int64)
+    inside = np.arange(50, 450)
+    light = keys[50:450] <= 9
+    assert middle == 50 + light.sum()
+    assert np.array_equal(found[50:450], np.concatenate((inside[light], inside[~light])))
+    assert np.array_equal(found[:50], np.arange(50))
+
+
+@pytest.mark.parametrize("arrange", (np.sort, lambda x: np.sort(x)[::-1].copy(), lambda x: x))
+def test_sampled_quantile_is_near(arrange, rng):
+    words = arrange(rng.integers(0, 2**60, 20_000).astype(U64))
+    for wanted in (0, 5_000, 10_000, 20_000):
+        pivot = partition.sampled_quantile(words, 0, 20_000, wanted, 1_023)
+        assert abs((words <= pivot).sum() - wanted) < 1_500
+
+
+def test_take_and_drop_inner():
+    u, v = np.array([0, 1, 0, 3, 2], U32), np.array([1, 2, 2, 4, 3], U32)
+    parent, forest = np.arange(5, dtype=U32), np.empty(4, np.int32)
+    words, ids = radix.records(np.arange(5, dtype=U32))
+    assert kruskal.take(parent, u, v, words, ids, 0, 3, forest, 0) == 2
+    assert forest[:2].tolist() == [0, 1]
+    assert kruskal.drop_inner(parent, u, v, words, ids, 2, 5) == 4
+    assert (words[2:4] & LOW).tolist() == [3, 4]
+
+
+def test_four_hops_shortens_the_path():
+    @njit
+    def hop(parent, x):
+        return four_hops(parent, x)
+
+    parent = np.array([0, 0, 1, 2, 3, 4, 5], U32)
+    assert hop(parent, 6) == 2
+    assert parent.tolist() == [0, 0, 1, 2, 3, 4, 2]
+    assert hop(parent, 3) == 0
+
+
+def test_prefetch_of_any_index_is_harmless():
+    @njit
+    def ask(one, two):
+        for i in range(-3, 20):
+            prefetch(one, i)
+            prefetch_to_write(two, i)
+        return one.sum() + two.sum()
+
+    assert ask(frozen(np.ones(4, U32)), np.ones((3, 2), U64)) == 10
+
+
+# Selection
+
+
+def test_stratified_places():
+    for m in (1, 5, 1000):
+        places = edge_filter.stratified(m, 100)
+        assert len(places) == min(m, 100)
+        assert (np.diff(places) > 0).all()
+        assert places[0] >= 0
+        assert places[-1] < m
+
+
+@pytest.mark.parametrize("weights", ("random", "equal", "few", "extreme"))
+@pytest.mark.parametrize("dtype", (np.int32, np.float64))
+def test_a_split_cuts_ties_by_id(weights, dtype, rng):
+    m = 30_000
+    values = {
+        "random": rng.integers(-(10**6), 10**6, m),
+        "equal": np.full(m, 3),
+        "few": rng.integers(0, 3, m),
+        "extreme": np.full(m, np.iinfo(np.int32).max),
+    }[weights].astype(dtype)
+    keys = lazy_keys(frozen(values))
+    sampled = edge_filter.sample(keys, places := edge_filter.stratified(m, 2_048), places, m)
+    for wanted in (100, 9_000, 29_999):
+        split = sampled.split(wanted)
+        light = (order.keys(values) < order.keys(values)[values == weight_of(split, keys, values)][0]) | (
+            (values == weight_of(split, keys, values)) & (np.arange(m) < split.tie)
+        )
+        assert abs(light.sum() - wanted) < 1_500
+        tags = np.empty(m, U64)
+        window = sampled.window(high=split.key)
+        count = edge_filter.select_light(keys, split, window, tags)
+        assert np.array_equal(tags[:count] & LOW, np.flatnonzero(light))
+        ranks = (tags[:count] >> U64(32)).astype(np.int64)
+        assert ranks.max(initial=0) <= window.largest_rank
+        by_key = np.argsort(values[light], kind="stable")
+        assert (np.diff(ranks[by_key]) >= 0).all()
+        for outside, label in label_cases(rng, 500):
+            u, v = (frozen(rng.integers(0, 500, m).astype(U32)) for _ in "uv")
+            count = edge_filter.select_heavy(
+                keys, split, u, v, label, outside, sampled.window(low=split.key), tags
+            )
+            far = label != 0
+            apart = far[u] | far[v] if len(outside) else label[u] != label[v]
+            assert np.array_equal(tags[:count] & LOW, np.flatnonzero(~light & apart))
+
+
+def weight_of(split, keys, values):
+    """The weight whose key the split is at."""
+    all_keys = keys_at(keys, np.arange(len(values)))
+    return values[np.argmax(all_keys == split.key)]
+
+
+def label_cases(rng, n):
+    """With a giant tree 0 and its bitmap; without either."""
+    label = np.where(rng.random(n) < 0.8, 0, np.arange(n)).astype(U32)
+    label[0] = 0
+    yield edge_filter.mark_outside(label, U32(0)), label
+    yield np.empty(0, U32), rng.integers(0, 9, n).astype(U32)
+
+
+@pytest.mark.parametrize("n", (1, 31, 32, 33, 100))
+def test_outside_bitmap(n, rng):
+    label = rng.integers(0, 2, n).astype(U32)
+    bits = edge_filter.mark_outside(label, U32(0))
+    assert np.array_equal(np.unpackbits(bits.view(np.uint8), bitorder="little")[:n], label)
+
+
+def test_flatten_and_giant():
+    parent = np.array([0, 0, 1, 2, 4, 4, 5, 3], U32)
+    edge_filter.flatten(parent)
+    assert parent.tolist() == [0, 0, 0, 0, 4, 4, 4, 0]
+    assert edge_filter.giant_label(parent) == (0, 5 / 8)
+
+
+def test_windows_keep_the_order(rng):
+    for dtype, low, high in ((U32, 0, 2**32 - 1), (U64, 0, 2**64 - 1), (U64, 5, 5), (U64, 2**40, 2**40 + 9)):
+        keys = np.sort(rng.integers(0, np.iinfo(dtype).max, 300, dtype))
+        ids = np.arange(300)
+        window = edge_filter.Sample(ids, keys, keys, 300).window(dtype(low), dtype(high))
+        assert window.low <= low <= high <= window.high
+        tags = np.empty(300, U64)
+        assert edge_filter.select_all(plain_keys(keys, dtype), window, tags) == 300
+        ranks = (tags >> U64(32)).astype(np.int64)
+        assert (np.diff(ranks) >= 0).all()
+        assert ranks[-1] <= window.largest_rank < 2**32
+
+
+def test_all_light_keys_below_the_sample_have_rank_zero():
+    keys = plain_keys([9, 2, 7, 100])
+    window = edge_filter.Window(U32(7), U32(9), U32(0))
+    tags = np.empty(4, U64)
+    edge_filter.select_all(keys, window, tags)
+    assert (tags >> U64(32)).tolist() == [2, 0, 0, 2]
+
+
+@pytest.mark.parametrize("paired", (False, True))
+def test_move_light_and_keep_open(paired, rng):
+    m = 200
+    u, v = (frozen(rng.integers(0, 50, m).astype(U32)) for _ in "uv")
+    ranks, tags = rng.integers(0, 10, m), None
+    tags = tagged(ranks)
+    pairs = (u | (v.astype(U64) << U64(32))) if paired else np.empty(0, U64)
+    light, light_pairs = np.empty(m, U64), np.empty(len(pairs), U64)
+    moved = edge_filter.move_light(tags, pairs, m, 4, light, light_pairs)
+    below = np.flatnonzero(ranks <= 4)
+    assert np.array_equal(light[:moved] & LOW, below)
+    rest = np.flatnonzero(ranks > 4)
+    assert np.array_equal(tags[: m - moved] & LOW, rest)
+    if paired:
+        assert np.array_equal(light_pairs[:moved] & LOW, u[below])
+        assert np.array_equal(pairs[: m - moved] >> U64(32), v[rest])
+    label = rng.integers(0, 3, 50).astype(U32)
+    none = frozen(np.empty(0, U32))
+    ends = edge_filter.Ends(none, none, pairs) if paired else edge_filter.Ends(u, v, pairs)
+    kept = edge_filter.keep_open(ends, tags, m - moved, label)
+    assert np.array_equal(tags[:kept] & LOW, rest[label[u[rest]] != label[v[rest]]])
+
+
+# Rows
+
+
+def csr_of(n, u, v, w):
+    offsets, neighbours, weights, ids = build_csr(n, u, v, w)
+    return offsets, neighbours.view(U32), lazy_keys(frozen(weights)), ids.view(U32)
+
+
+@pytest.mark.parametrize("degree", (0.5, 3, 200))
+def test_rows_select_what_edges_select(degree, rng):
+    n = 150
+    m = int(n * degree)
+    u, v = rng.integers(0, n, m).astype(np.int32), rng.integers(0, n - 20, m).astype(np.int32)
+    u[u == v] = n - 1  # row n - 2 and others stay empty
+    w = rng.integers(0, 40, m).astype(np.int32)
+    offsets, *slots = csr_of(n, u, v, w)
+    keys = order.keys(w)
+    split = edge_filter.Split(U32(keys[np.argsort(w)[m // 4]]), m // 2, m // 4)
+    light = (keys < split.key) | ((keys == split.key) & (np.arange(m) < split.tie))
+    window = edge_filter.Window(keys.min(), keys.max(), U32(0))
+    ends = np.minimum(u, v).astype(U64) | (np.maximum(u, v).astype(U64) << U64(32))
+    starts, rows = np.zeros(2 * m + 1, np.uint8), np.empty(n + 1, U32)
+    count = filter_rows.row_starts(offsets, starts, rows)
+    assert np.array_equal(rows[:count], np.flatnonzero(np.diff(offsets)))
+    assert starts[: 2 * m].sum() == count
+    for select, first in (
+        (filter_rows.select_light_slots, (starts, rows)),
+        (filter_rows.select_rare_slots, (offsets,)),
+    ):
+        tags, pairs = np.empty(m + 1, U64), np.empty(m + 1, U64)
+        count = select(*first, *slots, split, window, tags, pairs)
+        by_id = np.argsort(tags[:count] & LOW)
+        assert np.array_equal((tags[:count] & LOW)[by_id], np.flatnonzero(light))
+        assert np.array_equal(pairs[:count][by_id], ends[light])
+        assert np.array_equal((tags[:count] >> U64(32))[by_id], keys[light] - keys.min())
+    label = np.where(rng.random(n) < 0.6, 3, np.arange(n)).astype(U32)
+    apart = np.flatnonzero(~light & (label[u] != label[v]))
+    for giant in (U32(3), U32(2**32 - 1)):
+        count = filter_rows.select_heavy_rows(offsets, *slots, split, label, giant, window, tags, pairs)
+        by_id = np.argsort(tags[:count] & LOW)
+        assert np.array_equal((tags[:count] & LOW)[by_id], apart)
+        both = np.stack((pairs[:count] & LOW, pairs[:count] >> U64(32)))[:, by_id]
+        assert np.array_equal(np.sort(both, axis=0), np.sort((label[u[apart]], label[v[apart]]), axis=0))
+
+
+# Batches
+
+
+def joined(n, u, v, keys, tags, largest_rank, *, shift=None, smallest=4, largest=64):
+    """Scatter and join all tags; return the edge ids and how often a batch closed a cycle."""
+    m = len(tags)
+    bits = max(0, largest_rank.bit_length() - 5) if shift is None else shift
+    bounds = np.zeros((largest_rank >> bits) + 1, U32)
+    batches.count_tags(tags, m, U64(32 + bits), 10, bounds)
+    records = np.empty((m, 2), U64)
+    ends = edge_filter.Ends(frozen(u.astype(U32)), frozen(v.astype(U32)), np.empty(0, U64))
+    batches.scatter(ends, tags, m, U64(32 + bits), bounds, records)
+    parent, forest = np.arange(n, dtype=U32), np.empty(n, U32)
+    size, conflicts = batches.join(records, bounds, smallest, largest, keys, parent, forest, 0)
+    assert (parent <= np.arange(n)).all()
+    return np.sort(forest[:size]), conflicts
+
+
+def kruskal_ids(n, u, v, keys):
+    parent, forest = np.arange(n, dtype=U32), np.empty(n, np.int32)
+    ranked = radix.sorted_records(*radix.records(keys))
+    size = kruskal.take(parent, u.astype(U32), v.astype(U32), *ranked, 0, len(u), forest, 0)
+    return np.sort(forest[:size])
+
+
+@pytest.mark.parametrize("n", (2, 30, 3_000))
+@pytest.mark.parametrize("span", (1, 50, 2**20))
+@pytest.mark.parametrize("shift", (None, 0, 20))
+def test_batches_join_as_kruskal(n, span, shift, rng):
+    m = 3_000
+    if shift == 0 and span > 50:
+        shift = 4
+    u, v, keys = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, span, m).astype(U32)
+    ids, conflicts = joined(n, u, v, plain_keys(keys), tagged(keys), max(span - 1, 1), shift=shift)
+    assert np.array_equal(ids, kruskal_ids(n, u, v, keys))
+    if n == 30 and span == 2**20 and shift is None:
+        assert conflicts > 0
+
+
+def test_batches_undo_what_closes_a_cycle():
+    # One batch, heaviest edge first: joined in this order, edge 0 would displace edge 3.
+    u, v = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
+    keys = np.array([9, 1, 2, 3], U32)
+    ids, conflicts = joined(4, u, v, plain_keys(keys), tagged(np.zeros(4)), 1)
+    assert ids.tolist() == [1, 2, 3]
+    assert conflicts == 1
+
+
+@pytest.mark.parametrize("dtype", (U32, U64))
+def test_ranked_orders_by_key_and_id(dtype, rng):
+    keys = rng.integers(0, 30, 400).astype(dtype)
+    for ids in (np.arange(400), rng.permutation(400), rng.permutation(400)[:7], np.empty(0)):
+        found = ids[batches.ranked(plain_keys(keys, dtype), ids.astype(U32))]
+        assert np.array_equal(found, sorted(ids, key=lambda e: (keys[int(e)], e)))
+
+
+def test_put_in_order(rng):
+    keys = rng.integers(0, 30, 400).astype(U32)
+    records = np.empty((400, 2), U64)
+    records[:, 1] = rng.permutation(400)
+    records[:, 0] = records[:, 1] * U64(7)
+    before = records.copy()
+    batches.put_in_order(records, 100, 300, plain_keys(keys))
+    wanted = sorted(before[100:300, 1].tolist(), key=lambda e: (keys[e], e))
+    assert records[100:300, 1].tolist() == wanted
+    assert np.array_equal(records[:, 0], records[:, 1] * U64(7))
+    assert np.array_equal(records[:100], before[:100])
+    assert np.array_equal(records[300:], before[300:])
+
+
+def test_crowded_buckets_are_refined(rng):
+    ranks = np.concatenate((rng.integers(0, 100, 5_000), rng.integers(0, 2**20, 500)))
+    tags, shift = tagged(ranks), U64(32 + 12)
+    starts = np.zeros(2**8, U32)
+    assert batches.count_tags(tags, len(tags), shift, 100, starts) >= 5_000
+    number = batches.refine(tags, len(tags), shift, starts, 60)
+    buckets_, ids = tags >> U64(32), tags & LOW
+    assert np.array_equal(ids, np.arange(len(tags)))
+    assert buckets_.max() < number < 2**8 + 2 * len(tags) // 60
+    assert (np.diff(buckets_[np.argsort(ranks, kind="stable")].astype(np.int64)) >= 0).all()
+    # 100 ranks in 2¹² of a bucket: parts of 64 ranks at the finest that 5,000 / 60 asks for.
+    assert np.bincount(buckets_.astype(np.int64)).max() < 5_000 * 0.75
+
+
+# Buckets of the approximation
+
+
+@pytest.mark.parametrize("bits", (-3, 0, 2, 10))
+def test_bucket_numbers_keep_order_and_bound(bits, rng):
+    weights = np.sort(np.concatenate((2.0 ** rng.uniform(-1074, 1023, 5_000), [0.0, 0.0, 5e-324, np.inf])))
+    numbers = np.empty(len(weights), U32)
+    buckets.bucket_numbers(weights, 52 - bits, numbers)
+    assert (np.diff(numbers.astype(np.int64)) >= 0).all()
+    positive = (weights > 0) & np.isfinite(weights)
+    assert not set(numbers[positive]) & set(numbers[~positive])
+    assert numbers[0] == numbers[1] != numbers[-1]
+    factor = 1 + 2.0**-bits if bits >= 0 else 2.0**2.0**-bits
+    for number in np.unique(numbers[positive]):
+        alike = weights[positive & (numbers == number)]
+        assert alike.max() / alike.min() < factor
