@@ -19,6 +19,10 @@ from typing import Any
 
 # PyPI's TBB is preferred by numba when found, and not found everywhere: one layer, always the same.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
+# GNU's OpenMP lets idle threads spin for some 10 ms by default: on a busy machine they take the core away from
+# the very thread that they wait for. Half a millisecond bridges the serial steps between two passes.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 import llvmlite
 import numba

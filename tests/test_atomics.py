@@ -1,0 +1,91 @@
+"""Atomic operations, and twins without atomicity that the same checks catch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import prange
+
+from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower, store
+from mst.kernels.jit import njit
+from mst.kernels.parallel_runtime import refusal, workers
+
+STEPS = 200_000
+pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
+
+
+@njit
+def add_many(cell, steps):
+    for _ in range(steps):
+        fetch_add(cell, 0, 1)
+
+
+@njit
+def add_many_broken(cell, steps):
+    for _ in range(steps):
+        store(cell, 0, load(cell, 0) + 1)
+
+
+@njit
+def swap_many(cell, steps):
+    for _ in range(steps):
+        seen = load(cell, 0)
+        while True:
+            found = compare_and_swap(cell, 0, seen, seen + 1)
+            if found == seen:
+                break
+            seen = found
+
+
+@njit
+def lower_many(cell, steps, worker):
+    for i in range(steps):
+        lower(cell, 0, 2 * (steps - i) + worker)
+
+
+@njit(parallel=True)
+def add_all(cell, width, steps):
+    for _ in prange(width):
+        add_many(cell, steps)
+
+
+@njit(parallel=True)
+def add_all_broken(cell, width, steps):
+    for _ in prange(width):
+        add_many_broken(cell, steps)
+
+
+@njit(parallel=True)
+def swap_all(cell, width, steps):
+    for _ in prange(width):
+        swap_many(cell, steps)
+
+
+@njit(parallel=True)
+def lower_all(cell, width, steps):
+    for worker in prange(width):
+        lower_many(cell, steps, worker)
+
+
+def total(kernel):
+    cell = np.zeros(1, np.int64)
+    with workers(2):
+        kernel(cell, 2, STEPS)
+    return cell[0]
+
+
+@pytest.mark.parametrize("kernel", [add_all, swap_all])
+def test_no_update_is_lost(kernel):
+    assert total(kernel) == 2 * STEPS
+
+
+def test_plain_additions_lose_updates():
+    assert any(total(add_all_broken) < 2 * STEPS for _ in range(50))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_lower_keeps_the_smallest(dtype):
+    cell = np.full(1, np.iinfo(dtype).max, dtype)
+    with workers(2):
+        lower_all(cell, 2, 10_000)
+    assert cell[0] == 2

@@ -1,0 +1,123 @@
+"""Concurrent union-find: the same partition as a sequential one, every join won exactly once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import prange
+
+from mst.kernels.atomics import store
+from mst.kernels.concurrent_union_find import find, rank_find, rank_same_set, rank_unite, ranked_forest, unite
+from mst.kernels.jit import njit
+from mst.kernels.parallel_runtime import refusal, workers
+
+pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
+
+
+@njit
+def some_by_index(forest, u, v, first, step):
+    won = 0
+    for i in range(first, u.size, step):
+        won += unite(forest, u[i], v[i])
+    return won
+
+
+@njit
+def some_by_rank(forest, u, v, first, step):
+    won = 0
+    for i in range(first, u.size, step):
+        won += rank_unite(forest, u[i], v[i])
+    return won
+
+
+@njit
+def some_broken(forest, u, v, first, step):
+    """As `some_by_index`, but roots are hung by a plain write."""
+    won = 0
+    for i in range(first, u.size, step):
+        x, y = find(forest, u[i]), find(forest, v[i])
+        if x != y:
+            store(forest, max(x, y), min(x, y))
+            won += 1
+    return won
+
+
+@njit(parallel=True)
+def by_index(forest, u, v, width):
+    won = np.zeros(width, np.int64)
+    for worker in prange(width):
+        won[worker] = some_by_index(forest, u, v, worker, width)
+    return won.sum()
+
+
+@njit(parallel=True)
+def by_rank(forest, u, v, width):
+    won = np.zeros(width, np.int64)
+    for worker in prange(width):
+        won[worker] = some_by_rank(forest, u, v, worker, width)
+    return won.sum()
+
+
+@njit(parallel=True)
+def broken(forest, u, v, width):
+    won = np.zeros(width, np.int64)
+    for worker in prange(width):
+        won[worker] = some_broken(forest, u, v, worker, width)
+    return won.sum()
+
+
+def components(n, u, v):
+    parent = list(range(n))
+
+    def root(x):
+        while parent[x] != x:
+            parent[x] = x = parent[parent[x]]
+        return x
+
+    for a, b in zip(u.tolist(), v.tolist()):
+        a, b = root(a), root(b)
+        parent[max(a, b)] = min(a, b)
+    return np.array([root(x) for x in range(n)])
+
+
+def inputs(rng, n=300, m=2_000):
+    yield n, rng.integers(0, n, m), rng.integers(0, n, m)
+    yield n, np.arange(n - 1), np.arange(1, n)
+    yield n, np.arange(n - 1)[::-1].copy(), np.arange(1, n)[::-1].copy()
+    yield n, np.zeros(n - 1, np.int64), np.arange(1, n)
+
+
+def test_by_index(rng):
+    for n, u, v in inputs(rng):
+        expected = components(n, u, v)
+        for width in (1, 2):
+            forest = np.arange(n)
+            with workers(width):
+                won = by_index(forest, u, v, width)
+            assert won == n - len(np.unique(expected))
+            assert [find(forest, x) for x in range(n)] == expected.tolist()
+
+
+def test_by_rank(rng):
+    for n, u, v in inputs(rng):
+        expected = components(n, u, v)
+        forest = ranked_forest(n)
+        with workers(2):
+            won = by_rank(forest, u, v, 2)
+        roots = np.array([rank_find(forest, x) for x in range(n)])
+        assert won == n - len(np.unique(expected)) == n - len(np.unique(roots))
+        assert len(np.unique(np.stack([roots, expected]), axis=1).T) == len(np.unique(expected))
+        assert rank_same_set(forest, u[0], v[0])
+
+
+def test_plain_writes_lose_joins(rng):
+    n = 50_000
+    u, v = rng.integers(0, n, 4 * n), rng.integers(0, 50, 4 * n)
+    expected = n - len(np.unique(components(n, u, v)))
+
+    def wrong():
+        forest = np.arange(n)
+        with workers(2):
+            return broken(forest, u, v, 2) != expected
+
+    assert any(wrong() for _ in range(40))

@@ -1,0 +1,56 @@
+"""Parallel building blocks against NumPy, at several widths and perturbed schedules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mst import order
+from mst.kernels.parallel_compact import compact
+from mst.kernels.parallel_keys import keys_at, words_of
+from mst.kernels.parallel_radix import argsort
+from mst.kernels.parallel_runtime import facts, new_counters, refusal, workers
+
+WIDTHS = [width for width in (1, 2) if refusal(width) is None]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_radix_sort_is_stable(width, dtype, rng):
+    for size, highest in ((0, 1), (1, 1), (5_000, 3), (20_000, 2**31)):
+        keys = rng.integers(0, highest, size).astype(dtype)
+        with workers(width):
+            ranked = argsort(keys, width, delay_seed=7)
+        assert np.array_equal(ranked, np.argsort(keys, kind="stable"))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_compaction_keeps_the_order(width, rng):
+    bits = rng.random(64 * 300) < 0.3
+    mask = np.packbits(bits, bitorder="little").view(np.uint64)
+    with workers(width):
+        assert np.array_equal(compact(mask, width, 7, new_counters(width, 5)), np.flatnonzero(bits))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.array([3, -2, 0, 2**31 - 1, -(2**31)], np.int32),
+        np.array([3, -2, 2**40, -(2**62)], np.int64),
+        np.array([2**40, 2**40 + 5, 2**40 + 2], np.int64),
+        np.array([0.5, -0.0, 0.0, -np.inf, np.inf, -1.5], np.float32),
+        np.array([0.1, -0.0, 0.0, -1e300, 1e300], np.float64),
+        np.array([0.5, -0.0, 0.0, -2.0], np.float64),
+    ],
+)
+def test_keys_are_those_of_the_order(weights):
+    words, kind = words_of(weights, 1)
+    expected = order.keys(weights)
+    found = keys_at(words, kind, np.arange(len(weights)), 1)
+    assert found.dtype == expected.dtype
+    assert np.array_equal(np.argsort(found, kind="stable"), np.argsort(expected, kind="stable"))
+    assert np.array_equal(found[:, None] == found, weights[:, None] == weights)
+
+
+def test_runtime_facts_name_the_pinned_layer():
+    assert facts()["layer"] == "omp"
