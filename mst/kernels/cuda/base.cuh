@@ -85,14 +85,30 @@ DEVICE T stream(const T* p) {
   return __ldcs(p);
 }
 
+// What a barrier ends, for the instrumented build (TIMED), which notes when.
+enum Phase { PIECES, JOIN, HOOK_VERTICES, FOLLOW_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, COMPOSE, OUTSIDE, END };
+
 // A barrier for all threads of a cooperative grid; the argument is above.
 struct Grid {
   u32* arrivals;
   u32 target;
+#if TIMED
+  u64* times;
+#endif
 
-  __device__ __forceinline__ explicit Grid(u32* counter) : arrivals(counter), target(0) {}
+#if TIMED
+  __device__ __forceinline__ Grid(u32* counter, u64* notes) : arrivals(counter), target(0), times(notes) { note(END); }
 
-  __device__ __forceinline__ void sync() {
+  __device__ __forceinline__ void note(Phase phase) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *times++ = (u64)phase << 56 | (clock64() & ~0ull >> 8);
+  }
+#else
+  __device__ __forceinline__ Grid(u32* counter, u64*) : arrivals(counter), target(0) {}
+
+  __device__ __forceinline__ void note(Phase) {}
+#endif
+
+  __device__ __forceinline__ void sync(Phase phase) {
     __syncthreads();
     if (gridDim.x > 1 && threadIdx.x == 0) {
       target += gridDim.x;
@@ -103,6 +119,7 @@ struct Grid {
       __threadfence();
     }
     __syncthreads();
+    note(phase);
   }
 };
 
@@ -121,22 +138,32 @@ struct Appender {
 
   __device__ __forceinline__ Appender(u32* counter, u32 places) : tail(counter), chunk(places), next(0), end(0) {}
 
-  // Place of each lane that voted.
-  __device__ __forceinline__ u32 place(u32 votes) {
-    const u32 wanted = __popc(votes), rank = lanes_below(votes), room = end - next;
-    u32 at = next + rank;
-    if (wanted <= room) {
-      next += wanted;
-    } else {
-      const u32 more = wanted - room, taken = more > chunk ? more : chunk;
-      u32 base = 0;
-      if (lane_id() == 0) base = atomicAdd(tail, taken);
-      base = __shfl_sync(FULL, base, 0);
-      if (rank >= room) at = base + rank - room;
-      next = base + more;
-      end = base + taken;
+  // Places for the valid items of all lanes.
+  template <u32 N>
+  __device__ __forceinline__ void place(const bool (&valid)[N], u32 (&places)[N]) {
+    u32 votes[N], wanted = 0;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+      votes[i] = __ballot_sync(FULL, valid[i]);
+      wanted += __popc(votes[i]);
     }
-    return at;
+    const u32 room = end - next;
+    u32 start = next, more = 0;
+    if (wanted > room) {
+      more = wanted - room;
+      const u32 taken = more > chunk ? more : chunk;
+      if (lane_id() == 0) start = atomicAdd(tail, taken);
+      start = __shfl_sync(FULL, start, 0);
+      end = start + taken;
+    }
+    u32 before = 0;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+      const u32 k = before + lanes_below(votes[i]);
+      places[i] = k < room ? next + k : start + (k - room);
+      before += __popc(votes[i]);
+    }
+    next = more ? start + more : next + wanted;
   }
 };
 

@@ -181,48 +181,48 @@ DEVICE void relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks) {
       record[i].other = follow_and_shorten(hooks, record[i].other) & NUMBER;
       valid[i] = record[i].one != record[i].other;
     }
-    u32 place[UNROLL];
+    u32 places[UNROLL];
+    appender.place(valid, places);
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-      const u32 votes = __ballot_sync(FULL, valid[i]);
-      place[i] = NONE;
-      if (votes == 0) continue;
-      place[i] = appender.place(votes);
-      if (valid[i]) store_record(plan, to, place[i], record[i], low_of(plan, from, (u32)first + i * 32 + lane_id()));
+      if (!valid[i]) continue;
+      store_record(plan, to, places[i], record[i], low_of(plan, from, (u32)first + i * 32 + lane_id()));
+      offer_record(plan, to, places[i], record[i]);
     }
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) offer_record<true>(plan, to, valid[i], place[i], record[i]);
   }
   fill_holes(appender, plan.records[to & 1]);
 }
 
-DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage) {
-  grid.sync();
+DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, Phase phase) {
+  grid.sync(phase);
   const u32 ties = plan.control->ties[stage];
   if (ties) {
     settle_ties(plan, stage, ties);
-    grid.sync();
+    grid.sync(SETTLE);
   }
 }
 
 // Rounds until no record is left. Enter and leave with everything published. `offsets` (shared) remembers where the
-// hooks of each stage lie.
-DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, u32* offsets) {
-  while (plan.control->length[now.stage] || wanted) {
-    hook_components(plan, now, wanted);
-    grid.sync();
-    if (plan.control->length[now.stage] == 0) break;
-    const u32 left = plan.control->roots[now.stage];
-    if (now.components > FOLLOW_ALL) {
-      follow_all(now.hooks, now.components);
-      grid.sync();
+// hooks of each stage lie. `hooked` tells that the components of this stage have their hooks already.
+DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool hooked, u32* offsets) {
+  for (;;) {
+    const u32 length = plan.control->length[now.stage];
+    if (length == 0 && !wanted) return;
+    if (!hooked) {
+      hook_components(plan, now, wanted);
+      grid.sync(HOOK);
+      if (length == 0) return;
+      if (now.components > FOLLOW_ALL) {
+        follow_all(now.hooks, now.components);
+        grid.sync(FOLLOW);
+      }
     }
+    hooked = false;
     relabel_records(plan, now.stage, now.stage + 1, now.hooks);
-    u32* levels = now.stage == 0 && now.hooks == plan.labels ? plan.levels : now.hooks + now.components;
+    now.hooks = now.hooks == plan.labels ? plan.levels : now.hooks + now.components;
+    now.components = plan.control->roots[now.stage];
     now.stage++;
-    now.components = left;
-    now.hooks = levels;
-    if (threadIdx.x == 0) offsets[now.stage] = (u32)(levels - plan.levels);
-    finish_offers(plan, grid, now.stage);
+    if (threadIdx.x == 0) offsets[now.stage] = (u32)(now.hooks - plan.levels);
+    finish_offers(plan, grid, now.stage, RELABEL);
   }
 }

@@ -40,11 +40,6 @@ struct EveryRow {
   __device__ __forceinline__ u32 operator()(u32 i) const { return i; }
 };
 
-struct ListedRow {
-  const u32* rows;
-  __device__ __forceinline__ u32 operator()(u32 i) const { return rows[i]; }
-};
-
 template <class Id>
 DEVICE void begin_solve(const Plan& plan, const Id& id_at) {
   if (blockIdx.x > 0) return;
@@ -58,26 +53,26 @@ DEVICE void begin_solve(const Plan& plan, const Id& id_at) {
 
 // Records between components from CSR rows: light slots, or heavy slots of rows outside the giant. Each edge is met
 // from one end: the lower vertex, or, of a heavy edge, the one that is outside.
-template <bool HEAVY>
 struct ExtractVisitor {
   const Plan& plan;
   const u32 stage, giant;
+  const bool heavy;
   const Threshold threshold;
   Appender appender;
   u32 label;
 
-  __device__ __forceinline__ ExtractVisitor(const Plan& p, u32 to, u32 skipped)
+  __device__ __forceinline__ ExtractVisitor(const Plan& p, u32 to, bool above, u32 skipped)
       : plan(p),
         stage(to),
         giant(skipped),
+        heavy(above),
         threshold(p.control->threshold),
         appender(&p.control->length[to], chunk_for(p.light)),
         label(NONE) {}
 
-  __device__ __forceinline__ bool wants(u32 v) { return !HEAVY || plan.labels[v] != giant; }
+  __device__ __forceinline__ bool wants(u32 v) { return !heavy || plan.labels[v] != giant; }
   __device__ __forceinline__ void open(u32 v) { label = v == NONE ? NONE : plan.labels[v]; }
-  __device__ __forceinline__ void close(u32, u32) {}
-  __device__ __forceinline__ void close_piece(u32) {}
+  __device__ __forceinline__ void close(u32, u32, u32) {}
   __device__ __forceinline__ void postpone(u32, u32, u32) {}
 
   __device__ __forceinline__ void slots(u32 v, u32 first, u32 end, u32 step) {
@@ -91,53 +86,51 @@ struct ExtractVisitor {
     }
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && is_light_slot(plan, threshold, keys[i], first + i * step) != HEAVY;
+      valid[i] = valid[i] && is_light_slot(plan, threshold, keys[i], first + i * step) != heavy;
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) return;
     Slot found[UNROLL];
-    u32 labels[UNROLL];
+    u32 labels[UNROLL], places[UNROLL];
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++)
       if (valid[i]) found[i] = slot_at(plan, first + i * step);
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-      if (!HEAVY) valid[i] = valid[i] && v < found[i].neighbour;
+      valid[i] = valid[i] && (heavy || v < found[i].neighbour);
       if (valid[i]) labels[i] = plan.labels[found[i].neighbour];
     }
-    u32 place[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++)
+      valid[i] = valid[i] && labels[i] != label && (!heavy || labels[i] == giant || v < found[i].neighbour);
+    appender.place(valid, places);
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && labels[i] != label;
-      if (HEAVY) valid[i] = valid[i] && (labels[i] == giant || v < found[i].neighbour);
-      const u32 votes = __ballot_sync(FULL, valid[i]);
-      place[i] = NONE;
-      if (votes == 0) continue;
-      place[i] = appender.place(votes);
-    }
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      const Record record = {label & NUMBER, labels[i] & NUMBER, key_high(keys[i]),
-                             valid[i] ? edge_id(plan, found[i]) : 0};
-      if (valid[i]) store_record(plan, stage, place[i], record, (u32)keys[i]);
-      offer_record<HEAVY>(plan, stage, valid[i], place[i], record);
+      if (!valid[i]) continue;
+      const Record record = {label & NUMBER, labels[i] & NUMBER, key_high(keys[i]), edge_id(plan, found[i])};
+      store_record(plan, stage, places[i], record, (u32)keys[i]);
+      offer_record(plan, stage, places[i], record);
     }
   }
 };
 
-template <bool HEAVY, class Row>
-DEVICE void extract_rows(const Plan& plan, u32 stage, u32 rows, const Row& row, u32 giant) {
-  ExtractVisitor<HEAVY> visitor(plan, stage, giant);
-  walk_rows(plan, rows, row, visitor);
-  walk_pieces(plan, visitor);
+// Every row, or the listed ones.
+struct RowNumber {
+  const u32* list;
+  __device__ __forceinline__ u32 operator()(u32 i) const { return list ? list[i] : i; }
+};
+
+DEVICE void extract_rows(const Plan& plan, u32 stage, bool heavy, u32 giant) {
+  ExtractVisitor visitor(plan, stage, heavy, giant);
+  const RowNumber row = {heavy ? plan.outside : nullptr};
+  walk_rows(plan, heavy ? plan.control->outside : plan.n, row, plan.control->pieces, visitor);
   fill_holes(visitor.appender, plan.records[stage & 1]);
 }
 
 DEVICE bool is_outside(const Plan& plan, u32 v) { return plan.outside[v >> 5] >> (v & 31) & 1; }
 
 // Records from an edge list: light edges between vertices, or heavy edges with an end outside the giant.
-template <bool HEAVY>
-DEVICE void extract_edges(const Plan& plan, u32 stage) {
+DEVICE void extract_edges(const Plan& plan, u32 stage, bool heavy) {
   const Threshold threshold = plan.control->threshold;
   Appender appender(&plan.control->length[stage], chunk_for(plan.light));
   for (u64 base = (u64)warp_index() * 32 * UNROLL; base < plan.slots; base += (u64)warp_count() * 32 * UNROLL) {
@@ -151,18 +144,18 @@ DEVICE void extract_edges(const Plan& plan, u32 stage) {
     }
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && is_light_edge(threshold, keys[i], (u32)base + i * 32 + lane_id()) != HEAVY;
+      valid[i] = valid[i] && is_light_edge(threshold, keys[i], (u32)base + i * 32 + lane_id()) != heavy;
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) continue;
-    u32 one[UNROLL], other[UNROLL], place[UNROLL];
+    u32 one[UNROLL], other[UNROLL], places[UNROLL];
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
       if (!valid[i]) continue;
       one[i] = stream(plan.ends + base + i * 32 + lane_id());
       other[i] = stream(plan.others + base + i * 32 + lane_id());
     }
-    if (HEAVY) {
+    if (heavy) {
 #pragma unroll
       for (u32 i = 0; i < UNROLL; i++)
         valid[i] = valid[i] && (is_outside(plan, one[i]) || is_outside(plan, other[i]));
@@ -174,18 +167,14 @@ DEVICE void extract_edges(const Plan& plan, u32 stage) {
       }
     }
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && one[i] != other[i];
-      const u32 votes = __ballot_sync(FULL, valid[i]);
-      place[i] = NONE;
-      if (votes == 0) continue;
-      place[i] = appender.place(votes);
-    }
+    for (u32 i = 0; i < UNROLL; i++) valid[i] = valid[i] && one[i] != other[i];
+    appender.place(valid, places);
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
+      if (!valid[i]) continue;
       const Record record = {one[i], other[i], key_high(keys[i]), (u32)base + i * 32 + lane_id()};
-      if (valid[i]) store_record(plan, stage, place[i], record, (u32)keys[i]);
-      offer_record<HEAVY>(plan, stage, valid[i], place[i], record);
+      store_record(plan, stage, places[i], record, (u32)keys[i]);
+      offer_record(plan, stage, places[i], record);
     }
   }
   fill_holes(appender, plan.records[stage & 1]);
@@ -240,44 +229,61 @@ DEVICE void mark_outside(const Plan& plan, u32 giant, const u32* offsets) {
   }
 }
 
-template <bool CSR>
-DEVICE void heavy_phase(const Plan& plan, Grid& grid, State& now, u32* offsets) {
-  const u32 components = plan.control->finals, stage = now.stage + 1;
-  if (components <= 1) return;
-  for (u32 c = thread_index(); c < plan.control->roots[0]; c += thread_count())
-    store_relaxed(plan.levels + c, final_of(plan, 1, plan.levels, c, offsets));
-  clear_best(plan.best[stage & 1], components);
-  grid.sync();
-  const u32 giant = find_giant(plan, offsets);
-  mark_outside<CSR>(plan, giant, offsets);
-  grid.sync();
-  if (CSR) {
-    const ListedRow row = {plan.outside};
-    extract_rows<true>(plan, stage, plan.control->outside, row, giant);
-  } else {
-    extract_edges<true>(plan, stage);
-  }
-  finish_offers(plan, grid, stage);
-  now.stage = stage;
-  now.components = components;
-  now.hooks = plan.levels;
-  contract(plan, grid, now, false, offsets);
-}
-
-DEVICE void report(const Plan& plan, const State& now, u32 light_stage) {
+DEVICE void report(const Plan& plan, u32 last, u32 light_stage, u32 heavy_stage) {
   if (thread_index() > 0) return;
   const Control* control = plan.control;
-  u32 ties = 0, heavy = 0;
-  for (u32 stage = 0; stage < STAGES; stage++) ties += control->ties[stage];
-  if (control->outside) heavy = control->length[now.stage];
+  u32 ties = 0;
+  for (u32 stage = 0; stage <= last; stage++) ties += control->ties[stage];
   plan.status[0] = control->emitted;
-  plan.status[1] = now.stage;
+  plan.status[1] = last;
   plan.status[2] = control->length[light_stage];
   plan.status[3] = control->finals;
   plan.status[4] = control->outside;
   plan.status[5] = ties;
-  plan.status[6] = heavy;
+  plan.status[6] = heavy_stage == NONE ? 0 : control->length[heavy_stage];
   plan.status[7] = control->roots[0];
+}
+
+// Between the phases: what the light edges joined becomes the components of stage `stage`. Returns the giant.
+template <bool CSR>
+DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, const u32* offsets) {
+  for (u32 c = thread_index(); c < plan.control->roots[0]; c += thread_count())
+    store_relaxed(plan.levels + c, final_of(plan, 1, plan.levels, c, offsets));
+  clear_best(plan.best[stage & 1], components);
+  grid.sync(COMPOSE);
+  const u32 giant = find_giant(plan, offsets);
+  mark_outside<CSR>(plan, giant, offsets);
+  grid.sync(OUTSIDE);
+  return giant;
+}
+
+// Light edges, then heavy ones. There is one loop for both, to keep the code small. Enter with everything published:
+// over CSR after the first round, whose roots are the components of stage 1.
+template <bool CSR>
+DEVICE void two_phases(const Plan& plan, Grid& grid, u32* offsets) {
+  const bool filtered = plan.samples > 0, fused = CSR && plan.fused;
+  State now = {CSR ? 1u : 0u, CSR ? plan.control->roots[0] : plan.n, CSR ? plan.levels : plan.labels};
+  if (threadIdx.x == 0) offsets[1] = 0;
+  u32 giant = NONE, heavy_stage = NONE;
+  for (bool heavy = false;; heavy = true) {
+    const bool relabelled = fused && !heavy;
+    if (relabelled) {
+      now = {0, plan.n, plan.labels};
+    } else {
+      if (CSR)
+        extract_rows(plan, now.stage, heavy, giant);
+      else
+        extract_edges(plan, now.stage, heavy);
+      finish_offers(plan, grid, now.stage, EXTRACT);
+    }
+    contract(plan, grid, now, filtered && !heavy, relabelled, offsets);
+    const u32 components = plan.control->finals;
+    if (heavy || !filtered || components <= 1) break;
+    now = {now.stage + 1, components, plan.levels};
+    giant = compose<CSR>(plan, grid, now.stage, components, offsets);
+    heavy_stage = now.stage;
+  }
+  report(plan, now.stage, CSR && !fused ? 1 : 0, heavy_stage);
 }
 
 extern "C" __global__ void __launch_bounds__(512) begin_csr(const Plan plan) {
@@ -293,45 +299,32 @@ extern "C" __global__ void __launch_bounds__(512) begin_edges(const Plan plan) {
 extern "C" __global__ void __launch_bounds__(NEAREST_BLOCK, NEAREST_BLOCKS_PER_MULTIPROCESSOR)
     nearest(const Plan plan) {
   NearestVisitor visitor(plan);
-  walk_rows(plan, plan.n, EveryRow(), visitor);
+  walk_rows(plan, plan.n, EveryRow(), 0, visitor);
   fill_holes(visitor.appender, plan.records[0]);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_csr(const Plan plan) {
   __shared__ u32 offsets[STAGES];
-  Grid grid(&plan.control->arrivals);
-  if (plan.control->pieces) {
+  Grid grid(&plan.control->arrivals, plan.control->times);
+  const u32 pieces = plan.control->pieces;
+  if (pieces) {
     NearestVisitor visitor(plan);
-    walk_pieces(plan, visitor);
+    walk_rows(plan, 0, EveryRow(), pieces, visitor);
     fill_holes(visitor.appender, plan.records[0]);
-    grid.sync();
+    grid.sync(PIECES);
     join_pieces(plan);
-    grid.sync();
+    grid.sync(JOIN);
   }
   hook_vertices(plan);
   clear_best(plan.best[1], plan.n / 2);
-  grid.sync();
+  grid.sync(HOOK_VERTICES);
   follow_all(plan.labels, plan.n);
-  grid.sync();
-  if (plan.fused)
-    relabel_records(plan, 0, 1, plan.labels);
-  else
-    extract_rows<false>(plan, 1, plan.n, EveryRow(), NONE);
-  if (threadIdx.x == 0) offsets[1] = 0;
-  finish_offers(plan, grid, 1);
-  State now = {1, plan.control->roots[0], plan.levels};
-  contract(plan, grid, now, plan.samples > 0, offsets);
-  if (plan.samples > 0) heavy_phase<true>(plan, grid, now, offsets);
-  report(plan, now, 1);
+  grid.sync(FOLLOW_VERTICES);
+  two_phases<true>(plan, grid, offsets);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_edges(const Plan plan) {
   __shared__ u32 offsets[STAGES];
-  Grid grid(&plan.control->arrivals);
-  extract_edges<false>(plan, 0);
-  finish_offers(plan, grid, 0);
-  State now = {0, plan.n, plan.labels};
-  contract(plan, grid, now, plan.samples > 0, offsets);
-  if (plan.samples > 0) heavy_phase<false>(plan, grid, now, offsets);
-  report(plan, now, 0);
+  Grid grid(&plan.control->arrivals, plan.control->times);
+  two_phases<false>(plan, grid, offsets);
 }

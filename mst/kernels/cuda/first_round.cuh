@@ -76,28 +76,25 @@ struct NearestVisitor {
     for (u32 i = 0; i < UNROLL; i++)
       if (valid[i]) found[i] = slot_at(plan, first + i * step);
 #pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) valid[i] = valid[i] && v < found[i].neighbour;
+    u32 places[UNROLL];
+    appender.place(valid, places);
+#pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && v < found[i].neighbour;
-      const u32 votes = __ballot_sync(FULL, valid[i]);
-      if (votes == 0) continue;
-      const u32 place = appender.place(votes);
-      if (valid[i]) {
-        const Record record = {v, found[i].neighbour, key_high(keys[i]), edge_id(plan, found[i])};
-        store_record(plan, 0, place, record, (u32)keys[i]);
-      }
+      if (!valid[i]) continue;
+      const Record record = {v, found[i].neighbour, key_high(keys[i]), edge_id(plan, found[i])};
+      store_record(plan, 0, places[i], record, (u32)keys[i]);
     }
   }
 
-  __device__ __forceinline__ void close(u32 v, u32 width) {
+  __device__ __forceinline__ void close(u32 v, u32 width, u32 piece) {
     reduce_lightest(key, slot, width);
-    if (v != NONE && (lane_id() & (width - 1)) == 0) choose(plan, v, slot);
-  }
-
-  __device__ __forceinline__ void close_piece(u32 i) {
-    reduce_lightest(key, slot, 32);
-    if (lane_id() == 0) {
-      plan.lightest[i].key = key;
-      plan.lightest[i].slot = slot;
+    if (v == NONE || (lane_id() & (width - 1))) return;
+    if (piece == NONE) {
+      choose(plan, v, slot);
+    } else {
+      plan.lightest[piece].key = key;
+      plan.lightest[piece].slot = slot;
     }
   }
 

@@ -44,6 +44,7 @@ struct Control {
   u32 roots[STAGES];      // components that a stage leaves to the next
   u32 ties[STAGES];       // offers of a stage that met an equal high word
   Threshold threshold;    // light is (key, id) <= threshold
+  u64 times[4 * STAGES];  // when barriers ended, in the instrumented build
 };
 
 // Passed by value: it lies in constant memory.

@@ -14,6 +14,9 @@ import numpy as np
 STAGES = 72
 TIE_CAPACITY = 1 << 20
 PIECE = 512
+PHASES = (
+    "pieces join hook_vertices follow_vertices extract settle hook follow relabel compose outside end"
+).split()
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
 _POINTERS = [
@@ -119,7 +122,7 @@ def arrays(
         "outside": (np.uint32, n if csr else n // 32 + 32),
         "pieces": (np.uint32, 4 * pieces),
         "lightest": (np.uint32, (4 if wide else 2) * pieces),
-        "control": (np.uint32, 3 * STAGES + 16),
+        "control": (np.uint64, 2 * STAGES + 16 + 4 * STAGES),
     }
 
 

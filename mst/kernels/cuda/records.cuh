@@ -8,6 +8,11 @@
 #pragma once
 #include "plan.cuh"
 
+// Read a minimum before trying to lower it.
+#ifndef GUARDED
+#define GUARDED 1
+#endif
+
 DEVICE u32 low_of(const Plan& plan, u32 stage, u32 place) {
 #if KEY_BITS == 32
   return 0;
@@ -18,26 +23,23 @@ DEVICE u32 low_of(const Plan& plan, u32 stage, u32 place) {
 
 // Offer a record to a component. Returns the place of a record of equal high word that lost to another: at any
 // time, every record offered with the smallest high word is either the minimum or has been returned.
-template <bool GUARDED>
 DEVICE u32 offer(u64* slot, u64 value) {
-  if (GUARDED) {
-    const u64 seen = load_relaxed(slot);
-    if (high_word(seen) < high_word(value)) return NONE;
-    if (high_word(seen) == high_word(value) && seen != NO_OFFER) return low_word(value);
-  }
+#if GUARDED
+  const u64 current = load_relaxed(slot);
+  if (high_word(current) < high_word(value)) return NONE;
+  if (high_word(current) == high_word(value) && current != NO_OFFER) return low_word(value);
+#endif
   const u64 seen = atomicMin(slot, value);
   if (high_word(seen) != high_word(value) || seen == NO_OFFER) return NONE;
   return low_word(seen > value ? seen : value);
 }
 
-// All lanes come together; those without a tie have `place` NONE.
-DEVICE void note_ties(const Plan& plan, u32 stage, u32 component, u32 place) {
-  const u32 votes = __ballot_sync(FULL, place != NONE);
-  if (votes == 0) return;
-  u32 at = 0;
-  if (lane_id() == 0) at = atomicAdd(&plan.control->ties[stage], (u32)__popc(votes));
-  at = __shfl_sync(FULL, at, 0) + lanes_below(votes);
-  if (place != NONE && at < TIE_CAPACITY) plan.ties[at] = pack(component, place);
+// Past the capacity only the fact matters, so the contended counter is left alone.
+DEVICE void note_tie(const Plan& plan, u32 stage, u32 component, u32 place) {
+  u32* count = plan.control->ties + stage;
+  if (load_relaxed(count) > TIE_CAPACITY) return;
+  const u32 at = atomicAdd(count, 1u);
+  if (at < TIE_CAPACITY) plan.ties[at] = pack(component, place);
 }
 
 DEVICE void store_record(const Plan& plan, u32 stage, u32 place, const Record& record, u32 low) {
@@ -47,20 +49,13 @@ DEVICE void store_record(const Plan& plan, u32 stage, u32 place, const Record& r
 #endif
 }
 
-// Offer the records of a warp, already stored, at both ends. All lanes come together.
-template <bool GUARDED>
-DEVICE void offer_record(const Plan& plan, u32 stage, bool valid, u32 place, const Record& record) {
-  u32 lost_one = NONE, lost_other = NONE;
-  if (valid) {
-    u64* best = plan.best[stage & 1];
-    const u64 value = pack(record.high, place);
-    lost_one = offer<GUARDED>(best + record.one, value);
-    lost_other = offer<GUARDED>(best + record.other, value);
-  }
-  if (__any_sync(FULL, lost_one != NONE || lost_other != NONE)) {
-    note_ties(plan, stage, record.one, lost_one);
-    note_ties(plan, stage, record.other, lost_other);
-  }
+// Offer a record, already stored, at both ends.
+DEVICE void offer_record(const Plan& plan, u32 stage, u32 place, const Record& record) {
+  u64* best = plan.best[stage & 1];
+  const u64 value = pack(record.high, place);
+  const u32 lost_one = offer(best + record.one, value), lost_other = offer(best + record.other, value);
+  if (lost_one != NONE) note_tie(plan, stage, record.one, lost_one);
+  if (lost_other != NONE) note_tie(plan, stage, record.other, lost_other);
 }
 
 DEVICE Record load_record(const Record* records, u32 place) {

@@ -1,0 +1,166 @@
+"""Filter-Borůvka on one GPU: row minima, a precise threshold, and heavy edges only outside the giant component.
+
+The method, phase by phase, is told in the kernels' sources: ``filter_boruvka.cu`` and what it includes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mst.algorithms.cuda import _resident as resident
+from mst.kernels.cuda import loader, plan
+
+ALGORITHM = dict(
+    id="filter-boruvka-cuda",
+    paradigm="cuda",
+    paper="ours",
+    title="Filter-Borůvka (one GPU)",
+    input="csr",
+    options=dict(
+        start=dict(
+            default="csr",
+            choices=("csr", "edges"),
+            help="what solve starts from: symmetric rows, or the edge list as it is (12 bytes per edge)",
+        ),
+        factor=dict(default=0.0, min=0.0, max=64.0, help="light edges per vertex; 0: by the average degree"),
+        samples=dict(default=4096, min=32, max=4096, help="weights sampled for the threshold"),
+        fused=dict(
+            default="auto",
+            choices=("auto", "on", "off"),
+            help="collect light edges while the row minima are found",
+        ),
+        seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample"),
+    ),
+    requires=("cupy",),
+    limits=dict(n=1_073_741_823, m=3_600_000_000),
+)
+
+SOURCE = "filter_boruvka.cu"
+MAX_SLOTS = 2**32 - 2**20
+BLOCK = 512
+NEAREST_BLOCK = 256
+
+
+def skip(facts, *, width, start, **options):
+    if width != 1:
+        return f"it runs on one GPU, not on {width}"
+    if start == "csr" and 2 * facts.m > MAX_SLOTS:
+        return f"2m = {2 * facts.m:,} slots are above {MAX_SLOTS:,}: use start=edges"
+    return None
+
+
+@dataclass(eq=False)
+class Problem:
+    """A graph on the device, its workspace, and the launches of a solve."""
+
+    n: int
+    m: int
+    plan: np.ndarray
+    arrays: dict[str, Any]
+    status: np.ndarray
+    launches: list[tuple[Any, int, int]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Result:
+    """Edge ids on the device, in no order, and what the kernels counted."""
+
+    edge_ids: Any
+    status: tuple[int, ...]
+
+
+def prepare(graph, *, width, start, **options):
+    """Put the graph into the form that solve starts from, on the side where it is."""
+    if isinstance(graph, resident.DeviceGraph):
+        keys = resident.device_keys(graph.w)
+        if start == "csr":
+            rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
+            inputs = {"offsets": rows.offsets, "keys": rows.keys, "ends": rows.pairs}
+        else:
+            inputs = {"keys": keys, "ends": graph.u, "others": graph.v}
+    else:
+        keys = resident.host_keys(graph)
+        if start == "csr":
+            rows = graph.csr()
+            pairs = np.empty((len(rows.edge_ids), 2), np.uint32)
+            pairs[:, 0], pairs[:, 1] = rows.neighbours, rows.edge_ids
+            inputs = {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids], "ends": pairs}
+        else:
+            inputs = {"keys": keys, "ends": graph.u, "others": graph.v}
+    return graph.n, graph.m, start == "csr", inputs, options
+
+
+def transfer(problem):
+    """Bring the inputs to the device, and allocate the workspace there."""
+    import cupy
+
+    n, m, csr, inputs, options = problem
+    slots = len(inputs["keys"])
+    what = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
+    how = plan.settings(n, m, csr=csr, **options)
+    bits = inputs["keys"].dtype.itemsize * 8
+    layout = plan.arrays(n, m, slots, csr=csr, key_bits=bits, long_row=how.long_row)
+    missing = sum(a.nbytes for a in inputs.values() if isinstance(a, np.ndarray))
+    resident.ensure_free(missing + plan.needed_bytes(layout) + 4 * n, what)
+    arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
+    arrays.update(resident.allocate(layout, what))
+    status = _pinned(len(plan.STATUS))
+    addresses = {name: array.data.ptr for name, array in arrays.items()}
+    addresses["status"] = status.ctypes.data
+    struct = plan.fill_plan(how, n, slots, addresses)
+    return Problem(n, m, struct, arrays, status, _launches(csr, bits, n, slots))
+
+
+def solve(problem):
+    import cupy
+
+    if problem.m == 0 or problem.n < 2:
+        return Result(cupy.empty(0, cupy.uint32), (0,) * len(plan.STATUS))
+    forest = cupy.empty(problem.n - 1, cupy.uint32)
+    arguments = problem.plan
+    arguments["forest"] = forest.data.ptr
+    for kernel, blocks, threads in problem.launches:
+        kernel((blocks,), (threads,), (arguments,))
+    cupy.cuda.get_current_stream().synchronize()
+    status = tuple(problem.status.tolist())
+    return Result(forest[: status[0]], status)
+
+
+def collect(problem, result):
+    return result.edge_ids.get().astype(np.int64)
+
+
+def counters(problem, result):
+    return dict(zip(plan.STATUS, result.status, strict=True))
+
+
+def _launches(csr: bool, bits: int, n: int, slots: int) -> list[tuple[Any, int, int]]:
+    import cupy
+
+    plain = loader.module(SOURCE, KEY_BITS=bits)
+    joint = loader.module(SOURCE, cooperative=True, KEY_BITS=bits)
+    processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    wanted = max(1, -(-max(n, slots // 8) // BLOCK))
+    blocks = min(2 * processors, wanted)
+    if not csr:
+        return [
+            (plain.get_function("begin_edges"), max(1, min(4 * processors, -(-n // BLOCK))), BLOCK),
+            (joint.get_function("forest_edges"), blocks, BLOCK),
+        ]
+    nearest = min(8 * processors, max(1, -(-slots // (2 * NEAREST_BLOCK))))
+    return [
+        (plain.get_function("begin_csr"), 1, BLOCK),
+        (plain.get_function("nearest"), nearest, NEAREST_BLOCK),
+        (joint.get_function("forest_csr"), blocks, BLOCK),
+    ]
+
+
+def _pinned(words: int) -> np.ndarray:
+    """Return host memory that kernels can write, so that reading counters back costs no copy."""
+    import cupy
+
+    memory = cupy.cuda.alloc_pinned_memory(4 * words)
+    return np.frombuffer(memory, np.uint32, words)
