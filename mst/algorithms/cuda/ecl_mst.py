@@ -116,7 +116,7 @@ def _threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
     """Return the largest light key: of `samples` random slots, the one that `factor` · n slots should lie below."""
     count = min(options["samples"], len(keys))
     sampled = np.random.default_rng(options["seed"]).integers(0, len(keys), count)
-    ordered = np.sort(_host(keys[sampled]))
+    ordered = np.sort(_host(keys.take(sampled) if isinstance(keys, np.ndarray) else keys[sampled.tolist()]))
     return int(ordered[min(count - 1, options["factor"] * n * count // len(keys))])
 
 

@@ -137,11 +137,11 @@ def counters(problem, result):
     return dict(zip(plan.STATUS, result.status, strict=True))
 
 
-def _launches(csr: bool, bits: int, n: int, slots: int) -> list[tuple[Any, int, int]]:
+def _launches(csr: bool, bits: int, n: int, slots: int, **macros: int) -> list[tuple[Any, int, int]]:
     import cupy
 
-    plain = loader.module(SOURCE, KEY_BITS=bits)
-    joint = loader.module(SOURCE, cooperative=True, KEY_BITS=bits)
+    plain = loader.module(SOURCE, KEY_BITS=bits, **macros)
+    joint = loader.module(SOURCE, cooperative=True, KEY_BITS=bits, **macros)
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     wanted = max(1, -(-max(n, slots // 8) // BLOCK))
     blocks = min(2 * processors, wanted)

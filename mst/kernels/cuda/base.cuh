@@ -86,7 +86,7 @@ DEVICE T stream(const T* p) {
 }
 
 // What a barrier ends, for the instrumented build (TIMED), which notes when.
-enum Phase { PIECES, JOIN, HOOK_VERTICES, FOLLOW_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, COMPOSE, OUTSIDE, END };
+enum Phase { PIECES, JOIN, HOOK_VERTICES, FOLLOW_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, TAIL, COMPOSE, OUTSIDE, END };
 
 // A barrier for all threads of a cooperative grid; the argument is above.
 struct Grid {

@@ -2,12 +2,7 @@
 // dense numbers, relabel the records, drop those inside one component, and offer the rest to the new components.
 #pragma once
 #include "first_round.cuh"
-
-// A hook is the number of a component of the same stage, or, with ROOT set, of one of the next stage; with FINAL
-// set too, of one that no light edge leaves. An isolated vertex keeps NONE.
-static const u32 ROOT = 1u << 31;
-static const u32 FINAL = 1u << 30;
-static const u32 NUMBER = FINAL - 1;
+#include "tail.cuh"
 
 // Components above which hooks are followed once per component rather than once per record end.
 #ifndef FOLLOW_ALL
@@ -205,9 +200,15 @@ DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, Phase phase) 
 // Rounds until no record is left. Enter and leave with everything published. `offsets` (shared) remembers where the
 // hooks of each stage lie. `hooked` tells that the components of this stage have their hooks already.
 DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool hooked, u32* offsets) {
+  __shared__ Tail tail;
   for (;;) {
     const u32 length = plan.control->length[now.stage];
     if (length == 0 && !wanted) return;
+    if (!hooked && fits_tail(now.components, length)) {
+      if (blockIdx.x == 0) finish_in_block(plan, tail, now.stage, now.components, now.hooks, wanted);
+      grid.sync(TAIL);
+      return;
+    }
     if (!hooked) {
       hook_components(plan, now, wanted);
       grid.sync(HOOK);

@@ -15,7 +15,7 @@ STAGES = 72
 TIE_CAPACITY = 1 << 20
 PIECE = 512
 PHASES = (
-    "pieces join hook_vertices follow_vertices extract settle hook follow relabel compose outside end"
+    "pieces join hook_vertices follow_vertices extract settle hook follow relabel tail compose outside end"
 ).split()
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 

@@ -13,6 +13,12 @@
 #define GUARDED 1
 #endif
 
+// A hook is the number of a component of the same stage, or, with ROOT set, of one of the next stage; with FINAL
+// set too, of one that no light edge leaves. An isolated vertex keeps NONE.
+static const u32 ROOT = 1u << 31;
+static const u32 FINAL = 1u << 30;
+static const u32 NUMBER = FINAL - 1;
+
 DEVICE u32 low_of(const Plan& plan, u32 stage, u32 place) {
 #if KEY_BITS == 32
   return 0;
