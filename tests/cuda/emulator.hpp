@@ -226,6 +226,12 @@ static inline T __shfl_xor_sync(unsigned, T x, unsigned distance) {
   const unsigned lane = threadIdx.x & 31;
   return emulator::value_of<T>(emulator::exchange(emulator::word_of(x))[lane ^ distance]);
 }
+static inline unsigned __match_any_sync(unsigned, unsigned x) {
+  const uint64_t* all = emulator::exchange(x);
+  unsigned equal = 0;
+  for (int i = 0; i < 32; i++) equal |= (unsigned)((unsigned)all[i] == x) << i;
+  return equal;
+}
 static inline unsigned __reduce_add_sync(unsigned, unsigned x) {
   const uint64_t* all = emulator::exchange(x);
   unsigned sum = 0;

@@ -27,11 +27,6 @@ ALGORITHM = dict(
         ),
         factor=dict(default=0.0, min=0.0, max=64.0, help="light edges per vertex; 0: by the average degree"),
         samples=dict(default=4096, min=32, max=4096, help="weights sampled for the threshold"),
-        fused=dict(
-            default="auto",
-            choices=("auto", "on", "off"),
-            help="collect light edges while the row minima are found",
-        ),
         seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample"),
     ),
     requires=("cupy",),
@@ -73,9 +68,14 @@ class Result:
 
 
 def prepare(graph, *, width, start, **options):
-    """Put the graph into the form that solve starts from, on the side where it is."""
+    """Put the graph into the form that solve starts from, on the side where it is.
+
+    32-bit keys are counted from the smallest, so that fewer bits say as much.
+    """
     if isinstance(graph, resident.DeviceGraph):
         keys = resident.device_keys(graph.w)
+        if keys.itemsize == 4 and len(keys):
+            keys = keys - keys.min()
         if start == "csr":
             rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
             inputs = {"offsets": rows.offsets, "keys": rows.keys, "ends": rows.pairs}
@@ -83,6 +83,8 @@ def prepare(graph, *, width, start, **options):
             inputs = {"keys": keys, "ends": graph.u, "others": graph.v}
     else:
         keys = resident.host_keys(graph)
+        if keys.itemsize == 4 and len(keys):
+            keys = keys - keys.min()
         if start == "csr":
             rows = graph.csr()
             pairs = np.empty((len(rows.edge_ids), 2), np.uint32)
@@ -100,7 +102,7 @@ def transfer(problem):
     n, m, csr, inputs, options = problem
     slots = len(inputs["keys"])
     what = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
-    how = plan.settings(n, m, csr=csr, **options)
+    how = plan.settings(n, m, **options)
     bits = inputs["keys"].dtype.itemsize * 8
     layout = plan.arrays(n, m, slots, csr=csr, key_bits=bits, long_row=how.long_row)
     missing = sum(a.nbytes for a in inputs.values() if isinstance(a, np.ndarray))
@@ -110,7 +112,8 @@ def transfer(problem):
     status = _pinned(len(plan.STATUS))
     addresses = {name: array.data.ptr for name, array in arrays.items()}
     addresses["status"] = status.ctypes.data
-    struct = plan.fill_plan(how, n, slots, addresses)
+    largest = int(inputs["keys"].max()) if slots else 0
+    struct = plan.fill_plan(how, n, slots, plan.offer_layout(m, bits, largest), addresses)
     return Problem(n, m, struct, arrays, status, _launches(csr, bits, n, slots))
 
 
@@ -137,23 +140,30 @@ def counters(problem, result):
     return dict(zip(plan.STATUS, result.status, strict=True))
 
 
-def _launches(csr: bool, bits: int, n: int, slots: int, **macros: int) -> list[tuple[Any, int, int]]:
+def _launches(
+    csr: bool, bits: int, n: int, slots: int, *, per_processor: int = 2, nearest_per_processor: int = 4, **macros: int
+) -> list[tuple[Any, int, int]]:
+    """Return kernels with their grids: the joint one no larger than is resident at once, and than there is work."""
     import cupy
 
-    plain = loader.module(SOURCE, KEY_BITS=bits, **macros)
-    joint = loader.module(SOURCE, cooperative=True, KEY_BITS=bits, **macros)
+    macros |= dict(KEY_BITS=bits, BLOCKS_PER_MULTIPROCESSOR=per_processor)
+    macros["NEAREST_BLOCKS_PER_MULTIPROCESSOR"] = nearest_per_processor
+    plain = loader.module(SOURCE, **macros)
+    joint = loader.module(SOURCE, cooperative=True, **macros)
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    wanted = max(1, -(-max(n, slots // 8) // BLOCK))
-    blocks = min(2 * processors, wanted)
+
+    def grid(per: int, threads: int, block: int) -> int:
+        return min(per * processors, max(1, -(-threads // block)))
+
+    blocks = grid(per_processor, max(n, slots // 8), BLOCK)
     if not csr:
         return [
-            (plain.get_function("begin_edges"), max(1, min(4 * processors, -(-n // BLOCK))), BLOCK),
+            (plain.get_function("begin_edges"), grid(4, n, BLOCK), BLOCK),
             (joint.get_function("forest_edges"), blocks, BLOCK),
         ]
-    nearest = min(8 * processors, max(1, -(-slots // (2 * NEAREST_BLOCK))))
     return [
         (plain.get_function("begin_csr"), 1, BLOCK),
-        (plain.get_function("nearest"), nearest, NEAREST_BLOCK),
+        (plain.get_function("nearest"), grid(nearest_per_processor, slots // 2, NEAREST_BLOCK), NEAREST_BLOCK),
         (joint.get_function("forest_csr"), blocks, BLOCK),
     ]
 

@@ -4,18 +4,27 @@
 #include "first_round.cuh"
 #include "tail.cuh"
 
-// Components above which hooks are followed once per component rather than once per record end.
+// Components from which on hooks may be followed once per component, in a pass of its own, rather than by records.
 #ifndef FOLLOW_ALL
 #define FOLLOW_ALL 65536
 #endif
+// Records from which on a component that has many of them takes no offers.
+#ifndef PASSIVE_MIN
+#define PASSIVE_MIN 4096
+#endif
 // Items per thread and tile, when there are enough of them.
+#ifndef ITEMS_PER_THREAD
+#define ITEMS_PER_THREAD 2
+#endif
 static const u32 TILE = 4;
+static const u32 ITEMS = ITEMS_PER_THREAD;
 
 // Where a solve stands; equal in all threads.
 struct State {
   u32 stage;
   u32 components;   // of this stage
   u32* hooks;       // of this stage's components
+  u32 passive;      // the one that took no offers, or NONE
 };
 
 // Follow hooks to the root. Loads are relaxed, because others may shorten the same path at the same time.
@@ -90,9 +99,26 @@ DEVICE void clear_best(u64* best, u32 count) {
   for (u32 x = thread_index(); x < count; x += thread_count()) best[x] = NO_OFFER;
 }
 
+// A component that many records meet would be a bottleneck: all of them would lower one word. Borůvka's rounds stay
+// right when one component makes no choice: it is a root, and the others still at least halve. This picks the most
+// frequent end of some records, by its root; it is the same in every warp, because the sample and the roots are.
+DEVICE u32 pick_passive(const Record* records, u32 length, u32* hooks) {
+  if (length < PASSIVE_MIN) return NONE;
+  const Record record = load_record(records, __umulhi(mix(lane_id() + 1), length));
+  u32 label = NONE;
+  if (record.one != record.other) label = follow(hooks, lane_id() & 1 ? record.one : record.other) & NUMBER;
+  const u32 equal = __popc(__match_any_sync(FULL, label));
+  u32 winner = (label == NONE ? 0 : equal << 5) | lane_id();
+  for (u32 distance = 16; distance; distance /= 2) {
+    const u32 rival = __shfl_xor_sync(FULL, winner, distance);
+    winner = rival > winner ? rival : winner;
+  }
+  return __shfl_sync(FULL, label, winner & 31);
+}
+
 // Each component with an offer either is a root or emits its lightest edge and hooks across it. Two components that
-// chose each other chose one record, because the order is total; the lower one is the root. Components without an
-// offer are numbered among the finals when those are `wanted`.
+// chose each other chose one record, because the order is total; the lower one is the root. The passive component is
+// a root. Others without an offer are numbered among the finals when those are `wanted`.
 DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
   Control* control = plan.control;
   const u64* best = plan.best[now.stage & 1];
@@ -108,14 +134,14 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
       hook[i] = NONE;
       if (i < items && c < now.components) {
         offer[i] = best[c];
-        hook[i] = offer[i] == NO_OFFER ? FINAL : 0;
+        hook[i] = offer[i] != NO_OFFER ? 0 : c == now.passive ? ROOT : FINAL;
       }
     }
 #pragma unroll
     for (u32 i = 0; i < TILE; i++) {
       if (hook[i] != 0) continue;
       const u32 c = first + i * blockDim.x + threadIdx.x;
-      const Record record = load_record(records, low_word(offer[i]));
+      const Record record = load_record(records, place_of(plan, offer[i]));
       hook[i] = record.one == c ? record.other : record.one;
       id[i] = record.id;
     }
@@ -123,14 +149,10 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
     for (u32 i = 0; i < TILE; i++) {
       const u32 c = first + i * blockDim.x + threadIdx.x;
       if (hook[i] == NONE) continue;
-      if (hook[i] == FINAL) {
-        finals++;
-      } else if (c < hook[i] && best[hook[i]] == offer[i]) {
-        hook[i] = ROOT;
-        roots++;
-      } else {
-        chosen++;
-      }
+      if (hook[i] < FINAL && c < hook[i] && best[hook[i]] == offer[i]) hook[i] = ROOT;
+      roots += hook[i] == ROOT;
+      finals += hook[i] == FINAL;
+      chosen += hook[i] < FINAL;
     }
     Places at = reserve(roots, chosen, wanted ? finals : 0, &control->roots[now.stage], &control->emitted,
                         &control->finals);
@@ -148,44 +170,72 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
       }
     }
   }
-  // A round at least halves the components.
-  clear_best(plan.best[(now.stage + 1) & 1], now.components / 2);
+  // A round at least halves the components, the passive one excepted.
+  clear_best(plan.best[(now.stage + 1) & 1], now.components / 2 + 1);
 }
 
-// Move the records of stage `from` that still join two components to stage `to`.
-DEVICE void relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks) {
+// Follow the hooks of both ends of some records, and shorten them.
+template <u32 N>
+DEVICE void follow_ends(u32* hooks, const bool (&valid)[N], Record (&records)[N]) {
+  u32 hook[2 * N];
+  bool more = false;
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    hook[i] = ROOT;
+    if (valid[i / 2]) hook[i] = load_relaxed(hooks + (i & 1 ? records[i / 2].other : records[i / 2].one));
+    more |= !(hook[i] & ROOT);
+  }
+  if (more) {
+#pragma unroll
+    for (u32 i = 0; i < 2 * N; i++) {
+      if (hook[i] & ROOT) continue;
+      hook[i] = follow(hooks, hook[i]);
+      store_relaxed(hooks + (i & 1 ? records[i / 2].other : records[i / 2].one), hook[i]);
+    }
+  }
+#pragma unroll
+  for (u32 i = 0; i < N; i++) {
+    records[i].one = hook[2 * i] & NUMBER;
+    records[i].other = hook[2 * i + 1] & NUMBER;
+  }
+}
+
+// Move the records of stage `from` that still join two components to stage `to`. Returns the passive component.
+DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks) {
   const u32 length = plan.control->length[from];
   const Record* records = plan.records[from & 1];
+  const u32 passive = pick_passive(records, length, hooks);
+  const u32 items = length > thread_count() ? ITEMS : 1;
   Appender appender(&plan.control->length[to], chunk_for(length));
-  for (u64 first = (u64)warp_index() * 32 * UNROLL; first < length; first += (u64)warp_count() * 32 * UNROLL) {
-    Record record[UNROLL];
-    bool valid[UNROLL];
+  for (u64 first = (u64)warp_index() * 32 * items; first < length; first += (u64)warp_count() * 32 * items) {
+    Record record[ITEMS];
+    bool valid[ITEMS];
+    u32 places[ITEMS];
+    u64 offers[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       const u64 place = first + i * 32 + lane_id();
-      valid[i] = place < length;
+      valid[i] = i < items && place < length;
       if (valid[i]) {
         record[i] = load_record(records, (u32)place);
         valid[i] = record[i].one != record[i].other;
       }
     }
+    follow_ends(hooks, valid, record);
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      if (!valid[i]) continue;
-      record[i].one = follow_and_shorten(hooks, record[i].one) & NUMBER;
-      record[i].other = follow_and_shorten(hooks, record[i].other) & NUMBER;
-      valid[i] = record[i].one != record[i].other;
-    }
-    u32 places[UNROLL];
+    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && record[i].one != record[i].other;
     appender.place(valid, places);
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      store_record(plan, to, places[i], record[i], low_of(plan, from, (u32)first + i * 32 + lane_id()));
-      offer_record(plan, to, places[i], record[i]);
+      const u32 low = low_of(plan, from, (u32)first + i * 32 + lane_id());
+      store_record(plan, to, places[i], record[i], low);
+      offers[i] = offer_of(plan, record[i], low, places[i]);
     }
+    make_offers(plan, to, passive, valid, record, offers);
   }
   fill_holes(appender, plan.records[to & 1]);
+  return passive;
 }
 
 DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, Phase phase) {
@@ -210,16 +260,17 @@ DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool
       return;
     }
     if (!hooked) {
+      if (length == 0) now.passive = NONE;
       hook_components(plan, now, wanted);
       grid.sync(HOOK);
       if (length == 0) return;
-      if (now.components > FOLLOW_ALL) {
-        follow_all(now.hooks, now.components);
-        grid.sync(FOLLOW);
-      }
     }
     hooked = false;
-    relabel_records(plan, now.stage, now.stage + 1, now.hooks);
+    if (now.components > FOLLOW_ALL && length > now.components / 2) {
+      follow_all(now.hooks, now.components);
+      grid.sync(FOLLOW);
+    }
+    now.passive = relabel_records(plan, now.stage, now.stage + 1, now.hooks);
     now.hooks = now.hooks == plan.labels ? plan.levels : now.hooks + now.components;
     now.components = plan.control->roots[now.stage];
     now.stage++;

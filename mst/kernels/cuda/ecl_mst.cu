@@ -179,6 +179,14 @@ DEVICE bool admit(const Ecl& g, u32 v, u32 slot, Edge& edge) {
   return true;
 }
 
+// Place for each voting lane: one addition a warp (the compiler does so unasked where it can prove the address equal).
+DEVICE u32 take_places(u32* length, bool wanted) {
+  const u32 votes = __ballot_sync(FULL, wanted);
+  u32 base = 0;
+  if (lane_id() == 0 && votes) base = atomicAdd(length, (u32)__popc(votes));
+  return __shfl_sync(FULL, base, 0) + lanes_below(votes);
+}
+
 extern "C" __global__ void populate(const Ecl g) {
   const u32 v = thread_index();
   u32 begin = 0, end = 0;
@@ -192,21 +200,19 @@ extern "C" __global__ void populate(const Ecl g) {
 #else
   const bool together = false;
 #endif
-  if (!together)
-    for (u32 slot = begin; slot < end; slot++)
-      if (admit(g, v, slot, edge)) store_edge(g, g.from, atomicAdd(g.lengths + g.from, 1u), edge);
+  for (u32 slot = together ? end : begin; __any_sync(FULL, slot < end); slot++) {
+    const bool admitted = slot < end && admit(g, v, slot, edge);
+    const u32 place = take_places(g.lengths + g.from, admitted);
+    if (admitted) store_edge(g, g.from, place, edge);
+  }
 #if RUNG < 2
   for (u32 left = __ballot_sync(FULL, together); left; left &= left - 1) {
     const u32 source = __ffs(left) - 1;
     const u32 row = __shfl_sync(FULL, v, source), last = __shfl_sync(FULL, end, source);
     for (u32 slot = __shfl_sync(FULL, begin, source) + lane_id(); __any_sync(FULL, slot < last); slot += 32) {
       const bool admitted = slot < last && admit(g, row, slot, edge);
-      const u32 votes = __ballot_sync(FULL, admitted);
-      if (votes == 0) continue;
-      u32 base = 0;
-      if (lane_id() == 0) base = atomicAdd(g.lengths + g.from, (u32)__popc(votes));
-      base = __shfl_sync(FULL, base, 0);
-      if (admitted) store_edge(g, g.from, base + lanes_below(votes), edge);
+      const u32 place = take_places(g.lengths + g.from, admitted);
+      if (admitted) store_edge(g, g.from, place, edge);
     }
   }
 #endif
@@ -215,15 +221,20 @@ extern "C" __global__ void populate(const Ecl g) {
 // Lines 14 to 23.
 extern "C" __global__ void minimise(const Ecl g) {
   const u32 i = thread_index();
-  if (i >= g.lengths[g.from]) return;
-  Edge edge = load_edge(g, g.from, i);
-  const u32 p = find(g, edge.a), q = find(g, edge.b);
+  Edge edge;
+  u32 p = 0, q = 0;
+  if (i < g.lengths[g.from]) {
+    edge = load_edge(g, g.from, i);
+    p = find(g, edge.a);
+    q = find(g, edge.b);
+  }
+  const u32 place = take_places(g.lengths + 1 - g.from, p != q);
   if (p == q) return;
 #if RUNG < 4
   edge.a = p;
   edge.b = q;
 #endif
-  store_edge(g, 1 - g.from, atomicAdd(g.lengths + 1 - g.from, 1u), edge);
+  store_edge(g, 1 - g.from, place, edge);
   lower(g.minimum + p, word(edge));
   lower(g.minimum + q, word(edge));
 }

@@ -51,131 +51,139 @@ DEVICE void begin_solve(const Plan& plan, const Id& id_at) {
   if (threadIdx.x == 0) plan.control->threshold = t;
 }
 
-// Records between components from CSR rows: light slots, or heavy slots of rows outside the giant. Each edge is met
-// from one end: the lower vertex, or, of a heavy edge, the one that is outside.
-struct ExtractVisitor {
+// Records between components from the heavy slots of rows outside the giant. An edge between two such rows is taken
+// from the lower one.
+struct HeavyVisitor {
+  static const u32 ITEMS = ITEMS_PER_THREAD;
   const Plan& plan;
   const u32 stage, giant;
-  const bool heavy;
   const Threshold threshold;
   Appender appender;
   u32 label;
 
-  __device__ __forceinline__ ExtractVisitor(const Plan& p, u32 to, bool above, u32 skipped)
+  __device__ __forceinline__ HeavyVisitor(const Plan& p, u32 to, u32 skipped)
       : plan(p),
         stage(to),
         giant(skipped),
-        heavy(above),
         threshold(p.control->threshold),
         appender(&p.control->length[to], chunk_for(p.light)),
         label(NONE) {}
 
-  __device__ __forceinline__ bool wants(u32 v) { return !heavy || plan.labels[v] != giant; }
-  __device__ __forceinline__ void open(u32 v) { label = v == NONE ? NONE : plan.labels[v]; }
-  __device__ __forceinline__ void close(u32, u32, u32) {}
+  __device__ __forceinline__ bool wants(u32 v) { return (plan.labels[v] & NUMBER) != giant; }
+  __device__ __forceinline__ void open(u32 v) { label = v == NONE ? NONE : plan.labels[v] & NUMBER; }
+  __device__ __forceinline__ bool close(u32, u32, u32) { return false; }
   __device__ __forceinline__ void postpone(u32, u32, u32) {}
 
   __device__ __forceinline__ void slots(u32 v, u32 first, u32 end, u32 step) {
-    Key keys[UNROLL];
-    bool valid[UNROLL], any = false;
+    Record record[ITEMS];
+    Key keys[ITEMS];
+    bool valid[ITEMS], any = false;
+    u32 places[ITEMS];
+    u64 offers[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       const u32 at = first + i * step;
       valid[i] = at < end;
       keys[i] = valid[i] ? stream(plan.keys + at) : 0;
     }
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && is_light_slot(plan, threshold, keys[i], first + i * step) != heavy;
+    for (u32 i = 0; i < ITEMS; i++) {
+      valid[i] = valid[i] && !is_light_slot(plan, threshold, keys[i], first + i * step);
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) return;
-    Slot found[UNROLL];
-    u32 labels[UNROLL], places[UNROLL];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++)
-      if (valid[i]) found[i] = slot_at(plan, first + i * step);
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && (heavy || v < found[i].neighbour);
-      if (valid[i]) labels[i] = plan.labels[found[i].neighbour];
+    for (u32 i = 0; i < ITEMS; i++) {
+      if (!valid[i]) continue;
+      const Slot found = slot_at(plan, first + i * step);
+      record[i].other = found.neighbour;
+      record[i].id = edge_id(plan, found);
     }
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++)
-      valid[i] = valid[i] && labels[i] != label && (!heavy || labels[i] == giant || v < found[i].neighbour);
+    for (u32 i = 0; i < ITEMS; i++) {
+      if (!valid[i]) continue;
+      const bool lower = v < record[i].other;
+      record[i].one = label;
+      record[i].other = plan.labels[record[i].other] & NUMBER;
+      record[i].high = key_high(keys[i]);
+      valid[i] = record[i].other != label && (record[i].other == giant || lower);
+    }
     appender.place(valid, places);
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      const Record record = {label & NUMBER, labels[i] & NUMBER, key_high(keys[i]), edge_id(plan, found[i])};
-      store_record(plan, stage, places[i], record, (u32)keys[i]);
-      offer_record(plan, stage, places[i], record);
+      store_record(plan, stage, places[i], record[i], (u32)keys[i]);
+      offers[i] = offer_of(plan, record[i], (u32)keys[i], places[i]);
     }
+    make_offers(plan, stage, giant, valid, record, offers);
   }
 };
 
-// Every row, or the listed ones.
-struct RowNumber {
-  const u32* list;
-  __device__ __forceinline__ u32 operator()(u32 i) const { return list ? list[i] : i; }
+struct ListedRow {
+  const u32* rows;
+  __device__ __forceinline__ u32 operator()(u32 i) const { return rows[i]; }
 };
 
-DEVICE void extract_rows(const Plan& plan, u32 stage, bool heavy, u32 giant) {
-  ExtractVisitor visitor(plan, stage, heavy, giant);
-  const RowNumber row = {heavy ? plan.outside : nullptr};
-  walk_rows(plan, heavy ? plan.control->outside : plan.n, row, plan.control->pieces, visitor);
+DEVICE void extract_rows(const Plan& plan, u32 stage, u32 giant) {
+  HeavyVisitor visitor(plan, stage, giant);
+  const ListedRow row = {plan.outside};
+  walk_rows(plan, plan.control->outside, row, plan.control->pieces, visitor);
   fill_holes(visitor.appender, plan.records[stage & 1]);
 }
 
 DEVICE bool is_outside(const Plan& plan, u32 v) { return plan.outside[v >> 5] >> (v & 31) & 1; }
 
 // Records from an edge list: light edges between vertices, or heavy edges with an end outside the giant.
-DEVICE void extract_edges(const Plan& plan, u32 stage, bool heavy) {
+DEVICE void extract_edges(const Plan& plan, u32 stage, bool heavy, u32 giant) {
   const Threshold threshold = plan.control->threshold;
   Appender appender(&plan.control->length[stage], chunk_for(plan.light));
-  for (u64 base = (u64)warp_index() * 32 * UNROLL; base < plan.slots; base += (u64)warp_count() * 32 * UNROLL) {
-    Key keys[UNROLL];
-    bool valid[UNROLL], any = false;
+  for (u64 base = (u64)warp_index() * 32 * ITEMS; base < plan.slots; base += (u64)warp_count() * 32 * ITEMS) {
+    Record record[ITEMS];
+    Key keys[ITEMS];
+    bool valid[ITEMS], any = false;
+    u32 places[ITEMS];
+    u64 offers[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       const u64 edge = base + i * 32 + lane_id();
       valid[i] = edge < plan.slots;
       keys[i] = valid[i] ? stream(plan.keys + edge) : 0;
     }
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      valid[i] = valid[i] && is_light_edge(threshold, keys[i], (u32)base + i * 32 + lane_id()) != heavy;
+    for (u32 i = 0; i < ITEMS; i++) {
+      record[i].id = (u32)base + i * 32 + lane_id();
+      valid[i] = valid[i] && is_light_edge(threshold, keys[i], record[i].id) != heavy;
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) continue;
-    u32 one[UNROLL], other[UNROLL], places[UNROLL];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      one[i] = stream(plan.ends + base + i * 32 + lane_id());
-      other[i] = stream(plan.others + base + i * 32 + lane_id());
+      record[i].one = stream(plan.ends + record[i].id);
+      record[i].other = stream(plan.others + record[i].id);
+      record[i].high = key_high(keys[i]);
     }
     if (heavy) {
 #pragma unroll
-      for (u32 i = 0; i < UNROLL; i++)
-        valid[i] = valid[i] && (is_outside(plan, one[i]) || is_outside(plan, other[i]));
+      for (u32 i = 0; i < ITEMS; i++)
+        valid[i] = valid[i] && (is_outside(plan, record[i].one) || is_outside(plan, record[i].other));
 #pragma unroll
-      for (u32 i = 0; i < UNROLL; i++) {
+      for (u32 i = 0; i < ITEMS; i++) {
         if (!valid[i]) continue;
-        one[i] = plan.labels[one[i]] & NUMBER;
-        other[i] = plan.labels[other[i]] & NUMBER;
+        record[i].one = plan.labels[record[i].one] & NUMBER;
+        record[i].other = plan.labels[record[i].other] & NUMBER;
       }
     }
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) valid[i] = valid[i] && one[i] != other[i];
+    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && record[i].one != record[i].other;
     appender.place(valid, places);
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      const Record record = {one[i], other[i], key_high(keys[i]), (u32)base + i * 32 + lane_id()};
-      store_record(plan, stage, places[i], record, (u32)keys[i]);
-      offer_record(plan, stage, places[i], record);
+      store_record(plan, stage, places[i], record[i], (u32)keys[i]);
+      offers[i] = offer_of(plan, record[i], (u32)keys[i], places[i]);
     }
+    make_offers(plan, stage, giant, valid, record, offers);
   }
   fill_holes(appender, plan.records[stage & 1]);
 }
@@ -254,36 +262,28 @@ DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, cons
   const u32 giant = find_giant(plan, offsets);
   mark_outside<CSR>(plan, giant, offsets);
   grid.sync(OUTSIDE);
-  return giant;
+  return giant & NUMBER;
 }
 
 // Light edges, then heavy ones. There is one loop for both, to keep the code small. Enter with everything published:
-// over CSR after the first round, whose roots are the components of stage 1.
+// over CSR, after the hooks of the first round, with the light records between vertices.
 template <bool CSR>
 DEVICE void two_phases(const Plan& plan, Grid& grid, u32* offsets) {
-  const bool filtered = plan.samples > 0, fused = CSR && plan.fused;
-  State now = {CSR ? 1u : 0u, CSR ? plan.control->roots[0] : plan.n, CSR ? plan.levels : plan.labels};
-  if (threadIdx.x == 0) offsets[1] = 0;
-  u32 giant = NONE, heavy_stage = NONE;
+  const bool filtered = plan.samples > 0;
+  State now = {0, plan.n, plan.labels, NONE};
+  u32 heavy_stage = NONE;
   for (bool heavy = false;; heavy = true) {
-    const bool relabelled = fused && !heavy;
-    if (relabelled) {
-      now = {0, plan.n, plan.labels};
-    } else {
-      if (CSR)
-        extract_rows(plan, now.stage, heavy, giant);
-      else
-        extract_edges(plan, now.stage, heavy);
-      finish_offers(plan, grid, now.stage, EXTRACT);
-    }
-    contract(plan, grid, now, filtered && !heavy, relabelled, offsets);
+    if (heavy && CSR) extract_rows(plan, now.stage, now.passive);
+    if (!CSR) extract_edges(plan, now.stage, heavy, now.passive);
+    if (heavy || !CSR) finish_offers(plan, grid, now.stage, EXTRACT);
+    contract(plan, grid, now, filtered && !heavy, CSR && !heavy, offsets);
     const u32 components = plan.control->finals;
     if (heavy || !filtered || components <= 1) break;
-    now = {now.stage + 1, components, plan.levels};
-    giant = compose<CSR>(plan, grid, now.stage, components, offsets);
-    heavy_stage = now.stage;
+    heavy_stage = now.stage + 1;
+    const u32 giant = compose<CSR>(plan, grid, heavy_stage, components, offsets);
+    now = {heavy_stage, components, plan.levels, giant};
   }
-  report(plan, now.stage, CSR && !fused ? 1 : 0, heavy_stage);
+  report(plan, now.stage, 0, heavy_stage);
 }
 
 extern "C" __global__ void __launch_bounds__(512) begin_csr(const Plan plan) {
@@ -316,10 +316,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) f
     grid.sync(JOIN);
   }
   hook_vertices(plan);
-  clear_best(plan.best[1], plan.n / 2);
+  clear_best(plan.best[1], plan.n / 2 + 1);
   grid.sync(HOOK_VERTICES);
-  follow_all(plan.labels, plan.n);
-  grid.sync(FOLLOW_VERTICES);
   two_phases<true>(plan, grid, offsets);
 }
 

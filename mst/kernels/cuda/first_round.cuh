@@ -4,6 +4,11 @@
 #include "records.cuh"
 #include "rows.cuh"
 
+// Slots per lane that are in flight together.
+#ifndef NEAREST_ITEMS
+#define NEAREST_ITEMS 4
+#endif
+
 DEVICE void reduce_lightest(Key& key, u32& slot, u32 width) {
   for (u32 distance = width / 2; distance; distance /= 2) {
     const Key other_key = __shfl_xor_sync(FULL, key, distance);
@@ -26,76 +31,92 @@ DEVICE void choose(const Plan& plan, u32 v, u32 slot) {
   plan.choice[v] = id;
 }
 
-// Row minima and, when `fused`, the light edges as records between vertices (stage 0).
+// Row minima, and the light edges as records between vertices (stage 0). A row is walked twice, the second time for
+// its light slots except the minimum: that one joins its ends anyway. Rows of a whole warp are walked once, and keep
+// it: there are few light slots in long rows, and the second walk would not find them cached.
 struct NearestVisitor {
+  static const u32 ITEMS = NEAREST_ITEMS;
   const Plan& plan;
   const Threshold light;
   Appender appender;
   Key key;
   u32 slot;
+  bool minimising, collecting;
 
   __device__ __forceinline__ NearestVisitor(const Plan& p)
-      : plan(p), light(p.control->threshold), appender(&p.control->length[0], chunk_for(p.light)), key(0), slot(0) {}
+      : plan(p), light(p.control->threshold), appender(&p.control->length[0], chunk_for(p.light)) {}
 
   __device__ __forceinline__ bool wants(u32) { return true; }
 
   __device__ __forceinline__ void open(u32) {
     key = ~(Key)0;
     slot = NONE;
+    minimising = true;
+    collecting = plan.group == 32;
   }
 
   __device__ __forceinline__ void slots(u32 v, u32 first, u32 end, u32 step) {
-    Key keys[UNROLL];
+    Key keys[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       const u32 at = first + i * step;
-      keys[i] = at < end ? stream(plan.keys + at) : ~(Key)0;
+      keys[i] = at < end ? __ldg(plan.keys + at) : ~(Key)0;
     }
+    if (minimising) {
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-      const u32 at = first + i * step;
-      if (at < end && (keys[i] < key || slot == NONE)) {
-        key = keys[i];
-        slot = at;
+      for (u32 i = 0; i < ITEMS; i++) {
+        const u32 at = first + i * step;
+        if (at < end && (keys[i] < key || slot == NONE)) {
+          key = keys[i];
+          slot = at;
+        }
       }
     }
-    if (plan.fused) collect(v, first, end, step, keys);
+    if (collecting) collect(v, first, end, step, keys);
   }
 
-  __device__ __forceinline__ void collect(u32 v, u32 first, u32 end, u32 step, const Key* keys) {
-    bool valid[UNROLL], any = false;
+  __device__ __forceinline__ void collect(u32 v, u32 first, u32 end, u32 step, const Key (&keys)[ITEMS]) {
+    bool valid[ITEMS], any = false;
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       const u32 at = first + i * step;
-      valid[i] = at < end && is_light_slot(plan, light, keys[i], at);
+      valid[i] = at < end && (minimising || at != slot) && is_light_slot(plan, light, keys[i], at);
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) return;
-    Slot found[UNROLL];
+    Slot found[ITEMS];
+    u32 places[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++)
+    for (u32 i = 0; i < ITEMS; i++)
       if (valid[i]) found[i] = slot_at(plan, first + i * step);
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) valid[i] = valid[i] && v < found[i].neighbour;
-    u32 places[UNROLL];
+    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && v < found[i].neighbour;
     appender.place(valid, places);
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
+    for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
       const Record record = {v, found[i].neighbour, key_high(keys[i]), edge_id(plan, found[i])};
       store_record(plan, 0, places[i], record, (u32)keys[i]);
     }
   }
 
-  __device__ __forceinline__ void close(u32 v, u32 width, u32 piece) {
+  // Pieces know no minimum of their row yet, so their light slots are all kept.
+  __device__ __forceinline__ bool close(u32 v, u32 width, u32 piece) {
+    if (!minimising) return false;
     reduce_lightest(key, slot, width);
-    if (v == NONE || (lane_id() & (width - 1))) return;
-    if (piece == NONE) {
-      choose(plan, v, slot);
-    } else {
-      plan.lightest[piece].key = key;
-      plan.lightest[piece].slot = slot;
+    if (v != NONE && (lane_id() & (width - 1)) == 0) {
+      if (piece == NONE) {
+        choose(plan, v, slot);
+      } else {
+        plan.lightest[piece].key = key;
+        plan.lightest[piece].slot = slot;
+      }
     }
+    if (collecting) return false;
+    if (piece != NONE) slot = NONE;
+    minimising = false;
+    collecting = true;
+    return true;
   }
 
   // The pieces of a row lie side by side; the first one says how many they are.

@@ -42,7 +42,7 @@ struct Control {
   u32 unused[3];
   u32 length[STAGES];     // records of a stage, holes included
   u32 roots[STAGES];      // components that a stage leaves to the next
-  u32 ties[STAGES];       // offers of a stage that met an equal high word
+  u32 ties[STAGES];       // offers of a stage that tied
   Threshold threshold;    // light is (key, id) <= threshold
   u64 times[4 * STAGES];  // when barriers ended, in the instrumented build
 };
@@ -57,10 +57,10 @@ struct Plan {
   u32* choice;            // CSR: id of that edge
   u32* labels;            // per vertex: hook, then component
   u32* levels;            // hooks of the components of stages 1, 2, …
-  u64* best[2];           // per component: (high word, place) of its lightest record
+  u64* best[2];           // per component: the smallest offer
   Record* records[2];
   u32* low[2];            // low words of the records' keys; unused with 32-bit keys
-  u64* ties;              // (component, place) of offers that met an equal high word
+  u64* ties;              // (component, place) of offers that tied
   u32* outside;           // CSR: rows outside the giant; edge list: a bit per vertex
   Piece* pieces;
   Lightest* lightest;     // per piece
@@ -74,8 +74,10 @@ struct Plan {
   u32 samples;            // weights sampled for the threshold; 0 for none: every edge is light
   u32 rank;               // of the threshold among the samples
   u32 light;              // expected number of light edges
-  u32 fused;              // CSR: the light edges are collected while rows are scanned for their minimum
   u32 seed;
+  u32 place_bits;         // of an offer: places of records lie below 2^place_bits
+  u32 key_shift;          // of an offer: see `offer_of`
+  u32 id_shift;
   u32 unused;
 };
 

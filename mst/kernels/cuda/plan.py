@@ -19,30 +19,11 @@ PHASES = (
 ).split()
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
-_POINTERS = [
-    "offsets",
-    "keys",
-    "ends",
-    "others",
-    "nearest",
-    "choice",
-    "labels",
-    "levels",
-    "best0",
-    "best1",
-    "records0",
-    "records1",
-    "low0",
-    "low1",
-    "ties",
-    "outside",
-    "pieces",
-    "lightest",
-    "forest",
-    "control",
-    "status",
-]
-_COUNTS = ["n", "slots", "group", "long_row", "samples", "rank", "light", "fused", "seed", "unused"]
+_POINTERS = (
+    "offsets keys ends others nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
+    "outside pieces lightest forest control status"
+).split()
+_COUNTS = "n slots group long_row samples rank light seed place_bits key_shift id_shift unused".split()
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
 
 
@@ -55,26 +36,18 @@ class Settings:
     samples: int
     rank: int
     light: int
-    fused: bool
     seed: int
 
 
-def settings(
-    n: int, m: int, *, csr: bool, factor: float = 0.0, samples: int = 4096, fused: str = "auto", seed: int = 1
-) -> Settings:
+def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: int = 1) -> Settings:
     """Choose the settings for a graph of `n` vertices and `m` edges.
 
     Parameters
     ----------
-    csr : bool
-        Whether rows are there; else the solve starts from an edge list.
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
         Weights sampled for the threshold, at most 4096.
-    fused : str
-        ``on``: light edges are collected by the pass that finds the row minima; ``off``: by a pass of their own,
-        after the first round; ``auto``: where few edges are light.
     seed : int
         Of the sample.
     """
@@ -83,7 +56,7 @@ def settings(
     share = factor * n / max(m, 1)
     filtered = share < 0.8 and m > 0
     group = 32
-    while group > 1 and degree < 2 * group:
+    while group > 1 and degree < 4 * group:
         group //= 2
     return Settings(
         group=group,
@@ -91,7 +64,6 @@ def settings(
         samples=samples if filtered else 0,
         rank=min(int(samples * share), samples - 1) if filtered else 0,
         light=min(int(factor * n), m) if filtered else m,
-        fused=csr and filtered and (fused == "on" or (fused == "auto" and share < 0.25)),
         seed=seed,
     )
 
@@ -101,10 +73,9 @@ def arrays(
 ) -> dict[str, tuple[type, int]]:
     """Return the workspace of a solve: name to (dtype, length).
 
-    Every list has room for the worst case, so no setting and no weight distribution can overflow it: at most an
-    eighth of what a stage appends is holes, hence 8/7 of `m` records.
+    Every list has room for the worst case, so no setting and no weight distribution can overflow it.
     """
-    records = m + m // 6 + 1024
+    records = capacity(m)
     pieces = slots // piece + slots // (long_row + 1) + 1 if csr else 1
     wide = key_bits == 64
     return {
@@ -112,8 +83,8 @@ def arrays(
         "choice": (np.uint32, n if csr else 0),
         "labels": (np.uint32, n),
         "levels": (np.uint32, n if csr else 2 * n),
-        "best0": (np.uint64, n // 2 + 1 if csr else n),
-        "best1": (np.uint64, n // 2 + 1 if csr else n),
+        "best0": (np.uint64, n // 2 + 2 if csr else n + 2),
+        "best1": (np.uint64, n // 2 + 2 if csr else n + 2),
         "records0": (np.uint32, 4 * records),
         "records1": (np.uint32, 4 * records),
         "low0": (np.uint32, records if wide else 0),
@@ -126,17 +97,46 @@ def arrays(
     }
 
 
+def capacity(m: int) -> int:
+    """Return the places of a list of records: at most an eighth of what a stage appends is holes, hence 8/7 of `m`."""
+    return m + m // 6 + 1024
+
+
+def offer_layout(m: int, key_bits: int, largest: int) -> dict[str, int]:
+    """Return how an offer packs a prefix of (key, edge id) above a place; see `offer_of` in ``records.cuh``.
+
+    Parameters
+    ----------
+    m : int
+        Edges.
+    key_bits : int
+        32 or 64.
+    largest : int
+        Largest key, which tells how many bits of 32-bit keys matter.
+    """
+    place_bits = (capacity(m) - 1).bit_length()
+    if key_bits == 64:
+        return {"place_bits": place_bits, "key_shift": 32 - place_bits, "id_shift": place_bits}
+    id_bits = max(m - 1, 1).bit_length()
+    kept = min(id_bits, 64 - place_bits - largest.bit_length())
+    return {"place_bits": place_bits, "key_shift": kept, "id_shift": id_bits - kept}
+
+
 def needed_bytes(layout: dict[str, tuple[type, int]]) -> int:
     """Return the bytes of a workspace."""
     return sum(np.dtype(dtype).itemsize * length for dtype, length in layout.values())
 
 
-def fill_plan(how: Settings, n: int, slots: int, pointers: dict[str, Any]) -> np.ndarray:
+def fill_plan(
+    how: Settings, n: int, slots: int, offers: dict[str, int], pointers: dict[str, Any]
+) -> np.ndarray:
     """Return the struct: settings, sizes and addresses; those not given are null."""
     plan = np.zeros(1, PLAN)
     for name, address in pointers.items():
         plan[name] = address
     plan["n"], plan["slots"] = n, slots
-    for name in ("group", "long_row", "samples", "rank", "light", "fused", "seed"):
+    for name in ("group", "long_row", "samples", "rank", "light", "seed"):
         plan[name] = getattr(how, name)
+    for name, value in offers.items():
+        plan[name] = value
     return plan

@@ -1,10 +1,10 @@
 // Records of a stage, and the minimum that each component takes over its records in the order of (key, edge id).
 //
-// A minimum is one 64-bit word, (high word of the key, place of the record), lowered by atomicMin. Two records of
-// one component whose high words are equal need more: the low word of a 64-bit key, then the edge id. Whoever
-// comes second of the two sees the other's high word, in the guard or in what its atomicMin returns, and notes the
-// one that lost; after the barrier `settle_ties` offers the noted records again, by compare-and-swap in the full
-// order. So the full minimum is found. Ties are rare where weights spread, and nothing is paid for them there.
+// A minimum is one 64-bit word, lowered by atomicMin: an offer is the place of a record below a prefix of its (key,
+// edge id), as many bits as the place leaves. Where keys and graph are small the prefix is all of it, and the
+// minimum exact. Else two records of one component may have equal prefixes. Whoever comes second of the two sees
+// the other's prefix, in the guard or in what its atomicMin returns, and notes the one that lost; after the barrier
+// `settle_ties` offers the noted records again, by compare-and-swap in the full order. So the full minimum is found.
 #pragma once
 #include "plan.cuh"
 
@@ -27,18 +27,17 @@ DEVICE u32 low_of(const Plan& plan, u32 stage, u32 place) {
 #endif
 }
 
-// Offer a record to a component. Returns the place of a record of equal high word that lost to another: at any
-// time, every record offered with the smallest high word is either the minimum or has been returned.
-DEVICE u32 offer(u64* slot, u64 value) {
-#if GUARDED
-  const u64 current = load_relaxed(slot);
-  if (high_word(current) < high_word(value)) return NONE;
-  if (high_word(current) == high_word(value) && current != NO_OFFER) return low_word(value);
+DEVICE u64 offer_of(const Plan& plan, const Record& record, u32 low, u32 place) {
+#if KEY_BITS == 32
+  const u64 prefix = (u64)record.high << plan.key_shift | record.id >> plan.id_shift;
+#else
+  const u64 prefix = (u64)record.high << plan.key_shift | (u64)low >> plan.id_shift;
 #endif
-  const u64 seen = atomicMin(slot, value);
-  if (high_word(seen) != high_word(value) || seen == NO_OFFER) return NONE;
-  return low_word(seen > value ? seen : value);
+  return prefix << plan.place_bits | place;
 }
+
+DEVICE u64 prefix_of(const Plan& plan, u64 offer) { return offer >> plan.place_bits; }
+DEVICE u32 place_of(const Plan& plan, u64 offer) { return (u32)(offer & ((1ull << plan.place_bits) - 1)); }
 
 // Past the capacity only the fact matters, so the contended counter is left alone.
 DEVICE void note_tie(const Plan& plan, u32 stage, u32 component, u32 place) {
@@ -55,13 +54,37 @@ DEVICE void store_record(const Plan& plan, u32 stage, u32 place, const Record& r
 #endif
 }
 
-// Offer a record, already stored, at both ends.
-DEVICE void offer_record(const Plan& plan, u32 stage, u32 place, const Record& record) {
+// Lower the minima at both ends of some records, all accesses of a kind in flight together. The `passive` component
+// takes no offers. Of two records with one prefix the loser is noted: at any time, every record offered with the
+// smallest prefix is either the minimum or noted.
+template <u32 N>
+DEVICE void make_offers(const Plan& plan, u32 stage, u32 passive, const bool (&valid)[N], const Record (&records)[N],
+                        const u64 (&offers)[N]) {
   u64* best = plan.best[stage & 1];
-  const u64 value = pack(record.high, place);
-  const u32 lost_one = offer(best + record.one, value), lost_other = offer(best + record.other, value);
-  if (lost_one != NONE) note_tie(plan, stage, record.one, lost_one);
-  if (lost_other != NONE) note_tie(plan, stage, record.other, lost_other);
+  u64 seen[2 * N];
+  bool tied = false;
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    const u32 end = i & 1 ? records[i / 2].other : records[i / 2].one;
+    seen[i] = 0;
+    if (valid[i / 2] && end != passive) seen[i] = GUARDED ? load_relaxed(best + end) : NO_OFFER;
+  }
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    const u32 end = i & 1 ? records[i / 2].other : records[i / 2].one;
+    if (seen[i] > offers[i / 2]) seen[i] = atomicMin(best + end, offers[i / 2]);
+  }
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++)
+    tied |= valid[i / 2] && seen[i] != NO_OFFER && prefix_of(plan, seen[i]) == prefix_of(plan, offers[i / 2]);
+  if (!tied) return;
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    const u32 end = i & 1 ? records[i / 2].other : records[i / 2].one;
+    if (!valid[i / 2] || end == passive || seen[i] == NO_OFFER) continue;
+    if (prefix_of(plan, seen[i]) != prefix_of(plan, offers[i / 2])) continue;
+    note_tie(plan, stage, end, place_of(plan, seen[i] > offers[i / 2] ? seen[i] : offers[i / 2]));
+  }
 }
 
 DEVICE Record load_record(const Record* records, u32 place) {
@@ -80,17 +103,20 @@ DEVICE void fill_holes(const Appender& appender, Record* records) {
     *(uint4*)(records + place) = make_uint4(0, 0, 0, 0);
 }
 
-// Put the record at `place` in front of the component's equal-word record if it is smaller in the full order.
+// Put the record at `place` in front of the component's minimum if that has the same prefix and is larger.
 DEVICE void settle(const Plan& plan, u32 stage, u32 component, u32 place) {
   const Record* records = plan.records[stage & 1];
   u64* slot = plan.best[stage & 1] + component;
-  const u32 high = records[place].high, low = low_of(plan, stage, place), id = records[place].id;
-  const u64 value = pack(high, place);
+  const Record record = load_record(records, place);
+  const u32 low = low_of(plan, stage, place);
+  const u64 offer = offer_of(plan, record, low, place);
   u64 seen = load_relaxed(slot);
-  while (high_word(seen) == high && low_word(seen) != place) {
-    const u32 rival = low_word(seen), rival_low = low_of(plan, stage, rival);
-    if (rival_low < low || (rival_low == low && records[rival].id < id)) break;
-    const u64 before = atomicCAS(slot, seen, value);
+  while (prefix_of(plan, seen) == prefix_of(plan, offer) && seen != offer && seen != NO_OFFER) {
+    const u32 rival = place_of(plan, seen), rival_low = low_of(plan, stage, rival);
+    const Record other = load_record(records, rival);
+    if (other.high < record.high) break;
+    if (other.high == record.high && (rival_low < low || (rival_low == low && other.id < record.id))) break;
+    const u64 before = atomicCAS(slot, seen, offer);
     if (before == seen) break;
     seen = before;
   }

@@ -5,14 +5,14 @@
 //
 // A visitor has
 //   open(v)                     before rows: every lane names the row it helps to walk, NONE for no row
-//   slots(v, slot, end, step)   UNROLL slots: slot, slot + step, … below end; all lanes of the warp together
-//   close(v, width, piece)      after rows: each was walked by `width` lanes; `piece` is its number, else NONE
+//   slots(v, slot, end, step)   ITEMS slots: slot, slot + step, … below end; all lanes of the warp together
+//   close(v, width, piece)      after rows: each was walked by `width` lanes; `piece` is its number, else NONE.
+//                               True to have the same rows walked again
 //   postpone(v, begin, end)     a long row, called by one lane of its group
 //   wants(v)                    whether a long row's pieces are to be walked
 #pragma once
 #include "plan.cuh"
 
-static const u32 UNROLL = 4;
 #ifndef PIECE
 #define PIECE 512
 #endif
@@ -67,8 +67,9 @@ DEVICE void walk_rows(const Plan& plan, u32 rows, const Row& row, u32 pieces, Vi
       return;
     }
     visitor.open(v);
-    for (u32 slot = begin + (lane_id() & (width - 1)); __any_sync(FULL, slot < end); slot += width * UNROLL)
-      visitor.slots(v, slot, end, width);
-    visitor.close(v, width, number);
+    do {
+      for (u32 slot = begin + (lane_id() & (width - 1)); __any_sync(FULL, slot < end); slot += width * Visitor::ITEMS)
+        visitor.slots(v, slot, end, width);
+    } while (visitor.close(v, width, number));
   }
 }
