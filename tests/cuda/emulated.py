@@ -53,8 +53,8 @@ class Kernels:
 def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, following hooks, rounds of the whole grid."""
     names = ("begin_csr", "begin_edges", "nearest", "forest_csr", "forest_edges")
-    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, FOLLOW_ALL=20, PIECE=16, PASSIVE_MIN=20)
-    return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, **macros)
+    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, FOLLOW_MIN=100, PIECE=16, PASSIVE_MIN=20)
+    return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, TAIL_RECORDS=300, **macros)
 
 
 def filter_boruvka(

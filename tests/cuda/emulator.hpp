@@ -204,6 +204,17 @@ static inline int __syncthreads_or(int x) {
   return any[turn & 1];
 }
 
+static inline int __syncthreads_count(int x) {
+  static thread_local int count[2];
+  static thread_local unsigned turn;
+  __syncthreads();
+  if (threadIdx.x == 0) count[++turn & 1] = 0;
+  __syncthreads();
+  count[turn & 1] += x != 0;
+  __syncthreads();
+  return count[turn & 1];
+}
+
 static inline unsigned __ballot_sync(unsigned, bool vote) {
   const uint64_t* all = emulator::exchange(vote);
   unsigned votes = 0;
@@ -308,6 +319,7 @@ static inline unsigned long long load_relaxed(const unsigned long long* p) {
   emulator::maybe_pause();
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
+static inline unsigned load_cached(const unsigned* p) { return load_relaxed(p); }
 static inline void store_relaxed(unsigned* p, unsigned x) {
   emulator::maybe_pause();
   __atomic_store_n(p, x, __ATOMIC_RELAXED);

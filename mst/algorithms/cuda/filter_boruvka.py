@@ -26,7 +26,7 @@ ALGORITHM = dict(
             help="what solve starts from: symmetric rows, or the edge list as it is (12 bytes per edge)",
         ),
         factor=dict(default=0.0, min=0.0, max=64.0, help="light edges per vertex; 0: by the average degree"),
-        samples=dict(default=4096, min=32, max=4096, help="weights sampled for the threshold"),
+        samples=dict(default=4096, min=32, max=4096, help="weights sampled for the threshold, at most"),
         seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample"),
     ),
     requires=("cupy",),
@@ -35,6 +35,7 @@ ALGORITHM = dict(
 
 SOURCE = "filter_boruvka.cu"
 MAX_SLOTS = 2**32 - 2**20
+BEGIN_BLOCK = 1024
 BLOCK = 512
 NEAREST_BLOCK = 256
 
@@ -158,11 +159,11 @@ def _launches(
     blocks = grid(per_processor, max(n, slots // 8), BLOCK)
     if not csr:
         return [
-            (plain.get_function("begin_edges"), grid(4, n, BLOCK), BLOCK),
+            (plain.get_function("begin_edges"), grid(2, n, BEGIN_BLOCK), BEGIN_BLOCK),
             (joint.get_function("forest_edges"), blocks, BLOCK),
         ]
     return [
-        (plain.get_function("begin_csr"), 1, BLOCK),
+        (plain.get_function("begin_csr"), 1, BEGIN_BLOCK),
         (plain.get_function("nearest"), grid(nearest_per_processor, slots // 2, NEAREST_BLOCK), NEAREST_BLOCK),
         (joint.get_function("forest_csr"), blocks, BLOCK),
     ]

@@ -55,6 +55,12 @@ DEVICE u64 load_relaxed(const u64* p) {
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
   return x;
 }
+// A word that others may be changing, from whatever cache: an older value must do.
+DEVICE u32 load_cached(const u32* p) {
+  u32 x;
+  asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+  return x;
+}
 DEVICE void store_relaxed(u32* p, u32 x) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(x) : "memory");
 }

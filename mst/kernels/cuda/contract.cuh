@@ -4,9 +4,10 @@
 #include "first_round.cuh"
 #include "tail.cuh"
 
-// Components from which on hooks may be followed once per component, in a pass of its own, rather than by records.
-#ifndef FOLLOW_ALL
-#define FOLLOW_ALL 65536
+// Records from which on all hooks are followed in a pass of their own, so that relabelling finds them in the
+// first-level cache. Below, a barrier costs more than records that follow their own.
+#ifndef FOLLOW_MIN
+#define FOLLOW_MIN 16384
 #endif
 // Records from which on a component that has many of them takes no offers.
 #ifndef PASSIVE_MIN
@@ -174,15 +175,16 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
   clear_best(plan.best[(now.stage + 1) & 1], now.components / 2 + 1);
 }
 
-// Follow the hooks of both ends of some records, and shorten them.
+// Follow the hooks of both ends of some records. If not all are known to be `followed`, shorten them too.
 template <u32 N>
-DEVICE void follow_ends(u32* hooks, const bool (&valid)[N], Record (&records)[N]) {
+DEVICE void follow_ends(u32* hooks, bool followed, const bool (&valid)[N], Record (&records)[N]) {
   u32 hook[2 * N];
   bool more = false;
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     hook[i] = ROOT;
-    if (valid[i / 2]) hook[i] = load_relaxed(hooks + (i & 1 ? records[i / 2].other : records[i / 2].one));
+    const u32* at = hooks + (i & 1 ? records[i / 2].other : records[i / 2].one);
+    if (valid[i / 2]) hook[i] = followed ? *at : load_relaxed(at);
     more |= !(hook[i] & ROOT);
   }
   if (more) {
@@ -201,7 +203,7 @@ DEVICE void follow_ends(u32* hooks, const bool (&valid)[N], Record (&records)[N]
 }
 
 // Move the records of stage `from` that still join two components to stage `to`. Returns the passive component.
-DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks) {
+DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks, bool followed) {
   const u32 length = plan.control->length[from];
   const Record* records = plan.records[from & 1];
   const u32 passive = pick_passive(records, length, hooks);
@@ -221,7 +223,7 @@ DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks) {
         valid[i] = record[i].one != record[i].other;
       }
     }
-    follow_ends(hooks, valid, record);
+    follow_ends(hooks, followed, valid, record);
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && record[i].one != record[i].other;
     appender.place(valid, places);
@@ -266,11 +268,12 @@ DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool
       if (length == 0) return;
     }
     hooked = false;
-    if (now.components > FOLLOW_ALL && length > now.components / 2) {
+    const bool followed = now.stage == 0 || length > FOLLOW_MIN;
+    if (followed) {
       follow_all(now.hooks, now.components);
       grid.sync(FOLLOW);
     }
-    now.passive = relabel_records(plan, now.stage, now.stage + 1, now.hooks);
+    now.passive = relabel_records(plan, now.stage, now.stage + 1, now.hooks, followed);
     now.hooks = now.hooks == plan.labels ? plan.levels : now.hooks + now.components;
     now.components = plan.control->roots[now.stage];
     now.stage++;

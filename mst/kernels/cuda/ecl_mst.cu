@@ -8,8 +8,9 @@
 //
 // Ordering: a launch ends every step, so steps see all of each other. Within a step, threads meet in atomics and in
 // parent words. A find that reads a parent word while a union writes it gets the old or the new parent, both on the
-// path to the root. A union retries until its compare-and-swap hooks a root, the larger number below the smaller,
-// so no cycle arises and some thread always succeeds.
+// path to the root; so first-level caches may be used, which matters, because everybody meets the same few roots. A
+// union retries until its compare-and-swap hooks a root, the larger number below the smaller, so no cycle arises; a
+// failed one returns the present parent, closer to the root, so a stale cache cannot make it fail for ever.
 #include "base.cuh"
 
 #ifndef RUNG
@@ -80,23 +81,23 @@ DEVICE void store_edge(const Ecl& g, u32 list, u32 i, const Edge& edge) {
 }
 
 DEVICE u32 find(const Ecl& g, u32 x) {
-  u32 next = load_relaxed(g.parent + x);
+  u32 next = load_cached(g.parent + x);
 #if RUNG < 4
   while (next != x) {
     x = next;
-    next = load_relaxed(g.parent + x);
+    next = load_cached(g.parent + x);
   }
 #elif JUMPING
   u32 root = x;
   while (next != root) {
     root = next;
-    next = load_relaxed(g.parent + root);
+    next = load_cached(g.parent + root);
   }
   if (root != x) store_relaxed(g.parent + x, root);
   x = root;
 #else
   while (next != x) {
-    const u32 after = load_relaxed(g.parent + next);
+    const u32 after = load_cached(g.parent + next);
     if (after != next) store_relaxed(g.parent + x, after);
     x = next;
     next = after;
@@ -160,10 +161,10 @@ extern "C" __global__ void initialise(const Ecl g) {
 // Line 4 to 8 of Algorithm 2 for one slot; phase 2 takes the heavy slots that still join two sets.
 DEVICE bool admit(const Ecl& g, u32 v, u32 slot, Edge& edge) {
   const u32 neighbour = g.neighbours[slot];
+  edge.key = g.keys[slot];
 #if RUNG < 5
   if (v > neighbour) return false;
 #endif
-  edge.key = g.keys[slot];
   if ((edge.key > (Key)g.threshold) != (g.heavy != 0)) return false;
   edge.a = v;
   edge.b = neighbour;

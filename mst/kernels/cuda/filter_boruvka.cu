@@ -188,20 +188,29 @@ DEVICE void extract_edges(const Plan& plan, u32 stage, bool heavy, u32 giant) {
   fill_holes(appender, plan.records[stage & 1]);
 }
 
-// The component, as a final hook, that x of stage `stage` ended in; NONE for an isolated vertex.
-DEVICE u32 final_of(const Plan& plan, u32 stage, u32* hooks, u32 x, const u32* offsets) {
-  u32 hook = follow(hooks, x);
-  while (!(hook & FINAL)) hook = follow(plan.levels + offsets[++stage], hook & NUMBER);
-  return hook;
+// The component, as a final hook, that component x of stage `stage` ended in.
+DEVICE u32 final_of(const Plan& plan, u32 stage, u32 x, const u32* offsets) {
+  for (;;) {
+    const u32* hooks = plan.levels + offsets[stage++];
+    u32 hook = hooks[x];
+    while (!(hook & ROOT)) hook = hooks[hook];
+    if (hook & FINAL) return hook;
+    x = hook & NUMBER;
+  }
 }
 
-// Most frequent component among some random vertices, the same in every block; NONE when all were isolated.
-DEVICE u32 find_giant(const Plan& plan, const u32* offsets) {
+// The same for a vertex whose hook of stage 0 is known; NONE stays NONE.
+DEVICE u32 composed(const Plan& plan, u32 hook) { return hook & FINAL ? hook : plan.composed[hook & NUMBER]; }
+
+// Most frequent component among some random vertices, the same in every block; NONE when all were isolated. Labels
+// may be replaced by their components meanwhile, which changes nothing here.
+DEVICE u32 find_giant(const Plan& plan) {
   __shared__ u32 sampled[GIANT_SAMPLES];
   __shared__ u64 winner;
   if (threadIdx.x == 0) winner = NONE;
   if (threadIdx.x < GIANT_SAMPLES)
-    sampled[threadIdx.x] = final_of(plan, 0, plan.labels, __umulhi(mix(plan.seed + threadIdx.x), plan.n), offsets);
+    sampled[threadIdx.x] =
+        composed(plan, load_relaxed(plan.labels + __umulhi(mix(plan.seed + threadIdx.x), plan.n)));
   __syncthreads();
   if (threadIdx.x < GIANT_SAMPLES && sampled[threadIdx.x] != NONE) {
     u32 equal = 0;
@@ -212,29 +221,52 @@ DEVICE u32 find_giant(const Plan& plan, const u32* offsets) {
   return low_word(winner);
 }
 
-// Final components of all vertices, and which lie outside the giant: a list of rows, or a bit per vertex.
+// Components of all vertices, and which vertices lie outside the giant: a list of rows, or a bit per vertex.
 template <bool LIST>
-DEVICE void mark_outside(const Plan& plan, u32 giant, const u32* offsets) {
-  const u32 tile = blockDim.x;
+DEVICE void mark_outside(const Plan& plan, u32 giant) {
+  const u32 items = tile_items(plan.n), tile = blockDim.x * items;
   for (u64 first = (u64)blockIdx.x * tile; first < plan.n; first += (u64)gridDim.x * tile) {
-    const u64 v = first + threadIdx.x;
-    u32 label = NONE;
-    if (v < plan.n) {
-      label = final_of(plan, 0, plan.labels, (u32)v, offsets);
-      store_relaxed(plan.labels + v, label);
+    u32 label[TILE], outside = 0;
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u64 v = first + i * blockDim.x + threadIdx.x;
+      label[i] = i < items && v < plan.n ? plan.labels[v] : NONE;
     }
-    const bool outside = label != NONE && label != giant;
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u64 v = first + i * blockDim.x + threadIdx.x;
+      label[i] = composed(plan, label[i]);
+      if (i < items && v < plan.n) store_relaxed(plan.labels + v, label[i]);
+      outside += label[i] != NONE && label[i] != giant;
+    }
     if (LIST) {
-      const Places at = reserve(outside, 0, 0, &plan.control->outside, nullptr, nullptr);
-      if (outside) plan.outside[at.a] = (u32)v;
+      Places at = reserve(outside, 0, 0, &plan.control->outside, nullptr, nullptr);
+#pragma unroll
+      for (u32 i = 0; i < TILE; i++)
+        if (label[i] != NONE && label[i] != giant) plan.outside[at.a++] = (u32)first + i * blockDim.x + threadIdx.x;
     } else {
-      const u32 votes = __ballot_sync(FULL, outside);
-      if (lane_id() == 0) {
-        plan.outside[v >> 5] = votes;
-        if (votes) atomicAdd(&plan.control->outside, (u32)__popc(votes));
+#pragma unroll
+      for (u32 i = 0; i < TILE; i++) {
+        const u64 v = first + i * blockDim.x + threadIdx.x;
+        const u32 votes = __ballot_sync(FULL, label[i] != NONE && label[i] != giant);
+        if (lane_id() == 0 && i < items && v < plan.n) plan.outside[v >> 5] = votes;
       }
+      reserve(outside, 0, 0, &plan.control->outside, nullptr, nullptr);
     }
   }
+}
+
+// Between the phases: what the light edges joined becomes the components of stage `stage`. Returns the giant.
+template <bool CSR>
+DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, const u32* offsets) {
+  const u32 first = plan.control->roots[0];
+  for (u32 c = thread_index(); c < first; c += thread_count()) plan.composed[c] = final_of(plan, 1, c, offsets);
+  clear_best(plan.best[stage & 1], components);
+  grid.sync(COMPOSE);
+  const u32 giant = find_giant(plan);
+  mark_outside<CSR>(plan, giant);
+  grid.sync(OUTSIDE);
+  return giant & NUMBER;
 }
 
 DEVICE void report(const Plan& plan, u32 last, u32 light_stage, u32 heavy_stage) {
@@ -250,19 +282,6 @@ DEVICE void report(const Plan& plan, u32 last, u32 light_stage, u32 heavy_stage)
   plan.status[5] = ties;
   plan.status[6] = heavy_stage == NONE ? 0 : control->length[heavy_stage];
   plan.status[7] = control->roots[0];
-}
-
-// Between the phases: what the light edges joined becomes the components of stage `stage`. Returns the giant.
-template <bool CSR>
-DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, const u32* offsets) {
-  for (u32 c = thread_index(); c < plan.control->roots[0]; c += thread_count())
-    store_relaxed(plan.levels + c, final_of(plan, 1, plan.levels, c, offsets));
-  clear_best(plan.best[stage & 1], components);
-  grid.sync(COMPOSE);
-  const u32 giant = find_giant(plan, offsets);
-  mark_outside<CSR>(plan, giant, offsets);
-  grid.sync(OUTSIDE);
-  return giant & NUMBER;
 }
 
 // Light edges, then heavy ones. There is one loop for both, to keep the code small. Enter with everything published:
@@ -286,12 +305,12 @@ DEVICE void two_phases(const Plan& plan, Grid& grid, u32* offsets) {
   report(plan, now.stage, 0, heavy_stage);
 }
 
-extern "C" __global__ void __launch_bounds__(512) begin_csr(const Plan plan) {
+extern "C" __global__ void __launch_bounds__(1024) begin_csr(const Plan plan) {
   const SlotId id = {plan};
   begin_solve(plan, id);
 }
 
-extern "C" __global__ void __launch_bounds__(512) begin_edges(const Plan plan) {
+extern "C" __global__ void __launch_bounds__(1024) begin_edges(const Plan plan) {
   clear_best(plan.best[0], plan.n);
   begin_solve(plan, OwnId());
 }

@@ -20,15 +20,24 @@ DEVICE void reduce_lightest(Key& key, u32& slot, u32 width) {
   }
 }
 
-DEVICE void choose(const Plan& plan, u32 v, u32 slot) {
-  u32 nearest = v, id = NONE;
+// The slot chosen by a row, read early and noted late, so that nothing waits for it in between.
+struct Choice {
+  u32 nearest, id;
+};
+
+DEVICE Choice choice_at(const Plan& plan, u32 v, u32 slot) {
+  Choice choice = {v, NONE};
   if (slot != NONE) {
     const Slot s = slot_at(plan, slot);
-    nearest = s.neighbour;
-    id = edge_id(plan, s);
+    choice.nearest = s.neighbour;
+    choice.id = edge_id(plan, s);
   }
-  plan.nearest[v] = nearest;
-  plan.choice[v] = id;
+  return choice;
+}
+
+DEVICE void note_choice(const Plan& plan, u32 v, const Choice& choice) {
+  plan.nearest[v] = choice.nearest;
+  plan.choice[v] = choice.id;
 }
 
 // Row minima, and the light edges as records between vertices (stage 0). A row is walked twice, the second time for
@@ -41,6 +50,7 @@ struct NearestVisitor {
   Appender appender;
   Key key;
   u32 slot;
+  Choice choice;
   bool minimising, collecting;
 
   __device__ __forceinline__ NearestVisitor(const Plan& p)
@@ -102,21 +112,23 @@ struct NearestVisitor {
 
   // Pieces know no minimum of their row yet, so their light slots are all kept.
   __device__ __forceinline__ bool close(u32 v, u32 width, u32 piece) {
-    if (!minimising) return false;
-    reduce_lightest(key, slot, width);
-    if (v != NONE && (lane_id() & (width - 1)) == 0) {
-      if (piece == NONE) {
-        choose(plan, v, slot);
-      } else {
+    const bool leader = v != NONE && (lane_id() & (width - 1)) == 0;
+    if (minimising) {
+      reduce_lightest(key, slot, width);
+      if (leader && piece == NONE) choice = choice_at(plan, v, slot);
+      if (leader && piece != NONE) {
         plan.lightest[piece].key = key;
         plan.lightest[piece].slot = slot;
       }
+      if (piece != NONE) slot = NONE;
+      minimising = false;
+      if (!collecting) {
+        collecting = true;
+        return true;
+      }
     }
-    if (collecting) return false;
-    if (piece != NONE) slot = NONE;
-    minimising = false;
-    collecting = true;
-    return true;
+    if (leader && piece == NONE) note_choice(plan, v, choice);
+    return false;
   }
 
   // The pieces of a row lie side by side; the first one says how many they are.
@@ -147,6 +159,6 @@ DEVICE void join_pieces(const Plan& plan) {
       }
     }
     reduce_lightest(key, slot, 32);
-    if (lane_id() == 0) choose(plan, piece.row, slot);
+    if (lane_id() == 0) note_choice(plan, piece.row, choice_at(plan, piece.row, slot));
   }
 }

@@ -61,6 +61,7 @@ struct Plan {
   Record* records[2];
   u32* low[2];            // low words of the records' keys; unused with 32-bit keys
   u64* ties;              // (component, place) of offers that tied
+  u32* composed;          // per component of stage 1: where the light phase left it
   u32* outside;           // CSR: rows outside the giant; edge list: a bit per vertex
   Piece* pieces;
   Lightest* lightest;     // per piece

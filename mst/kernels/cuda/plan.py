@@ -21,7 +21,7 @@ STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "he
 
 _POINTERS = (
     "offsets keys ends others nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
-    "outside pieces lightest forest control status"
+    "composed outside pieces lightest forest control status"
 ).split()
 _COUNTS = "n slots group long_row samples rank light seed place_bits key_shift id_shift unused".split()
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
@@ -47,7 +47,7 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
-        Weights sampled for the threshold, at most 4096.
+        Weights sampled for the threshold, at most; 4096 is the kernels' limit.
     seed : int
         Of the sample.
     """
@@ -55,6 +55,8 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
     factor = factor or (4.0 if degree >= 64 else 1.1 if degree < 12 else 0.8)
     share = factor * n / max(m, 1)
     filtered = share < 0.8 and m > 0
+    # A rank of some dozens is precise enough; more samples cost time.
+    samples = min(samples, max(1024, -(-int(64 / max(share, 1e-9)) // 1024) * 1024))
     group = 32
     while group > 1 and degree < 4 * group:
         group //= 2
@@ -90,6 +92,7 @@ def arrays(
         "low0": (np.uint32, records if wide else 0),
         "low1": (np.uint32, records if wide else 0),
         "ties": (np.uint64, TIE_CAPACITY),
+        "composed": (np.uint32, n // 2 + 1),
         "outside": (np.uint32, n if csr else n // 32 + 32),
         "pieces": (np.uint32, 4 * pieces),
         "lightest": (np.uint32, (4 if wide else 2) * pieces),

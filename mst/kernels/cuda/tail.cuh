@@ -1,15 +1,17 @@
-// The last rounds in one block: records in registers, components in shared memory, barriers of one multiprocessor.
+// The last rounds in one block: components in shared memory, barriers of one multiprocessor.
 //
 // A round of the whole grid costs several grid barriers and several trips to the second-level cache, however little
-// is left; here it costs five block barriers. Minima are exact at once, over (key, edge id), because a record can
-// tell by itself whether it is the minimum of an end.
+// is left. Here a record is always handled by the same thread, which can tell by itself whether it is the minimum of
+// an end; so minima are exact at once, over (key, edge id), and records need no places.
 #pragma once
 #include "records.cuh"
 
 #ifndef TAIL_COMPONENTS
-#define TAIL_COMPONENTS 1024
+#define TAIL_COMPONENTS 2048
 #endif
-static const u32 TAIL_ITEMS = 4;  // records per thread
+#ifndef TAIL_RECORDS
+#define TAIL_RECORDS 8192
+#endif
 
 struct Tail {
   u64 best[TAIL_COMPONENTS];
@@ -22,7 +24,7 @@ struct Tail {
 };
 
 DEVICE bool fits_tail(u32 components, u32 length) {
-  return components <= TAIL_COMPONENTS && length <= TAIL_ITEMS * blockDim.x;
+  return components <= TAIL_COMPONENTS && length <= TAIL_RECORDS;
 }
 
 DEVICE u32 tail_root(const Tail& tail, u32 c) {
@@ -30,77 +32,37 @@ DEVICE u32 tail_root(const Tail& tail, u32 c) {
   return c;
 }
 
+DEVICE void lower_in_block(u64* slot, u64 value) {
+  if (*(volatile u64*)slot > value) atomicMin(slot, value);
+}
+
+// The key of a record and, if that is a word, its id.
+DEVICE u64 tail_value(const Plan& plan, u32 stage, u32 place, const Record& record) {
+#if KEY_BITS == 32
+  return pack(record.high, record.id);
+#else
+  return pack(record.high, low_of(plan, stage, place));
+#endif
+}
+
+DEVICE bool is_tail_minimum(const Tail& tail, u32 c, u64 value, u32 id) {
+#if KEY_BITS == 32
+  return tail.best[c] == value;
+#else
+  return tail.best[c] == value && tail.best_id[c] == id;
+#endif
+}
+
 // One block. Emits the forest of the records of a stage. When they are `wanted`, components get final numbers.
 DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 components, u32* hooks, bool wanted) {
+  Record* records = plan.records[stage & 1];
   const u32 length = plan.control->length[stage];
-  u32 one[TAIL_ITEMS], other[TAIL_ITEMS], id[TAIL_ITEMS];
-  u64 value[TAIL_ITEMS];
-  bool live[TAIL_ITEMS], any = false;
-#pragma unroll
-  for (u32 i = 0; i < TAIL_ITEMS; i++) {
-    const u32 place = i * blockDim.x + threadIdx.x;
-    live[i] = false;
-    if (place < length) {
-      const Record record = load_record(plan.records[stage & 1], place);
-      one[i] = record.one;
-      other[i] = record.other;
-      id[i] = record.id;
-#if KEY_BITS == 32
-      value[i] = pack(record.high, record.id);
-#else
-      value[i] = pack(record.high, low_of(plan, stage, place));
-#endif
-      live[i] = record.one != record.other;
-      any |= live[i];
-    }
-  }
-  for (u32 c = threadIdx.x; c < components; c += blockDim.x) {
-    tail.best[c] = NO_OFFER;
-    tail.partner[c] = NONE;
-    tail.parent[c] = c;
-#if KEY_BITS == 64
-    tail.best_id[c] = NONE;
-#endif
-  }
+  for (u32 c = threadIdx.x; c < components; c += blockDim.x) tail.parent[c] = c;
   if (threadIdx.x == 0) {
     tail.emitted = plan.control->emitted;
     tail.finals = plan.control->finals;
   }
-  while (__syncthreads_or(any)) {
-#pragma unroll
-    for (u32 i = 0; i < TAIL_ITEMS; i++) {
-      if (!live[i]) continue;
-      atomicMin(&tail.best[one[i]], value[i]);
-      atomicMin(&tail.best[other[i]], value[i]);
-    }
-    __syncthreads();
-#if KEY_BITS == 64
-#pragma unroll
-    for (u32 i = 0; i < TAIL_ITEMS; i++) {
-      if (!live[i]) continue;
-      if (tail.best[one[i]] == value[i]) atomicMin(&tail.best_id[one[i]], id[i]);
-      if (tail.best[other[i]] == value[i]) atomicMin(&tail.best_id[other[i]], id[i]);
-    }
-    __syncthreads();
-#endif
-#pragma unroll
-    for (u32 i = 0; i < TAIL_ITEMS; i++) {
-      if (!live[i]) continue;
-      bool first = tail.best[one[i]] == value[i], second = tail.best[other[i]] == value[i];
-#if KEY_BITS == 64
-      first = first && tail.best_id[one[i]] == id[i];
-      second = second && tail.best_id[other[i]] == id[i];
-#endif
-      if (first) tail.partner[one[i]] = other[i];
-      if (second) tail.partner[other[i]] = one[i];
-      if (first || second) plan.forest[atomicAdd(&tail.emitted, 1u)] = id[i];
-    }
-    __syncthreads();
-    for (u32 c = threadIdx.x; c < components; c += blockDim.x) {
-      const u32 partner = tail.partner[c];
-      if (partner != NONE && !(c < partner && tail.partner[partner] == c)) tail.parent[c] = partner;
-    }
-    __syncthreads();
+  for (;;) {
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) {
       tail.best[c] = NO_OFFER;
       tail.partner[c] = NONE;
@@ -108,15 +70,47 @@ DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 compone
       tail.best_id[c] = NONE;
 #endif
     }
-    any = false;
-#pragma unroll
-    for (u32 i = 0; i < TAIL_ITEMS; i++) {
-      if (!live[i]) continue;
-      one[i] = tail_root(tail, one[i]);
-      other[i] = tail_root(tail, other[i]);
-      live[i] = one[i] != other[i];
-      any |= live[i];
+    __syncthreads();
+    bool any = false;
+    for (u32 place = threadIdx.x; place < length; place += blockDim.x) {
+      Record record = load_record(records, place);
+      if (record.one == record.other) continue;
+      record.one = tail_root(tail, record.one);
+      record.other = tail_root(tail, record.other);
+      store_record(plan, stage, place, record, low_of(plan, stage, place));
+      if (record.one == record.other) continue;
+      any = true;
+      const u64 value = tail_value(plan, stage, place, record);
+      lower_in_block(&tail.best[record.one], value);
+      lower_in_block(&tail.best[record.other], value);
     }
+    if (!__syncthreads_or(any)) break;
+#if KEY_BITS == 64
+    for (u32 place = threadIdx.x; place < length; place += blockDim.x) {
+      const Record record = load_record(records, place);
+      if (record.one == record.other) continue;
+      const u64 value = tail_value(plan, stage, place, record);
+      if (tail.best[record.one] == value) atomicMin(&tail.best_id[record.one], record.id);
+      if (tail.best[record.other] == value) atomicMin(&tail.best_id[record.other], record.id);
+    }
+    __syncthreads();
+#endif
+    for (u32 place = threadIdx.x; place < length; place += blockDim.x) {
+      const Record record = load_record(records, place);
+      if (record.one == record.other) continue;
+      const u64 value = tail_value(plan, stage, place, record);
+      const bool first = is_tail_minimum(tail, record.one, value, record.id);
+      const bool second = is_tail_minimum(tail, record.other, value, record.id);
+      if (first) tail.partner[record.one] = record.other;
+      if (second) tail.partner[record.other] = record.one;
+      if (first || second) plan.forest[atomicAdd(&tail.emitted, 1u)] = record.id;
+    }
+    __syncthreads();
+    for (u32 c = threadIdx.x; c < components; c += blockDim.x) {
+      const u32 partner = tail.partner[c];
+      if (partner != NONE && !(c < partner && tail.partner[partner] == c)) tail.parent[c] = partner;
+    }
+    __syncthreads();
   }
   if (wanted) {
     for (u32 c = threadIdx.x; c < components; c += blockDim.x)

@@ -1,36 +1,31 @@
 // The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by one
-// block. Bits are decided from the top, each by counting how many sampled words lie below a candidate.
+// block. Bits are decided from the top, each by counting, in a barrier, how many sampled words lie below a candidate.
 #pragma once
 #include "plan.cuh"
 
-static const u32 PER_THREAD = 8;  // samples
+static const u32 PER_THREAD = 4;  // samples, at most
 
 // The rank-th smallest word among the active ones. `rank` becomes the rank among those equal to it, which stay active.
-DEVICE u32 select_word(const u32* words, bool* active, u32& rank) {
-  __shared__ u32 below[32];
-  if (threadIdx.x < 32) below[threadIdx.x] = 0;
-  __syncthreads();
+DEVICE u32 select_word(const u32 (&words)[PER_THREAD], bool (&active)[PER_THREAD], u32 samples, u32& rank) {
   u32 found = 0, smaller = 0;
   for (int bit = 31; bit >= 0; bit--) {
     const u32 candidate = found | 1u << bit;
-    u32 count = 0;
+    u32 below = 0;
 #pragma unroll
-    for (u32 i = 0; i < PER_THREAD; i++) count += __popc(__ballot_sync(FULL, active[i] && words[i] < candidate));
-    if (lane_id() == 0 && count) atomicAdd(&below[bit], count);
-    __syncthreads();
-    if (below[bit] <= rank) {
+    for (u32 i = 0; i < PER_THREAD; i++)
+      if (i * blockDim.x < samples) below += __syncthreads_count(active[i] && words[i] < candidate);
+    if (below <= rank) {
       found = candidate;
-      smaller = below[bit];
+      smaller = below;
     }
   }
 #pragma unroll
   for (u32 i = 0; i < PER_THREAD; i++) active[i] = active[i] && words[i] == found;
   rank -= smaller;
-  __syncthreads();
   return found;
 }
 
-// One block. `sampled(i)` is the position of sample i, `id_at` the edge id of a position.
+// One block. `id_at` gives the edge id of a position. Ids are compared only where a sampled key came twice.
 template <class Id>
 DEVICE Threshold sample_threshold(const Plan& plan, const Id& id_at) {
   u32 at[PER_THREAD], words[PER_THREAD];
@@ -46,14 +41,21 @@ DEVICE Threshold sample_threshold(const Plan& plan, const Id& id_at) {
   }
   u32 rank = plan.rank;
   Threshold t;
-  t.key = select_word(words, active, rank);
+  t.key = select_word(words, active, plan.samples, rank);
 #if KEY_BITS == 64
 #pragma unroll
   for (u32 i = 0; i < PER_THREAD; i++) words[i] = low_word(keys[i]);
-  t.key = t.key << 32 | select_word(words, active, rank);
+  t.key = t.key << 32 | select_word(words, active, plan.samples, rank);
 #endif
+  t.id = NONE;
+  u32 equal = 0;
 #pragma unroll
-  for (u32 i = 0; i < PER_THREAD; i++) words[i] = active[i] ? id_at(at[i]) : 0;
-  t.id = select_word(words, active, rank);
+  for (u32 i = 0; i < PER_THREAD; i++)
+    if (i * blockDim.x < plan.samples) equal += __syncthreads_count(active[i]);
+  if (equal > 1) {
+#pragma unroll
+    for (u32 i = 0; i < PER_THREAD; i++) words[i] = active[i] ? id_at(at[i]) : 0;
+    t.id = select_word(words, active, plan.samples, rank);
+  }
   return t;
 }
