@@ -52,13 +52,13 @@ class Kernels:
 @cache
 def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, following hooks, rounds of the whole grid."""
-    names = ("begin_csr", "begin_edges", "nearest", "forest_csr", "forest_edges")
-    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, FOLLOW_MIN=100, PIECE=16, PASSIVE_MIN=20)
-    return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, TAIL_RECORDS=300, **macros)
+    names = ("forest_csr", "forest_edges")
+    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, FOLLOW_MIN=100, PIECE=16, PASSIVE_MIN=20, SPREAD=64)
+    return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, **macros)
 
 
 def filter_boruvka(
-    folder, graph, *, csr=True, interleaved=1, tail=16, blocks=2, long_row=32, short_prefix=False, seed=1, **options
+    folder, graph, *, csr=True, interleaved=1, tail=16, blocks=2, long_row=32, short_prefix=False, rows_at_once=0, seed=1, **options
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
     keys = order.keys(graph.w)
@@ -77,6 +77,7 @@ def filter_boruvka(
         inputs = {"keys": keys.copy(), "ends": graph.u.astype(np.uint32), "others": graph.v.astype(np.uint32)}
     slots = len(inputs["keys"])
     how = plan.settings(graph.n, graph.m, seed=seed, **options)
+    plan.SPREAD = 64
     layout = plan.arrays(graph.n, graph.m, slots, csr=csr, key_bits=bits, long_row=long_row, piece=16)
     layout["forest"] = (np.uint32, max(graph.n - 1, 0))
     guarded = {name: np.full(length + 2 * GUARD, FILL, dtype) for name, (dtype, length) in layout.items()}
@@ -85,14 +86,13 @@ def filter_boruvka(
     offers = plan.offer_layout(graph.m, bits, (2**32 - 1 if short_prefix else int(keys.max())) if len(keys) else 0)
     struct = plan.fill_plan(how, graph.n, slots, offers, {name: array.ctypes.data for name, array in arrays.items()})
     struct["long_row"] = long_row
+    if rows_at_once:
+        struct["rows_at_once"] = rows_at_once
     kernels = filter_kernels(folder, bits, interleaved, tail)
-    if csr:
-        kernels("begin_csr", 1, struct, seed)
-        kernels("nearest", blocks, struct, seed + 1)
-        kernels("forest_csr", blocks, struct, seed + 2)
-    else:
-        kernels("begin_edges", blocks, struct, seed)
-        kernels("forest_edges", blocks, struct, seed + 1)
+    arrays["control"][:] = 0
+    for again in range(2):  # a solve leaves its counters as the next one needs them
+        arrays["status"][:] = 0
+        kernels("forest_csr" if csr else "forest_edges", blocks, struct, seed + again)
     for name, array in guarded.items():
         fill = np.array(FILL).astype(array.dtype)
         assert (array[:GUARD] == fill).all() and (array[-GUARD:] == fill).all(), f"{name} was overrun"

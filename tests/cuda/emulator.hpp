@@ -189,7 +189,10 @@ static inline T value_of(uint64_t word) {
 #define gridDim (emulator::grid_size)
 
 static inline void __syncthreads() { emulator::meet(emulator::block->barrier); }
-static inline void __syncwarp(unsigned = ~0u) { emulator::exchange(0); }
+static inline void __syncwarp(unsigned mask = ~0u) {
+  (void)mask;
+  emulator::exchange(0);
+}
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void __threadfence_system() { __threadfence(); }
 
@@ -242,6 +245,12 @@ static inline unsigned __match_any_sync(unsigned, unsigned x) {
   unsigned equal = 0;
   for (int i = 0; i < 32; i++) equal |= (unsigned)((unsigned)all[i] == x) << i;
   return equal;
+}
+static inline unsigned __reduce_or_sync(unsigned, unsigned x) {
+  const uint64_t* all = emulator::exchange(x);
+  unsigned bits = 0;
+  for (int i = 0; i < 32; i++) bits |= (unsigned)all[i];
+  return bits;
 }
 static inline unsigned __reduce_add_sync(unsigned, unsigned x) {
   const uint64_t* all = emulator::exchange(x);

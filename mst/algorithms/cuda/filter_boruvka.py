@@ -5,7 +5,7 @@ The method, phase by phase, is told in the kernels' sources: ``filter_boruvka.cu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,7 @@ ALGORITHM = dict(
 
 SOURCE = "filter_boruvka.cu"
 MAX_SLOTS = 2**32 - 2**20
-BEGIN_BLOCK = 1024
 BLOCK = 512
-NEAREST_BLOCK = 256
 
 
 def skip(facts, *, width, start, **options):
@@ -50,14 +48,15 @@ def skip(facts, *, width, start, **options):
 
 @dataclass(eq=False)
 class Problem:
-    """A graph on the device, its workspace, and the launches of a solve."""
+    """A graph on the device, its workspace, and the one launch of a solve."""
 
     n: int
     m: int
     plan: np.ndarray
     arrays: dict[str, Any]
     status: np.ndarray
-    launches: list[tuple[Any, int, int]] = field(default_factory=list)
+    kernel: Any
+    grid: tuple[int]
 
 
 @dataclass(eq=False)
@@ -110,12 +109,14 @@ def transfer(problem):
     resident.ensure_free(missing + plan.needed_bytes(layout) + 4 * n, what)
     arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
     arrays.update(resident.allocate(layout, what))
+    arrays["control"].fill(0)
     status = _pinned(len(plan.STATUS))
     addresses = {name: array.data.ptr for name, array in arrays.items()}
     addresses["status"] = status.ctypes.data
     largest = int(inputs["keys"].max()) if slots else 0
     struct = plan.fill_plan(how, n, slots, plan.offer_layout(m, bits, largest), addresses)
-    return Problem(n, m, struct, arrays, status, _launches(csr, bits, n, slots))
+    kernel = _kernel(csr, bits)
+    return Problem(n, m, struct, arrays, status, kernel, (_blocks(kernel, n, slots),))
 
 
 def solve(problem):
@@ -126,8 +127,7 @@ def solve(problem):
     forest = cupy.empty(problem.n - 1, cupy.uint32)
     arguments = problem.plan
     arguments["forest"] = forest.data.ptr
-    for kernel, blocks, threads in problem.launches:
-        kernel((blocks,), (threads,), (arguments,))
+    problem.kernel(problem.grid, (BLOCK,), (arguments,))
     cupy.cuda.get_current_stream().synchronize()
     status = tuple(problem.status.tolist())
     return Result(forest[: status[0]], status)
@@ -141,32 +141,20 @@ def counters(problem, result):
     return dict(zip(plan.STATUS, result.status, strict=True))
 
 
-def _launches(
-    csr: bool, bits: int, n: int, slots: int, *, per_processor: int = 2, nearest_per_processor: int = 4, **macros: int
-) -> list[tuple[Any, int, int]]:
-    """Return kernels with their grids: the joint one no larger than is resident at once, and than there is work."""
-    import cupy
-
+def _kernel(csr: bool, bits: int, per_processor: int = 2, **macros: int) -> Any:
     macros |= dict(KEY_BITS=bits, BLOCKS_PER_MULTIPROCESSOR=per_processor)
-    macros["NEAREST_BLOCKS_PER_MULTIPROCESSOR"] = nearest_per_processor
-    plain = loader.module(SOURCE, **macros)
-    joint = loader.module(SOURCE, cooperative=True, **macros)
+    module = loader.module(SOURCE, cooperative=True, **macros)
+    return module.get_function("forest_csr" if csr else "forest_edges")
+
+
+def _blocks(kernel: Any, n: int, slots: int) -> int:
+    """Return how many blocks to launch: all must be resident at once, and none should be without work."""
+    import cupy
+    from cupy.cuda import driver
+
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-
-    def grid(per: int, threads: int, block: int) -> int:
-        return min(per * processors, max(1, -(-threads // block)))
-
-    blocks = grid(per_processor, max(n, slots // 8), BLOCK)
-    if not csr:
-        return [
-            (plain.get_function("begin_edges"), grid(2, n, BEGIN_BLOCK), BEGIN_BLOCK),
-            (joint.get_function("forest_edges"), blocks, BLOCK),
-        ]
-    return [
-        (plain.get_function("begin_csr"), 1, BEGIN_BLOCK),
-        (plain.get_function("nearest"), grid(nearest_per_processor, slots // 2, NEAREST_BLOCK), NEAREST_BLOCK),
-        (joint.get_function("forest_csr"), blocks, BLOCK),
-    ]
+    resident_blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, BLOCK, 0)
+    return min(resident_blocks * processors, max(1, -(-max(n, slots // 8) // BLOCK)))
 
 
 def _pinned(words: int) -> np.ndarray:

@@ -13,7 +13,9 @@
 // `Grid::sync` publishes: bar.sync makes the block's writes happen before thread 0's fence, and that fence is
 // cumulative, so the increment that follows it releases the writes of the whole block. Thread 0 of every block
 // then reads the counter with acquire until all blocks have arrived, and bar.sync hands what it acquired to its
-// block. The counter only grows, so no block can miss a release or be overtaken by the next barrier.
+// block. The shares of all blocks add up to 2^31, so the top bit of the counter flips exactly when the last block
+// arrives, and the rest of it is zero again: the counter needs no reset between barriers or launches. The bit cannot
+// flip back while a block still waits for it, because the next flip needs that block's own arrival.
 //
 // Forward progress: kernels that call `Grid::sync` are launched cooperatively, which fails instead of starting
 // fewer blocks than asked for; so all blocks are resident and each barrier is reached by every thread, because
@@ -92,24 +94,23 @@ DEVICE T stream(const T* p) {
 }
 
 // What a barrier ends, for the instrumented build (TIMED), which notes when.
-enum Phase { PIECES, JOIN, HOOK_VERTICES, FOLLOW_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, TAIL, COMPOSE, OUTSIDE, END };
+enum Phase { THRESHOLD, NEAREST, JOIN, HOOK_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, TAIL, COMPOSE, OUTSIDE, END };
 
 // A barrier for all threads of a cooperative grid; the argument is above.
 struct Grid {
   u32* arrivals;
-  u32 target;
 #if TIMED
   u64* times;
 #endif
 
 #if TIMED
-  __device__ __forceinline__ Grid(u32* counter, u64* notes) : arrivals(counter), target(0), times(notes) { note(END); }
+  __device__ __forceinline__ Grid(u32* counter, u64* notes) : arrivals(counter), times(notes) { note(END); }
 
   __device__ __forceinline__ void note(Phase phase) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *times++ = (u64)phase << 56 | (clock64() & ~0ull >> 8);
   }
 #else
-  __device__ __forceinline__ Grid(u32* counter, u64*) : arrivals(counter), target(0) {}
+  __device__ __forceinline__ Grid(u32* counter, u64*) : arrivals(counter) {}
 
   __device__ __forceinline__ void note(Phase) {}
 #endif
@@ -117,10 +118,10 @@ struct Grid {
   __device__ __forceinline__ void sync(Phase phase) {
     __syncthreads();
     if (gridDim.x > 1 && threadIdx.x == 0) {
-      target += gridDim.x;
+      const u32 share = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
       __threadfence();
-      atomicAdd(arrivals, 1u);
-      while ((int)(load_acquire(arrivals) - target) < 0) {
+      const u32 before = atomicAdd(arrivals, share);
+      while (((load_acquire(arrivals) ^ before) & 0x80000000u) == 0) {
       }
       __threadfence();
     }

@@ -96,8 +96,10 @@ DEVICE void hook_vertices(const Plan& plan) {
   }
 }
 
+// For up to `count` components, however many there will be.
 DEVICE void clear_best(u64* best, u32 count) {
-  for (u32 x = thread_index(); x < count; x += thread_count()) best[x] = NO_OFFER;
+  const u32 words = count > SPREAD ? count : count << 5 > SPREAD ? SPREAD : count << 5;
+  for (u32 x = thread_index(); x < words; x += thread_count()) best[x] = NO_OFFER;
 }
 
 // A component that many records meet would be a bottleneck: all of them would lower one word. Borůvka's rounds stay
@@ -124,6 +126,7 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
   Control* control = plan.control;
   const u64* best = plan.best[now.stage & 1];
   const Record* records = plan.records[now.stage & 1];
+  const u32 spread = spread_of(now.components);
   const u32 items = tile_items(now.components), tile = blockDim.x * items;
   for (u32 first = blockIdx.x * tile; first < now.components; first += gridDim.x * tile) {
     u64 offer[TILE];
@@ -134,7 +137,7 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
       const u32 c = first + i * blockDim.x + threadIdx.x;
       hook[i] = NONE;
       if (i < items && c < now.components) {
-        offer[i] = best[c];
+        offer[i] = best[c << spread];
         hook[i] = offer[i] != NO_OFFER ? 0 : c == now.passive ? ROOT : FINAL;
       }
     }
@@ -150,7 +153,7 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
     for (u32 i = 0; i < TILE; i++) {
       const u32 c = first + i * blockDim.x + threadIdx.x;
       if (hook[i] == NONE) continue;
-      if (hook[i] < FINAL && c < hook[i] && best[hook[i]] == offer[i]) hook[i] = ROOT;
+      if (hook[i] < FINAL && c < hook[i] && best[hook[i] << spread] == offer[i]) hook[i] = ROOT;
       roots += hook[i] == ROOT;
       finals += hook[i] == FINAL;
       chosen += hook[i] < FINAL;
@@ -206,7 +209,7 @@ DEVICE void follow_ends(u32* hooks, bool followed, const bool (&valid)[N], Recor
 DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks, bool followed) {
   const u32 length = plan.control->length[from];
   const Record* records = plan.records[from & 1];
-  const u32 passive = pick_passive(records, length, hooks);
+  const u32 passive = pick_passive(records, length, hooks), spread = spread_of(plan.control->roots[from]);
   const u32 items = length > thread_count() ? ITEMS : 1;
   Appender appender(&plan.control->length[to], chunk_for(length));
   for (u64 first = (u64)warp_index() * 32 * items; first < length; first += (u64)warp_count() * 32 * items) {
@@ -234,25 +237,25 @@ DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks, bool 
       store_record(plan, to, places[i], record[i], low);
       offers[i] = offer_of(plan, record[i], low, places[i]);
     }
-    make_offers(plan, to, passive, valid, record, offers);
+    make_offers(plan, to, spread, passive, valid, record, offers);
   }
   fill_holes(appender, plan.records[to & 1]);
   return passive;
 }
 
-DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, Phase phase) {
+DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, u32 components, Phase phase) {
   grid.sync(phase);
   const u32 ties = plan.control->ties[stage];
   if (ties) {
-    settle_ties(plan, stage, ties);
+    settle_ties(plan, stage, spread_of(components), ties);
     grid.sync(SETTLE);
   }
 }
 
 // Rounds until no record is left. Enter and leave with everything published. `offsets` (shared) remembers where the
 // hooks of each stage lie. `hooked` tells that the components of this stage have their hooks already.
-DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool hooked, u32* offsets) {
-  __shared__ Tail tail;
+DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool hooked, Tail& tail,
+                     u32* offsets) {
   for (;;) {
     const u32 length = plan.control->length[now.stage];
     if (length == 0 && !wanted) return;
@@ -278,6 +281,6 @@ DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool
     now.components = plan.control->roots[now.stage];
     now.stage++;
     if (threadIdx.x == 0) offsets[now.stage] = (u32)(now.hooks - plan.levels);
-    finish_offers(plan, grid, now.stage, RELABEL);
+    finish_offers(plan, grid, now.stage, now.components, RELABEL);
   }
 }

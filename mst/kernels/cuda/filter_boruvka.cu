@@ -1,9 +1,6 @@
 // Filter-Borůvka on one GPU: the lightest edges first, then the heavy ones that leave the giant component.
 //
-// begin         counters to zero, threshold from a sample (and, for an edge list, minima cleared)
-// nearest       CSR: the lightest slot of every row
-// forest_csr    everything else, in one cooperative launch
-// forest_edges  likewise from an edge list, where the first round is a round like the others
+// A solve is one cooperative launch, `forest_csr` or `forest_edges`: nothing returns to the host in between.
 //
 // The heavy phase may skip every edge inside the giant component: light means (key, id) <= threshold, heavy means
 // above it, and the light rounds ran until no light edge joined two components; so the tree path between the ends
@@ -12,20 +9,17 @@
 #include "contract.cuh"
 #include "threshold.cuh"
 
-#ifndef BLOCK
-#define BLOCK 512
-#endif
 #ifndef BLOCKS_PER_MULTIPROCESSOR
 #define BLOCKS_PER_MULTIPROCESSOR 2
 #endif
-#ifndef NEAREST_BLOCK
-#define NEAREST_BLOCK 256
-#endif
-#ifndef NEAREST_BLOCKS_PER_MULTIPROCESSOR
-#define NEAREST_BLOCKS_PER_MULTIPROCESSOR 4
-#endif
-
 static const u32 GIANT_SAMPLES = 64;
+static const u32 HEAVY_ROWS = 16;  // rows outside the giant that a warp takes at a time
+
+// Shared memory that phases use one after the other.
+union Scratch {
+  Key staged[BLOCK * NEAREST_ITEMS];
+  Tail tail;
+};
 
 struct SlotId {
   const Plan& plan;
@@ -41,14 +35,9 @@ struct EveryRow {
 };
 
 template <class Id>
-DEVICE void begin_solve(const Plan& plan, const Id& id_at) {
-  if (blockIdx.x > 0) return;
-  u32* words = (u32*)plan.control;
-  for (u32 i = threadIdx.x; i < sizeof(Control) / sizeof(u32); i += blockDim.x) words[i] = 0;
-  Threshold t = {~(Key)0, NONE};
-  if (plan.samples) t = sample_threshold(plan, id_at);
-  __syncthreads();
-  if (threadIdx.x == 0) plan.control->threshold = t;
+DEVICE Threshold find_threshold(const Plan& plan, const Id& id_at) {
+  if (plan.samples) return sample_threshold(plan, id_at);
+  return {~(Key)0, NONE};
 }
 
 // Records between components from the heavy slots of rows outside the giant. An edge between two such rows is taken
@@ -56,57 +45,57 @@ DEVICE void begin_solve(const Plan& plan, const Id& id_at) {
 struct HeavyVisitor {
   static const u32 ITEMS = ITEMS_PER_THREAD;
   const Plan& plan;
-  const u32 stage, giant;
+  const u32 stage, spread, giant;
   const Threshold threshold;
   Appender appender;
-  u32 label;
+  u32 v, label;  // this lane's row
 
-  __device__ __forceinline__ HeavyVisitor(const Plan& p, u32 to, u32 skipped)
+  __device__ __forceinline__ HeavyVisitor(const Plan& p, const Threshold& t, const State& now)
       : plan(p),
-        stage(to),
-        giant(skipped),
-        threshold(p.control->threshold),
-        appender(&p.control->length[to], chunk_for(p.light)),
-        label(NONE) {}
+        stage(now.stage),
+        spread(spread_of(now.components)),
+        giant(now.passive),
+        threshold(t),
+        appender(&p.control->length[now.stage], chunk_for(p.light)) {}
 
-  __device__ __forceinline__ bool wants(u32 v) { return (plan.labels[v] & NUMBER) != giant; }
-  __device__ __forceinline__ void open(u32 v) { label = v == NONE ? NONE : plan.labels[v] & NUMBER; }
-  __device__ __forceinline__ bool close(u32, u32, u32) { return false; }
+  __device__ __forceinline__ bool wants(u32 row) { return (plan.labels[row] & NUMBER) != giant; }
+  __device__ __forceinline__ void open(u32 row) {
+    v = row;
+    label = v == NONE ? NONE : plan.labels[v] & NUMBER;
+  }
+  __device__ __forceinline__ bool close(const Walk&, u32) { return false; }
   __device__ __forceinline__ void postpone(u32, u32, u32) {}
 
-  __device__ __forceinline__ void slots(u32 v, u32 first, u32 end, u32 step) {
+  __device__ __forceinline__ void slots(const Walk&, const Chunk<ITEMS>& chunk) {
     Record record[ITEMS];
     Key keys[ITEMS];
     bool valid[ITEMS], any = false;
-    u32 places[ITEMS];
+    u32 row[ITEMS], places[ITEMS];
     u64 offers[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) {
-      const u32 at = first + i * step;
-      valid[i] = at < end;
-      keys[i] = valid[i] ? stream(plan.keys + at) : 0;
-    }
+    for (u32 i = 0; i < ITEMS; i++) keys[i] = chunk.valid[i] ? stream(plan.keys + chunk.slot[i]) : 0;
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
-      valid[i] = valid[i] && !is_light_slot(plan, threshold, keys[i], first + i * step);
+      valid[i] = chunk.valid[i] && !is_light_slot(plan, threshold, keys[i], chunk.slot[i]);
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) return;
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
+      row[i] = __shfl_sync(FULL, v, chunk.row[i]);
+      record[i].one = __shfl_sync(FULL, label, chunk.row[i]);
       if (!valid[i]) continue;
-      const Slot found = slot_at(plan, first + i * step);
+      const Slot found = slot_at(plan, chunk.slot[i]);
       record[i].other = found.neighbour;
       record[i].id = edge_id(plan, found);
     }
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      const bool lower = v < record[i].other;
-      record[i].one = label;
+      const bool lower = row[i] < record[i].other;
       record[i].other = plan.labels[record[i].other] & NUMBER;
       record[i].high = key_high(keys[i]);
-      valid[i] = record[i].other != label && (record[i].other == giant || lower);
+      valid[i] = record[i].other != record[i].one && (record[i].other == giant || lower);
     }
     appender.place(valid, places);
 #pragma unroll
@@ -115,7 +104,7 @@ struct HeavyVisitor {
       store_record(plan, stage, places[i], record[i], (u32)keys[i]);
       offers[i] = offer_of(plan, record[i], (u32)keys[i], places[i]);
     }
-    make_offers(plan, stage, giant, valid, record, offers);
+    make_offers(plan, stage, spread, giant, valid, record, offers);
   }
 };
 
@@ -124,19 +113,19 @@ struct ListedRow {
   __device__ __forceinline__ u32 operator()(u32 i) const { return rows[i]; }
 };
 
-DEVICE void extract_rows(const Plan& plan, u32 stage, u32 giant) {
-  HeavyVisitor visitor(plan, stage, giant);
+DEVICE void extract_rows(const Plan& plan, const Threshold& threshold, const State& now) {
+  HeavyVisitor visitor(plan, threshold, now);
   const ListedRow row = {plan.outside};
-  walk_rows(plan, plan.control->outside, row, plan.control->pieces, visitor);
-  fill_holes(visitor.appender, plan.records[stage & 1]);
+  walk_rows(plan, plan.control->outside, row, HEAVY_ROWS, plan.control->pieces, visitor);
+  fill_holes(visitor.appender, plan.records[now.stage & 1]);
 }
 
 DEVICE bool is_outside(const Plan& plan, u32 v) { return plan.outside[v >> 5] >> (v & 31) & 1; }
 
 // Records from an edge list: light edges between vertices, or heavy edges with an end outside the giant.
-DEVICE void extract_edges(const Plan& plan, u32 stage, bool heavy, u32 giant) {
-  const Threshold threshold = plan.control->threshold;
-  Appender appender(&plan.control->length[stage], chunk_for(plan.light));
+DEVICE void extract_edges(const Plan& plan, const Threshold& threshold, const State& now, bool heavy) {
+  const u32 spread = spread_of(now.components);
+  Appender appender(&plan.control->length[now.stage], chunk_for(plan.light));
   for (u64 base = (u64)warp_index() * 32 * ITEMS; base < plan.slots; base += (u64)warp_count() * 32 * ITEMS) {
     Record record[ITEMS];
     Key keys[ITEMS];
@@ -180,12 +169,12 @@ DEVICE void extract_edges(const Plan& plan, u32 stage, bool heavy, u32 giant) {
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      store_record(plan, stage, places[i], record[i], (u32)keys[i]);
+      store_record(plan, now.stage, places[i], record[i], (u32)keys[i]);
       offers[i] = offer_of(plan, record[i], (u32)keys[i], places[i]);
     }
-    make_offers(plan, stage, giant, valid, record, offers);
+    make_offers(plan, now.stage, spread, now.passive, valid, record, offers);
   }
-  fill_holes(appender, plan.records[stage & 1]);
+  fill_holes(appender, plan.records[now.stage & 1]);
 }
 
 // The component, as a final hook, that component x of stage `stage` ended in.
@@ -269,79 +258,81 @@ DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, cons
   return giant & NUMBER;
 }
 
-DEVICE void report(const Plan& plan, u32 last, u32 light_stage, u32 heavy_stage) {
-  if (thread_index() > 0) return;
-  const Control* control = plan.control;
-  u32 ties = 0;
-  for (u32 stage = 0; stage <= last; stage++) ties += control->ties[stage];
-  plan.status[0] = control->emitted;
-  plan.status[1] = last;
-  plan.status[2] = control->length[light_stage];
-  plan.status[3] = control->finals;
-  plan.status[4] = control->outside;
-  plan.status[5] = ties;
-  plan.status[6] = heavy_stage == NONE ? 0 : control->length[heavy_stage];
-  plan.status[7] = control->roots[0];
+// Tell the host, and leave the counters as the next solve wants them. Everybody has passed the last barrier.
+DEVICE void report(const Plan& plan, u32 last, u32 heavy_stage) {
+  if (blockIdx.x > 0) return;
+  Control* control = plan.control;
+  if (threadIdx.x == 0) {
+    u32 ties = 0;
+    for (u32 stage = 0; stage <= last; stage++) ties += control->ties[stage];
+    plan.status[0] = control->emitted;
+    plan.status[1] = last;
+    plan.status[2] = control->length[0];
+    plan.status[3] = control->finals;
+    plan.status[4] = control->outside;
+    plan.status[5] = ties;
+    plan.status[6] = heavy_stage == NONE ? 0 : control->length[heavy_stage];
+    plan.status[7] = control->roots[0];
+  }
+  __syncthreads();
+  u32* words = &control->emitted;
+  for (u32 i = threadIdx.x; i < COUNTERS; i += blockDim.x) words[i] = 0;
 }
 
 // Light edges, then heavy ones. There is one loop for both, to keep the code small. Enter with everything published:
 // over CSR, after the hooks of the first round, with the light records between vertices.
 template <bool CSR>
-DEVICE void two_phases(const Plan& plan, Grid& grid, u32* offsets) {
+DEVICE void two_phases(const Plan& plan, Grid& grid, const Threshold& threshold, Tail& tail, u32* offsets) {
   const bool filtered = plan.samples > 0;
   State now = {0, plan.n, plan.labels, NONE};
   u32 heavy_stage = NONE;
   for (bool heavy = false;; heavy = true) {
-    if (heavy && CSR) extract_rows(plan, now.stage, now.passive);
-    if (!CSR) extract_edges(plan, now.stage, heavy, now.passive);
-    if (heavy || !CSR) finish_offers(plan, grid, now.stage, EXTRACT);
-    contract(plan, grid, now, filtered && !heavy, CSR && !heavy, offsets);
+    if (heavy && CSR) extract_rows(plan, threshold, now);
+    if (!CSR) extract_edges(plan, threshold, now, heavy);
+    if (heavy || !CSR) finish_offers(plan, grid, now.stage, now.components, EXTRACT);
+    contract(plan, grid, now, filtered && !heavy, CSR && !heavy, tail, offsets);
     const u32 components = plan.control->finals;
     if (heavy || !filtered || components <= 1) break;
     heavy_stage = now.stage + 1;
     const u32 giant = compose<CSR>(plan, grid, heavy_stage, components, offsets);
     now = {heavy_stage, components, plan.levels, giant};
   }
-  report(plan, now.stage, 0, heavy_stage);
-}
-
-extern "C" __global__ void __launch_bounds__(1024) begin_csr(const Plan plan) {
-  const SlotId id = {plan};
-  begin_solve(plan, id);
-}
-
-extern "C" __global__ void __launch_bounds__(1024) begin_edges(const Plan plan) {
-  clear_best(plan.best[0], plan.n);
-  begin_solve(plan, OwnId());
-}
-
-extern "C" __global__ void __launch_bounds__(NEAREST_BLOCK, NEAREST_BLOCKS_PER_MULTIPROCESSOR)
-    nearest(const Plan plan) {
-  NearestVisitor visitor(plan);
-  walk_rows(plan, plan.n, EveryRow(), 0, visitor);
-  fill_holes(visitor.appender, plan.records[0]);
+  grid.sync(END);
+  report(plan, now.stage, heavy_stage);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_csr(const Plan plan) {
   __shared__ u32 offsets[STAGES];
+  __shared__ Scratch scratch;
   Grid grid(&plan.control->arrivals, plan.control->times);
-  const u32 pieces = plan.control->pieces;
-  if (pieces) {
-    NearestVisitor visitor(plan);
-    walk_rows(plan, 0, EveryRow(), pieces, visitor);
-    fill_holes(visitor.appender, plan.records[0]);
-    grid.sync(PIECES);
+  const SlotId id = {plan};
+  const Threshold threshold = find_threshold(plan, id);
+  grid.note(THRESHOLD);
+  NearestVisitor visitor(plan, threshold, &scratch);
+  for (u32 pieces = 0;;) {
+    walk_rows(plan, pieces ? 0 : plan.n, EveryRow(), plan.rows_at_once, pieces, visitor);
+    grid.sync(NEAREST);
+    if (pieces) break;
+    pieces = plan.control->pieces;
+    if (pieces == 0) break;
+  }
+  fill_holes(visitor.appender, plan.records[0]);
+  if (plan.control->pieces) {
     join_pieces(plan);
     grid.sync(JOIN);
   }
   hook_vertices(plan);
   clear_best(plan.best[1], plan.n / 2 + 1);
   grid.sync(HOOK_VERTICES);
-  two_phases<true>(plan, grid, offsets);
+  two_phases<true>(plan, grid, threshold, scratch.tail, offsets);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_edges(const Plan plan) {
   __shared__ u32 offsets[STAGES];
+  __shared__ Scratch scratch;
   Grid grid(&plan.control->arrivals, plan.control->times);
-  two_phases<false>(plan, grid, offsets);
+  clear_best(plan.best[0], plan.n);
+  const Threshold threshold = find_threshold(plan, OwnId());
+  grid.sync(THRESHOLD);
+  two_phases<false>(plan, grid, threshold, scratch.tail, offsets);
 }

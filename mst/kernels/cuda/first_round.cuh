@@ -4,13 +4,13 @@
 #include "records.cuh"
 #include "rows.cuh"
 
-// Slots per lane that are in flight together.
+// Slots per lane and chunk.
 #ifndef NEAREST_ITEMS
 #define NEAREST_ITEMS 4
 #endif
 
-DEVICE void reduce_lightest(Key& key, u32& slot, u32 width) {
-  for (u32 distance = width / 2; distance; distance /= 2) {
+DEVICE void reduce_lightest(Key& key, u32& slot) {
+  for (u32 distance = 16; distance; distance /= 2) {
     const Key other_key = __shfl_xor_sync(FULL, key, distance);
     const u32 other_slot = __shfl_xor_sync(FULL, slot, distance);
     if (other_key < key || (other_key == key && other_slot < slot)) {
@@ -40,95 +40,120 @@ DEVICE void note_choice(const Plan& plan, u32 v, const Choice& choice) {
   plan.choice[v] = choice.id;
 }
 
-// Row minima, and the light edges as records between vertices (stage 0). A row is walked twice, the second time for
-// its light slots except the minimum: that one joins its ends anyway. Rows of a whole warp are walked once, and keep
-// it: there are few light slots in long rows, and the second walk would not find them cached.
+// Row minima, and the light edges as records between vertices (stage 0). Rows that fit in a chunk are read once: the
+// light slots are taken when the minima are known, these excepted, since they join their ends anyway. Else rows are
+// walked again for their light slots. A row that is walked alone is long and has few light slots, so they are taken
+// at once, its minimum too.
 struct NearestVisitor {
   static const u32 ITEMS = NEAREST_ITEMS;
   const Plan& plan;
   const Threshold light;
   Appender appender;
-  Key key;
+  Key* staged;         // (shared) the keys of a chunk
+  Key ahead[ITEMS];    // of the next chunk, when a row is walked alone
+  u32 v;               // this lane's row …
+  Key key;             // … and its minimum so far
   u32 slot;
   Choice choice;
-  bool minimising, collecting;
+  bool minimising;
 
-  __device__ __forceinline__ NearestVisitor(const Plan& p)
-      : plan(p), light(p.control->threshold), appender(&p.control->length[0], chunk_for(p.light)) {}
+  __device__ __forceinline__ NearestVisitor(const Plan& p, const Threshold& threshold, void* scratch)
+      : plan(p),
+        light(threshold),
+        appender(&p.control->length[0], chunk_for(p.light)),
+        staged((Key*)scratch + (threadIdx.x >> 5) * 32 * ITEMS) {}
 
   __device__ __forceinline__ bool wants(u32) { return true; }
 
-  __device__ __forceinline__ void open(u32) {
+  __device__ __forceinline__ void open(u32 row) {
+    v = row;
     key = ~(Key)0;
     slot = NONE;
     minimising = true;
-    collecting = plan.group == 32;
   }
 
-  __device__ __forceinline__ void slots(u32 v, u32 first, u32 end, u32 step) {
+  __device__ __forceinline__ Key load(u32 at) const { return stream(plan.keys + at); }
+
+  __device__ __forceinline__ void slots(const Walk& walk, const Chunk<ITEMS>& chunk) {
     Key keys[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) {
-      const u32 at = first + i * step;
-      keys[i] = at < end ? __ldg(plan.keys + at) : ~(Key)0;
-    }
-    if (minimising) {
+    for (u32 i = 0; i < ITEMS; i++)
+      if (chunk.valid[i]) keys[i] = walk.alone && chunk.start ? ahead[i] : load(chunk.slot[i]);
+    if (walk.alone) {
 #pragma unroll
       for (u32 i = 0; i < ITEMS; i++) {
-        const u32 at = first + i * step;
-        if (at < end && (keys[i] < key || slot == NONE)) {
+        const u32 next = chunk.slot[i] + 32 * ITEMS;
+        if (chunk.start + 32 * (ITEMS + i) + lane_id() < walk.total) ahead[i] = load(next);
+        if (chunk.valid[i] && (keys[i] < key || slot == NONE)) {
           key = keys[i];
-          slot = at;
+          slot = chunk.slot[i];
+        }
+      }
+      collect(chunk, keys, false);
+      return;
+    }
+    if (minimising) {
+      __syncwarp();
+#pragma unroll
+      for (u32 i = 0; i < ITEMS; i++)
+        if (chunk.valid[i]) staged[32 * i + lane_id()] = keys[i];
+      __syncwarp();
+      const u32 stop = chunk.start + 32 * ITEMS, end = walk.offset + walk.length;
+      u32 at = walk.offset > chunk.start ? walk.offset : chunk.start;
+      for (; at < (end < stop ? end : stop); at++) {
+        const Key one = staged[at - chunk.start];
+        if (one < key || slot == NONE) {
+          key = one;
+          slot = walk.base + at;
         }
       }
     }
-    if (collecting) collect(v, first, end, step, keys);
+    const bool complete = walk.total <= 32 * ITEMS;
+    if (complete) choice = choice_at(plan, v, slot);
+    if (complete || !minimising) collect(chunk, keys, true);
   }
 
-  __device__ __forceinline__ void collect(u32 v, u32 first, u32 end, u32 step, const Key (&keys)[ITEMS]) {
+  __device__ __forceinline__ void collect(const Chunk<ITEMS>& chunk, const Key (&keys)[ITEMS], bool but_minima) {
     bool valid[ITEMS], any = false;
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
-      const u32 at = first + i * step;
-      valid[i] = at < end && (minimising || at != slot) && is_light_slot(plan, light, keys[i], at);
+      const u32 minimum = __shfl_sync(FULL, slot, chunk.row[i]);
+      valid[i] = chunk.valid[i] && !(but_minima && chunk.slot[i] == minimum) &&
+                 is_light_slot(plan, light, keys[i], chunk.slot[i]);
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) return;
     Slot found[ITEMS];
-    u32 places[ITEMS];
+    u32 row[ITEMS], places[ITEMS];
 #pragma unroll
-    for (u32 i = 0; i < ITEMS; i++)
-      if (valid[i]) found[i] = slot_at(plan, first + i * step);
+    for (u32 i = 0; i < ITEMS; i++) {
+      if (valid[i]) found[i] = slot_at(plan, chunk.slot[i]);
+      row[i] = __shfl_sync(FULL, v, chunk.row[i]);
+    }
 #pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && v < found[i].neighbour;
+    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && row[i] < found[i].neighbour;
     appender.place(valid, places);
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      const Record record = {v, found[i].neighbour, key_high(keys[i]), edge_id(plan, found[i])};
+      const Record record = {row[i], found[i].neighbour, key_high(keys[i]), edge_id(plan, found[i])};
       store_record(plan, 0, places[i], record, (u32)keys[i]);
     }
   }
 
-  // Pieces know no minimum of their row yet, so their light slots are all kept.
-  __device__ __forceinline__ bool close(u32 v, u32 width, u32 piece) {
-    const bool leader = v != NONE && (lane_id() & (width - 1)) == 0;
-    if (minimising) {
-      reduce_lightest(key, slot, width);
-      if (leader && piece == NONE) choice = choice_at(plan, v, slot);
-      if (leader && piece != NONE) {
+  __device__ __forceinline__ bool close(const Walk& walk, u32 piece) {
+    if (walk.alone) {
+      reduce_lightest(key, slot);
+      if (piece != NONE && lane_id() == 0) {
         plan.lightest[piece].key = key;
         plan.lightest[piece].slot = slot;
       }
-      if (piece != NONE) slot = NONE;
-      minimising = false;
-      if (!collecting) {
-        collecting = true;
-        return true;
-      }
     }
-    if (leader && piece == NONE) note_choice(plan, v, choice);
-    return false;
+    if (walk.alone || (minimising && walk.total > 32 * ITEMS) || walk.total == 0) choice = choice_at(plan, v, slot);
+    if (v != NONE && piece == NONE && minimising) note_choice(plan, v, choice);
+    const bool again = minimising && !walk.alone && walk.total > 32 * ITEMS;
+    minimising = false;
+    return again;
   }
 
   // The pieces of a row lie side by side; the first one says how many they are.
@@ -158,7 +183,7 @@ DEVICE void join_pieces(const Plan& plan) {
         slot = one.slot;
       }
     }
-    reduce_lightest(key, slot, 32);
+    reduce_lightest(key, slot);
     if (lane_id() == 0) note_choice(plan, piece.row, choice_at(plan, piece.row, slot));
   }
 }

@@ -32,20 +32,20 @@ struct Lightest {
   u32 slot;
 };
 
-// Set to zero before each solve.
+// The barrier's word is never reset; the counters are zero before a solve, and it leaves them so.
 struct Control {
   u32 arrivals;           // grid barrier
+  u32 unused[7];
   u32 emitted;            // forest edges so far
   u32 finals;             // components that no light edge leaves
   u32 outside;            // rows outside the giant component
   u32 pieces;             // pieces of long rows
-  u32 unused[3];
   u32 length[STAGES];     // records of a stage, holes included
   u32 roots[STAGES];      // components that a stage leaves to the next
   u32 ties[STAGES];       // offers of a stage that tied
-  Threshold threshold;    // light is (key, id) <= threshold
   u64 times[4 * STAGES];  // when barriers ended, in the instrumented build
 };
+static const u32 COUNTERS = 4 + 3 * STAGES;
 
 // Passed by value: it lies in constant memory.
 struct Plan {
@@ -70,7 +70,7 @@ struct Plan {
   u32* status;            // on the host: what `report` writes
   u32 n;
   u32 slots;              // CSR slots, or edges
-  u32 group;              // lanes per row, a power of two up to 32
+  u32 rows_at_once;       // rows that a warp takes together, up to 32
   u32 long_row;           // slots above which a row is cut into pieces
   u32 samples;            // weights sampled for the threshold; 0 for none: every edge is light
   u32 rank;               // of the threshold among the samples

@@ -13,9 +13,12 @@ import numpy as np
 
 STAGES = 72
 TIE_CAPACITY = 1 << 20
+TIMES = (12 + 3 * STAGES) // 2  # where the instrumented build notes times, in 64-bit words of the control block
 PIECE = 512
+SPREAD = 65536
+ROW_SLOTS = 108  # that a warp's rows should have together: a chunk less some spread
 PHASES = (
-    "pieces join hook_vertices follow_vertices extract settle hook follow relabel tail compose outside end"
+    "threshold nearest join hook_vertices extract settle hook follow relabel tail compose outside end"
 ).split()
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
@@ -23,7 +26,7 @@ _POINTERS = (
     "offsets keys ends others nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
     "composed outside pieces lightest forest control status"
 ).split()
-_COUNTS = "n slots group long_row samples rank light seed place_bits key_shift id_shift unused".split()
+_COUNTS = "n slots rows_at_once long_row samples rank light seed place_bits key_shift id_shift unused".split()
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
 
 
@@ -31,7 +34,7 @@ PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) f
 class Settings:
     """How a solve goes about its graph; see the struct `Plan` in ``plan.cuh``."""
 
-    group: int
+    rows_at_once: int
     long_row: int
     samples: int
     rank: int
@@ -52,17 +55,15 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
         Of the sample.
     """
     degree = 2 * m / max(n, 1)
-    factor = factor or (4.0 if degree >= 64 else 1.1 if degree < 12 else 0.8)
+    factor = factor or _factor(degree)
     share = factor * n / max(m, 1)
-    filtered = share < 0.8 and m > 0
+    filtered = share < 0.9 and m > 0
     # A rank of some dozens is precise enough; more samples cost time.
     samples = min(samples, max(1024, -(-int(64 / max(share, 1e-9)) // 1024) * 1024))
-    group = 32
-    while group > 1 and degree < 4 * group:
-        group //= 2
+    rows_at_once = max(1, min(32, int(ROW_SLOTS / max(degree, 1))))
     return Settings(
-        group=group,
-        long_row=PIECE if group < 32 else max(2048, int(2 * degree)),
+        rows_at_once=rows_at_once,
+        long_row=PIECE if rows_at_once > 1 else max(16384, int(4 * degree)),
         samples=samples if filtered else 0,
         rank=min(int(samples * share), samples - 1) if filtered else 0,
         light=min(int(factor * n), m) if filtered else m,
@@ -80,13 +81,14 @@ def arrays(
     records = capacity(m)
     pieces = slots // piece + slots // (long_row + 1) + 1 if csr else 1
     wide = key_bits == 64
+    minima = n // 2 + 2 if csr else n + 2
     return {
         "nearest": (np.uint32, n if csr else 0),
         "choice": (np.uint32, n if csr else 0),
         "labels": (np.uint32, n),
         "levels": (np.uint32, n if csr else 2 * n),
-        "best0": (np.uint64, n // 2 + 2 if csr else n + 2),
-        "best1": (np.uint64, n // 2 + 2 if csr else n + 2),
+        "best0": (np.uint64, max(minima, SPREAD)),
+        "best1": (np.uint64, max(minima, SPREAD)),
         "records0": (np.uint32, 4 * records),
         "records1": (np.uint32, 4 * records),
         "low0": (np.uint32, records if wide else 0),
@@ -96,8 +98,16 @@ def arrays(
         "outside": (np.uint32, n if csr else n // 32 + 32),
         "pieces": (np.uint32, 4 * pieces),
         "lightest": (np.uint32, (4 if wide else 2) * pieces),
-        "control": (np.uint64, 2 * STAGES + 16 + 4 * STAGES),
+        "control": (np.uint64, TIMES + 4 * STAGES),
     }
+
+
+def _factor(degree: float) -> float:
+    """Light edges per vertex that were fastest on an H200, by average degree; see docs/performance-cuda.md."""
+    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), (64.0, 0.8)):
+        if degree < limit:
+            return factor
+    return 3.0
 
 
 def capacity(m: int) -> int:
@@ -138,7 +148,7 @@ def fill_plan(
     for name, address in pointers.items():
         plan[name] = address
     plan["n"], plan["slots"] = n, slots
-    for name in ("group", "long_row", "samples", "rank", "light", "seed"):
+    for name in ("rows_at_once", "long_row", "samples", "rank", "light", "seed"):
         plan[name] = getattr(how, name)
     for name, value in offers.items():
         plan[name] = value

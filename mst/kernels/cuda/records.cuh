@@ -8,6 +8,10 @@
 #pragma once
 #include "plan.cuh"
 
+// Words that the minima of few components may take.
+#ifndef SPREAD
+#define SPREAD 65536
+#endif
 // Read a minimum before trying to lower it.
 #ifndef GUARDED
 #define GUARDED 1
@@ -25,6 +29,14 @@ DEVICE u32 low_of(const Plan& plan, u32 stage, u32 place) {
 #else
   return plan.low[stage & 1][place];
 #endif
+}
+
+// Minima of few components lie apart, so that all slices of the second-level cache share the load: component c of
+// n has its minimum at c << spread_of(n).
+DEVICE u32 spread_of(u32 components) {
+  if (components >= SPREAD) return 0;
+  const u32 spread = __clz(components - 1) - __clz(SPREAD - 1);
+  return spread > 5 ? 5 : spread;
 }
 
 DEVICE u64 offer_of(const Plan& plan, const Record& record, u32 low, u32 place) {
@@ -58,7 +70,7 @@ DEVICE void store_record(const Plan& plan, u32 stage, u32 place, const Record& r
 // takes no offers. Of two records with one prefix the loser is noted: at any time, every record offered with the
 // smallest prefix is either the minimum or noted.
 template <u32 N>
-DEVICE void make_offers(const Plan& plan, u32 stage, u32 passive, const bool (&valid)[N], const Record (&records)[N],
+DEVICE void make_offers(const Plan& plan, u32 stage, u32 spread, u32 passive, const bool (&valid)[N], const Record (&records)[N],
                         const u64 (&offers)[N]) {
   u64* best = plan.best[stage & 1];
   u64 seen[2 * N];
@@ -67,12 +79,12 @@ DEVICE void make_offers(const Plan& plan, u32 stage, u32 passive, const bool (&v
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? records[i / 2].other : records[i / 2].one;
     seen[i] = 0;
-    if (valid[i / 2] && end != passive) seen[i] = GUARDED ? load_relaxed(best + end) : NO_OFFER;
+    if (valid[i / 2] && end != passive) seen[i] = GUARDED ? load_relaxed(best + (end << spread)) : NO_OFFER;
   }
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? records[i / 2].other : records[i / 2].one;
-    if (seen[i] > offers[i / 2]) seen[i] = atomicMin(best + end, offers[i / 2]);
+    if (seen[i] > offers[i / 2]) seen[i] = atomicMin(best + (end << spread), offers[i / 2]);
   }
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++)
@@ -104,9 +116,9 @@ DEVICE void fill_holes(const Appender& appender, Record* records) {
 }
 
 // Put the record at `place` in front of the component's minimum if that has the same prefix and is larger.
-DEVICE void settle(const Plan& plan, u32 stage, u32 component, u32 place) {
+DEVICE void settle(const Plan& plan, u32 stage, u32 spread, u32 component, u32 place) {
   const Record* records = plan.records[stage & 1];
-  u64* slot = plan.best[stage & 1] + component;
+  u64* slot = plan.best[stage & 1] + (component << spread);
   const Record record = load_record(records, place);
   const u32 low = low_of(plan, stage, place);
   const u64 offer = offer_of(plan, record, low, place);
@@ -123,17 +135,17 @@ DEVICE void settle(const Plan& plan, u32 stage, u32 component, u32 place) {
 }
 
 // Whole grid, between two barriers. When the notes overflowed, every record is offered again.
-DEVICE void settle_ties(const Plan& plan, u32 stage, u32 ties) {
+DEVICE void settle_ties(const Plan& plan, u32 stage, u32 spread, u32 ties) {
   if (ties <= TIE_CAPACITY) {
     for (u32 i = thread_index(); i < ties; i += thread_count())
-      settle(plan, stage, high_word(plan.ties[i]), low_word(plan.ties[i]));
+      settle(plan, stage, spread, high_word(plan.ties[i]), low_word(plan.ties[i]));
     return;
   }
   const u32 length = plan.control->length[stage];
   for (u32 place = thread_index(); place < length; place += thread_count()) {
     const Record record = load_record(plan.records[stage & 1], place);
     if (record.one == record.other) continue;
-    settle(plan, stage, record.one, place);
-    settle(plan, stage, record.other, place);
+    settle(plan, stage, spread, record.one, place);
+    settle(plan, stage, spread, record.other, place);
   }
 }

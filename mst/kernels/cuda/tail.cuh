@@ -1,17 +1,15 @@
-// The last rounds in one block: components in shared memory, barriers of one multiprocessor.
+// The last rounds in one block: components in shared memory, records in registers, barriers of one multiprocessor.
 //
 // A round of the whole grid costs several grid barriers and several trips to the second-level cache, however little
-// is left. Here a record is always handled by the same thread, which can tell by itself whether it is the minimum of
-// an end; so minima are exact at once, over (key, edge id), and records need no places.
+// is left. Here a record stays with one thread, which can tell by itself whether it is the minimum of an end; so
+// minima are exact at once, over (key, edge id), and records need no places.
 #pragma once
 #include "records.cuh"
 
 #ifndef TAIL_COMPONENTS
 #define TAIL_COMPONENTS 2048
 #endif
-#ifndef TAIL_RECORDS
-#define TAIL_RECORDS 8192
-#endif
+static const u32 TAIL_ITEMS = 8;  // records per thread
 
 struct Tail {
   u64 best[TAIL_COMPONENTS];
@@ -24,11 +22,16 @@ struct Tail {
 };
 
 DEVICE bool fits_tail(u32 components, u32 length) {
-  return components <= TAIL_COMPONENTS && length <= TAIL_RECORDS;
+  return components <= TAIL_COMPONENTS && length <= TAIL_ITEMS * blockDim.x;
 }
 
 DEVICE u32 tail_root(const Tail& tail, u32 c) {
-  while (tail.parent[c] != c) c = tail.parent[c];
+  const volatile u32* parent = tail.parent;
+  u32 next = parent[c];
+  while (next != c) {
+    c = next;
+    next = parent[c];
+  }
   return c;
 }
 
@@ -55,8 +58,24 @@ DEVICE bool is_tail_minimum(const Tail& tail, u32 c, u64 value, u32 id) {
 
 // One block. Emits the forest of the records of a stage. When they are `wanted`, components get final numbers.
 DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 components, u32* hooks, bool wanted) {
-  Record* records = plan.records[stage & 1];
   const u32 length = plan.control->length[stage];
+  u32 ends[TAIL_ITEMS];  // two halves; a record whose ends are equal is dead
+  u64 value[TAIL_ITEMS];
+#if KEY_BITS == 64
+  u32 id[TAIL_ITEMS];
+#endif
+#pragma unroll
+  for (u32 i = 0; i < TAIL_ITEMS; i++) {
+    const u32 place = i * blockDim.x + threadIdx.x;
+    ends[i] = 0;
+    if (place >= length) continue;
+    const Record record = load_record(plan.records[stage & 1], place);
+    ends[i] = record.one << 16 | record.other;
+#if KEY_BITS == 64
+    id[i] = record.id;
+#endif
+    value[i] = tail_value(plan, stage, place, record);
+  }
   for (u32 c = threadIdx.x; c < components; c += blockDim.x) tail.parent[c] = c;
   if (threadIdx.x == 0) {
     tail.emitted = plan.control->emitted;
@@ -72,38 +91,43 @@ DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 compone
     }
     __syncthreads();
     bool any = false;
-    for (u32 place = threadIdx.x; place < length; place += blockDim.x) {
-      Record record = load_record(records, place);
-      if (record.one == record.other) continue;
-      record.one = tail_root(tail, record.one);
-      record.other = tail_root(tail, record.other);
-      store_record(plan, stage, place, record, low_of(plan, stage, place));
-      if (record.one == record.other) continue;
+#pragma unroll
+    for (u32 i = 0; i < TAIL_ITEMS; i++) {
+      u32 one = ends[i] >> 16, other = ends[i] & 0xffff;
+      if (one == other) continue;
+      one = tail_root(tail, one);
+      other = tail_root(tail, other);
+      ends[i] = one << 16 | other;
+      if (one == other) continue;
       any = true;
-      const u64 value = tail_value(plan, stage, place, record);
-      lower_in_block(&tail.best[record.one], value);
-      lower_in_block(&tail.best[record.other], value);
+      lower_in_block(&tail.best[one], value[i]);
+      lower_in_block(&tail.best[other], value[i]);
     }
     if (!__syncthreads_or(any)) break;
 #if KEY_BITS == 64
-    for (u32 place = threadIdx.x; place < length; place += blockDim.x) {
-      const Record record = load_record(records, place);
-      if (record.one == record.other) continue;
-      const u64 value = tail_value(plan, stage, place, record);
-      if (tail.best[record.one] == value) atomicMin(&tail.best_id[record.one], record.id);
-      if (tail.best[record.other] == value) atomicMin(&tail.best_id[record.other], record.id);
+#pragma unroll
+    for (u32 i = 0; i < TAIL_ITEMS; i++) {
+      const u32 one = ends[i] >> 16, other = ends[i] & 0xffff;
+      if (one == other) continue;
+      if (tail.best[one] == value[i]) atomicMin(&tail.best_id[one], id[i]);
+      if (tail.best[other] == value[i]) atomicMin(&tail.best_id[other], id[i]);
     }
     __syncthreads();
 #endif
-    for (u32 place = threadIdx.x; place < length; place += blockDim.x) {
-      const Record record = load_record(records, place);
-      if (record.one == record.other) continue;
-      const u64 value = tail_value(plan, stage, place, record);
-      const bool first = is_tail_minimum(tail, record.one, value, record.id);
-      const bool second = is_tail_minimum(tail, record.other, value, record.id);
-      if (first) tail.partner[record.one] = record.other;
-      if (second) tail.partner[record.other] = record.one;
-      if (first || second) plan.forest[atomicAdd(&tail.emitted, 1u)] = record.id;
+#pragma unroll
+    for (u32 i = 0; i < TAIL_ITEMS; i++) {
+      const u32 one = ends[i] >> 16, other = ends[i] & 0xffff;
+      if (one == other) continue;
+#if KEY_BITS == 32
+      const u32 edge = low_word(value[i]);
+#else
+      const u32 edge = id[i];
+#endif
+      const bool first = is_tail_minimum(tail, one, value[i], edge);
+      const bool second = is_tail_minimum(tail, other, value[i], edge);
+      if (first) tail.partner[one] = other;
+      if (second) tail.partner[other] = one;
+      if (first || second) plan.forest[atomicAdd(&tail.emitted, 1u)] = edge;
     }
     __syncthreads();
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) {
@@ -111,6 +135,8 @@ DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 compone
       if (partner != NONE && !(c < partner && tail.partner[partner] == c)) tail.parent[c] = partner;
     }
     __syncthreads();
+    // Paths are shortened once a round; whoever reads a parent meanwhile finds one on its way to the root.
+    for (u32 c = threadIdx.x; c < components; c += blockDim.x) *(volatile u32*)&tail.parent[c] = tail_root(tail, c);
   }
   if (wanted) {
     for (u32 c = threadIdx.x; c < components; c += blockDim.x)

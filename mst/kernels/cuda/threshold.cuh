@@ -1,9 +1,9 @@
-// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by one
-// block. Bits are decided from the top, each by counting, in a barrier, how many sampled words lie below a candidate.
+// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by
+// every block for itself, which needs no barrier of the grid. Bits are decided from the top, each by counting, in a barrier, how many sampled words lie below a candidate.
 #pragma once
 #include "plan.cuh"
 
-static const u32 PER_THREAD = 4;  // samples, at most
+static const u32 PER_THREAD = 8;  // samples, at most
 
 // The rank-th smallest word among the active ones. `rank` becomes the rank among those equal to it, which stay active.
 DEVICE u32 select_word(const u32 (&words)[PER_THREAD], bool (&active)[PER_THREAD], u32 samples, u32& rank) {
@@ -25,7 +25,7 @@ DEVICE u32 select_word(const u32 (&words)[PER_THREAD], bool (&active)[PER_THREAD
   return found;
 }
 
-// One block. `id_at` gives the edge id of a position. Ids are compared only where a sampled key came twice.
+// `id_at` gives the edge id of a position. Ids are compared only where a sampled key came twice.
 template <class Id>
 DEVICE Threshold sample_threshold(const Plan& plan, const Id& id_at) {
   u32 at[PER_THREAD], words[PER_THREAD];
