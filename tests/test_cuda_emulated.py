@@ -75,7 +75,7 @@ def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
         blocks=1 + case % 3,
         seed=case + 1,
         samples=(64, 256)[case % 2],
-        rows_at_once=(0, 1, 32)[case % 3],
+        group=(0, 1, 4, 32)[case % 4],
         short_prefix=case // 3 % 2 == 1,
         factor=(0.0, 0.5, 2.0)[case // 2 % 3],
     )

@@ -53,29 +53,29 @@ class Kernels:
 def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, following hooks, rounds of the whole grid."""
     names = ("forest_csr", "forest_edges")
-    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, FOLLOW_MIN=100, PIECE=16, PASSIVE_MIN=20, SPREAD=64)
+    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, PIECE=16, SPREAD=64)
     return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, **macros)
 
 
 def filter_boruvka(
-    folder, graph, *, csr=True, interleaved=1, tail=16, blocks=2, long_row=32, short_prefix=False, rows_at_once=0, seed=1, **options
+    folder, graph, *, csr=True, interleaved=1, tail=16, blocks=2, long_row=32, short_prefix=False, group=0, seed=1, **options
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
     keys = order.keys(graph.w)
     bits = keys.itemsize * 8
     if bits == 32 and len(keys):
         keys = keys - keys.min()
+    inputs = {"u": graph.u.astype(np.uint32), "v": graph.v.astype(np.uint32), "edge_keys": keys.copy()}
+    slots = 0
     if csr:
         rows = graph.csr()
-        inputs = {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids]}
+        slots = len(rows.edge_ids)
+        inputs |= {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids]}
         neighbours, ids = rows.neighbours.astype(np.uint32), rows.edge_ids.astype(np.uint32)
         if interleaved:
-            inputs["ends"] = np.stack([neighbours, ids], 1).copy()
+            inputs["neighbours"] = np.stack([neighbours, ids], 1).copy()
         else:
-            inputs.update(ends=neighbours, others=ids)
-    else:
-        inputs = {"keys": keys.copy(), "ends": graph.u.astype(np.uint32), "others": graph.v.astype(np.uint32)}
-    slots = len(inputs["keys"])
+            inputs.update(neighbours=neighbours, ids=ids)
     how = plan.settings(graph.n, graph.m, seed=seed, **options)
     plan.SPREAD = 64
     layout = plan.arrays(graph.n, graph.m, slots, csr=csr, key_bits=bits, long_row=long_row, piece=16)
@@ -84,10 +84,10 @@ def filter_boruvka(
     arrays = inputs | {name: array[GUARD:-GUARD] for name, array in guarded.items()}
     arrays["status"] = np.zeros(len(plan.STATUS), np.uint32)
     offers = plan.offer_layout(graph.m, bits, (2**32 - 1 if short_prefix else int(keys.max())) if len(keys) else 0)
-    struct = plan.fill_plan(how, graph.n, slots, offers, {name: array.ctypes.data for name, array in arrays.items()})
+    struct = plan.fill_plan(how, graph.n, graph.m, offers, {name: array.ctypes.data for name, array in arrays.items()})
     struct["long_row"] = long_row
-    if rows_at_once:
-        struct["rows_at_once"] = rows_at_once
+    if group:
+        struct["group"] = group
     kernels = filter_kernels(folder, bits, interleaved, tail)
     arrays["control"][:] = 0
     for again in range(2):  # a solve leaves its counters as the next one needs them

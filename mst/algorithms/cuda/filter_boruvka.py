@@ -72,26 +72,19 @@ def prepare(graph, *, width, start, **options):
 
     32-bit keys are counted from the smallest, so that fewer bits say as much.
     """
-    if isinstance(graph, resident.DeviceGraph):
-        keys = resident.device_keys(graph.w)
-        if keys.itemsize == 4 and len(keys):
-            keys = keys - keys.min()
-        if start == "csr":
-            rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
-            inputs = {"offsets": rows.offsets, "keys": rows.keys, "ends": rows.pairs}
-        else:
-            inputs = {"keys": keys, "ends": graph.u, "others": graph.v}
-    else:
-        keys = resident.host_keys(graph)
-        if keys.itemsize == 4 and len(keys):
-            keys = keys - keys.min()
-        if start == "csr":
-            rows = graph.csr()
-            pairs = np.empty((len(rows.edge_ids), 2), np.uint32)
-            pairs[:, 0], pairs[:, 1] = rows.neighbours, rows.edge_ids
-            inputs = {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids], "ends": pairs}
-        else:
-            inputs = {"keys": keys, "ends": graph.u, "others": graph.v}
+    on_device = isinstance(graph, resident.DeviceGraph)
+    keys = resident.device_keys(graph.w) if on_device else resident.host_keys(graph)
+    if keys.itemsize == 4 and len(keys):
+        keys = keys - keys.min()
+    inputs = {"u": graph.u, "v": graph.v, "edge_keys": keys}
+    if start == "csr" and on_device:
+        rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
+        inputs |= {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}
+    elif start == "csr":
+        rows = graph.csr()
+        pairs = np.empty((len(rows.edge_ids), 2), np.uint32)
+        pairs[:, 0], pairs[:, 1] = rows.neighbours, rows.edge_ids
+        inputs |= {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids], "neighbours": pairs}
     return graph.n, graph.m, start == "csr", inputs, options
 
 
@@ -100,10 +93,10 @@ def transfer(problem):
     import cupy
 
     n, m, csr, inputs, options = problem
-    slots = len(inputs["keys"])
+    slots = len(inputs["keys"]) if csr else 0
     what = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
     how = plan.settings(n, m, **options)
-    bits = inputs["keys"].dtype.itemsize * 8
+    bits = inputs["edge_keys"].dtype.itemsize * 8
     layout = plan.arrays(n, m, slots, csr=csr, key_bits=bits, long_row=how.long_row)
     missing = sum(a.nbytes for a in inputs.values() if isinstance(a, np.ndarray))
     resident.ensure_free(missing + plan.needed_bytes(layout) + 4 * n, what)
@@ -113,10 +106,10 @@ def transfer(problem):
     status = _pinned(len(plan.STATUS))
     addresses = {name: array.data.ptr for name, array in arrays.items()}
     addresses["status"] = status.ctypes.data
-    largest = int(inputs["keys"].max()) if slots else 0
-    struct = plan.fill_plan(how, n, slots, plan.offer_layout(m, bits, largest), addresses)
+    largest = int(inputs["edge_keys"].max()) if m else 0
+    struct = plan.fill_plan(how, n, m, plan.offer_layout(m, bits, largest), addresses)
     kernel = _kernel(csr, bits)
-    return Problem(n, m, struct, arrays, status, kernel, (_blocks(kernel, n, slots),))
+    return Problem(n, m, struct, arrays, status, kernel, (_blocks(kernel, n, m),))
 
 
 def solve(problem):
@@ -147,14 +140,14 @@ def _kernel(csr: bool, bits: int, per_processor: int = 2, **macros: int) -> Any:
     return module.get_function("forest_csr" if csr else "forest_edges")
 
 
-def _blocks(kernel: Any, n: int, slots: int) -> int:
+def _blocks(kernel: Any, n: int, m: int) -> int:
     """Return how many blocks to launch: all must be resident at once, and none should be without work."""
     import cupy
     from cupy.cuda import driver
 
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     resident_blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, BLOCK, 0)
-    return min(resident_blocks * processors, max(1, -(-max(n, slots // 8) // BLOCK)))
+    return min(resident_blocks * processors, max(1, -(-max(n, m // 4) // BLOCK)))
 
 
 def _pinned(words: int) -> np.ndarray:

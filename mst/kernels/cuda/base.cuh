@@ -94,7 +94,7 @@ DEVICE T stream(const T* p) {
 }
 
 // What a barrier ends, for the instrumented build (TIMED), which notes when.
-enum Phase { THRESHOLD, NEAREST, JOIN, HOOK_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, TAIL, COMPOSE, OUTSIDE, END };
+enum Phase { THRESHOLD, NEAREST, JOIN, HOOK_VERTICES, FOLLOW_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, TAIL, COMPOSE, OUTSIDE, END };
 
 // A barrier for all threads of a cooperative grid; the argument is above.
 struct Grid {
@@ -180,9 +180,10 @@ DEVICE u32 chunk_for(u32 records) {
   return share < 2 ? 1 : share > 256 ? 256 : 1u << (31 - __clz(share));
 }
 
-DEVICE u64 scan_in_warp(u64 x) {
+template <class T>
+DEVICE T scan_in_warp(T x) {
   for (u32 distance = 1; distance < 32; distance *= 2) {
-    const u64 other = __shfl_up_sync(FULL, x, distance);
+    const T other = __shfl_up_sync(FULL, x, distance);
     if (lane_id() >= distance) x += other;
   }
   return x;

@@ -4,15 +4,6 @@
 #include "first_round.cuh"
 #include "tail.cuh"
 
-// Records from which on all hooks are followed in a pass of their own, so that relabelling finds them in the
-// first-level cache. Below, a barrier costs more than records that follow their own.
-#ifndef FOLLOW_MIN
-#define FOLLOW_MIN 16384
-#endif
-// Records from which on a component that has many of them takes no offers.
-#ifndef PASSIVE_MIN
-#define PASSIVE_MIN 4096
-#endif
 // Items per thread and tile, when there are enough of them.
 #ifndef ITEMS_PER_THREAD
 #define ITEMS_PER_THREAD 2
@@ -25,26 +16,19 @@ struct State {
   u32 stage;
   u32 components;   // of this stage
   u32* hooks;       // of this stage's components
-  u32 passive;      // the one that took no offers, or NONE
+  u32 passive;      // one that takes no offers in this stage and makes no choice, or NONE
 };
 
-// Follow hooks to the root. Loads are relaxed, because others may shorten the same path at the same time.
-DEVICE u32 follow(u32* hooks, u32 x) {
-  u32 hook = load_relaxed(hooks + x);
-  while (!(hook & ROOT)) hook = load_relaxed(hooks + hook);
-  return hook;
-}
-
-DEVICE u32 follow_and_shorten(u32* hooks, u32 x) {
-  const u32 hook = load_relaxed(hooks + x);
-  if (hook & ROOT) return hook;
-  const u32 root = follow(hooks, hook);
-  store_relaxed(hooks + x, root);
-  return root;
-}
-
+// Replace every hook by the root that it leads to. Accesses are relaxed, because paths are shortened while others
+// follow them. It is a pass of its own, so that whoever needs components next finds them in the first-level cache:
+// many records share few of them.
 DEVICE void follow_all(u32* hooks, u32 count) {
-  for (u32 x = thread_index(); x < count; x += thread_count()) follow_and_shorten(hooks, x);
+  for (u32 x = thread_index(); x < count; x += thread_count()) {
+    u32 hook = load_relaxed(hooks + x);
+    if (hook & ROOT) continue;
+    while (!(hook & ROOT)) hook = load_relaxed(hooks + hook);
+    store_relaxed(hooks + x, hook);
+  }
 }
 
 DEVICE u32 tile_items(u32 count) { return count > thread_count() ? TILE : 1; }
@@ -102,26 +86,9 @@ DEVICE void clear_best(u64* best, u32 count) {
   for (u32 x = thread_index(); x < words; x += thread_count()) best[x] = NO_OFFER;
 }
 
-// A component that many records meet would be a bottleneck: all of them would lower one word. Borůvka's rounds stay
-// right when one component makes no choice: it is a root, and the others still at least halve. This picks the most
-// frequent end of some records, by its root; it is the same in every warp, because the sample and the roots are.
-DEVICE u32 pick_passive(const Record* records, u32 length, u32* hooks) {
-  if (length < PASSIVE_MIN) return NONE;
-  const Record record = load_record(records, __umulhi(mix(lane_id() + 1), length));
-  u32 label = NONE;
-  if (record.one != record.other) label = follow(hooks, lane_id() & 1 ? record.one : record.other) & NUMBER;
-  const u32 equal = __popc(__match_any_sync(FULL, label));
-  u32 winner = (label == NONE ? 0 : equal << 5) | lane_id();
-  for (u32 distance = 16; distance; distance /= 2) {
-    const u32 rival = __shfl_xor_sync(FULL, winner, distance);
-    winner = rival > winner ? rival : winner;
-  }
-  return __shfl_sync(FULL, label, winner & 31);
-}
-
 // Each component with an offer either is a root or emits its lightest edge and hooks across it. Two components that
 // chose each other chose one record, because the order is total; the lower one is the root. The passive component is
-// a root. Others without an offer are numbered among the finals when those are `wanted`.
+// a root too: Borůvka's rounds stay right when one component makes no choice. Others without an offer are numbered among the finals when those are `wanted`.
 DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
   Control* control = plan.control;
   const u64* best = plan.best[now.stage & 1];
@@ -178,38 +145,11 @@ DEVICE void hook_components(const Plan& plan, const State& now, bool wanted) {
   clear_best(plan.best[(now.stage + 1) & 1], now.components / 2 + 1);
 }
 
-// Follow the hooks of both ends of some records. If not all are known to be `followed`, shorten them too.
-template <u32 N>
-DEVICE void follow_ends(u32* hooks, bool followed, const bool (&valid)[N], Record (&records)[N]) {
-  u32 hook[2 * N];
-  bool more = false;
-#pragma unroll
-  for (u32 i = 0; i < 2 * N; i++) {
-    hook[i] = ROOT;
-    const u32* at = hooks + (i & 1 ? records[i / 2].other : records[i / 2].one);
-    if (valid[i / 2]) hook[i] = followed ? *at : load_relaxed(at);
-    more |= !(hook[i] & ROOT);
-  }
-  if (more) {
-#pragma unroll
-    for (u32 i = 0; i < 2 * N; i++) {
-      if (hook[i] & ROOT) continue;
-      hook[i] = follow(hooks, hook[i]);
-      store_relaxed(hooks + (i & 1 ? records[i / 2].other : records[i / 2].one), hook[i]);
-    }
-  }
-#pragma unroll
-  for (u32 i = 0; i < N; i++) {
-    records[i].one = hook[2 * i] & NUMBER;
-    records[i].other = hook[2 * i + 1] & NUMBER;
-  }
-}
-
-// Move the records of stage `from` that still join two components to stage `to`. Returns the passive component.
-DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks, bool followed) {
+// Move the records of stage `from` that still join two components to stage `to`.
+DEVICE void relabel_records(const Plan& plan, u32 from, u32 to, const u32* hooks) {
   const u32 length = plan.control->length[from];
   const Record* records = plan.records[from & 1];
-  const u32 passive = pick_passive(records, length, hooks), spread = spread_of(plan.control->roots[from]);
+  const u32 spread = spread_of(plan.control->roots[from]);
   const u32 items = length > thread_count() ? ITEMS : 1;
   Appender appender(&plan.control->length[to], chunk_for(length));
   for (u64 first = (u64)warp_index() * 32 * items; first < length; first += (u64)warp_count() * 32 * items) {
@@ -226,9 +166,13 @@ DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks, bool 
         valid[i] = record[i].one != record[i].other;
       }
     }
-    follow_ends(hooks, followed, valid, record);
 #pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && record[i].one != record[i].other;
+    for (u32 i = 0; i < ITEMS; i++) {
+      if (!valid[i]) continue;
+      record[i].one = hooks[record[i].one] & NUMBER;
+      record[i].other = hooks[record[i].other] & NUMBER;
+      valid[i] = record[i].one != record[i].other;
+    }
     appender.place(valid, places);
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
@@ -237,10 +181,9 @@ DEVICE u32 relabel_records(const Plan& plan, u32 from, u32 to, u32* hooks, bool 
       store_record(plan, to, places[i], record[i], low);
       offers[i] = offer_of(plan, record[i], low, places[i]);
     }
-    make_offers(plan, to, spread, passive, valid, record, offers);
+    make_offers(plan, to, spread, NONE, valid, record, offers);
   }
   fill_holes(appender, plan.records[to & 1]);
-  return passive;
 }
 
 DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, u32 components, Phase phase) {
@@ -253,30 +196,24 @@ DEVICE void finish_offers(const Plan& plan, Grid& grid, u32 stage, u32 component
 }
 
 // Rounds until no record is left. Enter and leave with everything published. `offsets` (shared) remembers where the
-// hooks of each stage lie. `hooked` tells that the components of this stage have their hooks already.
-DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, bool hooked, Tail& tail,
-                     u32* offsets) {
+// hooks of each stage lie.
+DEVICE void contract(const Plan& plan, Grid& grid, State& now, bool wanted, Tail& tail, u32* offsets) {
   for (;;) {
     const u32 length = plan.control->length[now.stage];
     if (length == 0 && !wanted) return;
-    if (!hooked && fits_tail(now.components, length)) {
+    if (fits_tail(now.components, length)) {
       if (blockIdx.x == 0) finish_in_block(plan, tail, now.stage, now.components, now.hooks, wanted);
       grid.sync(TAIL);
       return;
     }
-    if (!hooked) {
-      if (length == 0) now.passive = NONE;
-      hook_components(plan, now, wanted);
-      grid.sync(HOOK);
-      if (length == 0) return;
-    }
-    hooked = false;
-    const bool followed = now.stage == 0 || length > FOLLOW_MIN;
-    if (followed) {
-      follow_all(now.hooks, now.components);
-      grid.sync(FOLLOW);
-    }
-    now.passive = relabel_records(plan, now.stage, now.stage + 1, now.hooks, followed);
+    if (length == 0) now.passive = NONE;
+    hook_components(plan, now, wanted);
+    grid.sync(HOOK);
+    if (length == 0) return;
+    follow_all(now.hooks, now.components);
+    grid.sync(FOLLOW);
+    relabel_records(plan, now.stage, now.stage + 1, now.hooks);
+    now.passive = NONE;
     now.hooks = now.hooks == plan.labels ? plan.levels : now.hooks + now.components;
     now.components = plan.control->roots[now.stage];
     now.stage++;

@@ -5,7 +5,8 @@
 // The heavy phase may skip every edge inside the giant component: light means (key, id) <= threshold, heavy means
 // above it, and the light rounds ran until no light edge joined two components; so the tree path between the ends
 // of a skipped edge holds light edges only, and the skipped edge is the largest of a cycle. Any component may be
-// taken for the giant.
+// taken for the giant. Nearly all heavy edges that are left meet it, so it takes no offers: all of them would be
+// lowering one word.
 #include "contract.cuh"
 #include "threshold.cuh"
 
@@ -15,28 +16,16 @@
 static const u32 GIANT_SAMPLES = 64;
 static const u32 HEAVY_ROWS = 16;  // rows outside the giant that a warp takes at a time
 
-// Shared memory that phases use one after the other.
-union Scratch {
-  Key staged[BLOCK * NEAREST_ITEMS];
-  Tail tail;
+struct Scratch {
+  u32 offsets[STAGES];
+  union {  // used one after the other
+    Histogram histogram;
+    Tail tail;
+  };
 };
 
-struct SlotId {
-  const Plan& plan;
-  __device__ __forceinline__ u32 operator()(u32 slot) const { return edge_id(plan, slot_at(plan, slot)); }
-};
-
-struct OwnId {
-  __device__ __forceinline__ u32 operator()(u32 edge) const { return edge; }
-};
-
-struct EveryRow {
-  __device__ __forceinline__ u32 operator()(u32 i) const { return i; }
-};
-
-template <class Id>
-DEVICE Threshold find_threshold(const Plan& plan, const Id& id_at) {
-  if (plan.samples) return sample_threshold(plan, id_at);
+DEVICE Threshold find_threshold(const Plan& plan, Histogram& histogram) {
+  if (plan.samples) return sample_threshold(plan, histogram);
   return {~(Key)0, NONE};
 }
 
@@ -63,10 +52,8 @@ struct HeavyVisitor {
     v = row;
     label = v == NONE ? NONE : plan.labels[v] & NUMBER;
   }
-  __device__ __forceinline__ bool close(const Walk&, u32) { return false; }
-  __device__ __forceinline__ void postpone(u32, u32, u32) {}
 
-  __device__ __forceinline__ void slots(const Walk&, const Chunk<ITEMS>& chunk) {
+  __device__ __forceinline__ void slots(const Chunk<ITEMS>& chunk) {
     Record record[ITEMS];
     Key keys[ITEMS];
     bool valid[ITEMS], any = false;
@@ -108,25 +95,20 @@ struct HeavyVisitor {
   }
 };
 
-struct ListedRow {
-  const u32* rows;
-  __device__ __forceinline__ u32 operator()(u32 i) const { return rows[i]; }
-};
-
 DEVICE void extract_rows(const Plan& plan, const Threshold& threshold, const State& now) {
   HeavyVisitor visitor(plan, threshold, now);
-  const ListedRow row = {plan.outside};
-  walk_rows(plan, plan.control->outside, row, HEAVY_ROWS, plan.control->pieces, visitor);
+  walk_rows(plan, plan.outside, plan.control->outside, HEAVY_ROWS, visitor);
   fill_holes(visitor.appender, plan.records[now.stage & 1]);
 }
 
 DEVICE bool is_outside(const Plan& plan, u32 v) { return plan.outside[v >> 5] >> (v & 31) & 1; }
 
-// Records from an edge list: light edges between vertices, or heavy edges with an end outside the giant.
-DEVICE void extract_edges(const Plan& plan, const Threshold& threshold, const State& now, bool heavy) {
+// Records from the edge list: light edges, or heavy ones with an end outside the giant. Ends become components when
+// these are `labelled`.
+DEVICE void extract_edges(const Plan& plan, const Threshold& threshold, const State& now, bool heavy, bool labelled) {
   const u32 spread = spread_of(now.components);
   Appender appender(&plan.control->length[now.stage], chunk_for(plan.light));
-  for (u64 base = (u64)warp_index() * 32 * ITEMS; base < plan.slots; base += (u64)warp_count() * 32 * ITEMS) {
+  for (u64 base = (u64)warp_index() * 32 * ITEMS; base < plan.m; base += (u64)warp_count() * 32 * ITEMS) {
     Record record[ITEMS];
     Key keys[ITEMS];
     bool valid[ITEMS], any = false;
@@ -135,8 +117,8 @@ DEVICE void extract_edges(const Plan& plan, const Threshold& threshold, const St
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       const u64 edge = base + i * 32 + lane_id();
-      valid[i] = edge < plan.slots;
-      keys[i] = valid[i] ? stream(plan.keys + edge) : 0;
+      valid[i] = edge < plan.m;
+      keys[i] = valid[i] ? stream(plan.edge_keys + edge) : 0;
     }
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
@@ -148,14 +130,16 @@ DEVICE void extract_edges(const Plan& plan, const Threshold& threshold, const St
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      record[i].one = stream(plan.ends + record[i].id);
-      record[i].other = stream(plan.others + record[i].id);
+      record[i].one = stream(plan.u + record[i].id);
+      record[i].other = stream(plan.v + record[i].id);
       record[i].high = key_high(keys[i]);
     }
     if (heavy) {
 #pragma unroll
       for (u32 i = 0; i < ITEMS; i++)
         valid[i] = valid[i] && (is_outside(plan, record[i].one) || is_outside(plan, record[i].other));
+    }
+    if (labelled) {
 #pragma unroll
       for (u32 i = 0; i < ITEMS; i++) {
         if (!valid[i]) continue;
@@ -177,15 +161,11 @@ DEVICE void extract_edges(const Plan& plan, const Threshold& threshold, const St
   fill_holes(appender, plan.records[now.stage & 1]);
 }
 
-// The component, as a final hook, that component x of stage `stage` ended in.
+// The component, as a final hook, that component x of stage `stage` ended in. All hooks have been followed.
 DEVICE u32 final_of(const Plan& plan, u32 stage, u32 x, const u32* offsets) {
-  for (;;) {
-    const u32* hooks = plan.levels + offsets[stage++];
-    u32 hook = hooks[x];
-    while (!(hook & ROOT)) hook = hooks[hook];
-    if (hook & FINAL) return hook;
-    x = hook & NUMBER;
-  }
+  u32 hook = plan.levels[offsets[stage] + x];
+  while (!(hook & FINAL)) hook = plan.levels[offsets[++stage] + (hook & NUMBER)];
+  return hook;
 }
 
 // The same for a vertex whose hook of stage 0 is known; NONE stays NONE.
@@ -259,7 +239,7 @@ DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, cons
 }
 
 // Tell the host, and leave the counters as the next solve wants them. Everybody has passed the last barrier.
-DEVICE void report(const Plan& plan, u32 last, u32 heavy_stage) {
+DEVICE void report(const Plan& plan, u32 last, u32 light_stage, u32 heavy_stage) {
   if (blockIdx.x > 0) return;
   Control* control = plan.control;
   if (threadIdx.x == 0) {
@@ -267,7 +247,7 @@ DEVICE void report(const Plan& plan, u32 last, u32 heavy_stage) {
     for (u32 stage = 0; stage <= last; stage++) ties += control->ties[stage];
     plan.status[0] = control->emitted;
     plan.status[1] = last;
-    plan.status[2] = control->length[0];
+    plan.status[2] = control->length[light_stage];
     plan.status[3] = control->finals;
     plan.status[4] = control->outside;
     plan.status[5] = ties;
@@ -280,59 +260,56 @@ DEVICE void report(const Plan& plan, u32 last, u32 heavy_stage) {
 }
 
 // Light edges, then heavy ones. There is one loop for both, to keep the code small. Enter with everything published:
-// over CSR, after the hooks of the first round, with the light records between vertices.
+// with CSR, after the first round, whose roots are the components of stage 1.
 template <bool CSR>
-DEVICE void two_phases(const Plan& plan, Grid& grid, const Threshold& threshold, Tail& tail, u32* offsets) {
+DEVICE void two_phases(const Plan& plan, Grid& grid, const Threshold& threshold, State now, Scratch& scratch) {
   const bool filtered = plan.samples > 0;
-  State now = {0, plan.n, plan.labels, NONE};
   u32 heavy_stage = NONE;
+  const u32 light_stage = now.stage;
+  if (threadIdx.x == 0) scratch.offsets[now.stage] = 0;
   for (bool heavy = false;; heavy = true) {
-    if (heavy && CSR) extract_rows(plan, threshold, now);
-    if (!CSR) extract_edges(plan, threshold, now, heavy);
-    if (heavy || !CSR) finish_offers(plan, grid, now.stage, now.components, EXTRACT);
-    contract(plan, grid, now, filtered && !heavy, CSR && !heavy, tail, offsets);
+    if (CSR && heavy)
+      extract_rows(plan, threshold, now);
+    else
+      extract_edges(plan, threshold, now, heavy, CSR || heavy);
+    finish_offers(plan, grid, now.stage, now.components, EXTRACT);
+    contract(plan, grid, now, filtered && !heavy, scratch.tail, scratch.offsets);
     const u32 components = plan.control->finals;
     if (heavy || !filtered || components <= 1) break;
     heavy_stage = now.stage + 1;
-    const u32 giant = compose<CSR>(plan, grid, heavy_stage, components, offsets);
+    const u32 giant = compose<CSR>(plan, grid, heavy_stage, components, scratch.offsets);
     now = {heavy_stage, components, plan.levels, giant};
   }
   grid.sync(END);
-  report(plan, now.stage, heavy_stage);
+  report(plan, now.stage, light_stage, heavy_stage);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_csr(const Plan plan) {
-  __shared__ u32 offsets[STAGES];
   __shared__ Scratch scratch;
   Grid grid(&plan.control->arrivals, plan.control->times);
-  const SlotId id = {plan};
-  const Threshold threshold = find_threshold(plan, id);
+  const Threshold threshold = find_threshold(plan, scratch.histogram);
   grid.note(THRESHOLD);
-  NearestVisitor visitor(plan, threshold, &scratch);
-  for (u32 pieces = 0;;) {
-    walk_rows(plan, pieces ? 0 : plan.n, EveryRow(), plan.rows_at_once, pieces, visitor);
+  choose_in_rows(plan);
+  clear_best(plan.best[1], plan.n / 2 + 1);
+  grid.sync(NEAREST);
+  if (const u32 pieces = plan.control->pieces) {
+    choose_in_pieces(plan, pieces);
     grid.sync(NEAREST);
-    if (pieces) break;
-    pieces = plan.control->pieces;
-    if (pieces == 0) break;
-  }
-  fill_holes(visitor.appender, plan.records[0]);
-  if (plan.control->pieces) {
-    join_pieces(plan);
+    join_pieces(plan, pieces);
     grid.sync(JOIN);
   }
   hook_vertices(plan);
-  clear_best(plan.best[1], plan.n / 2 + 1);
   grid.sync(HOOK_VERTICES);
-  two_phases<true>(plan, grid, threshold, scratch.tail, offsets);
+  follow_all(plan.labels, plan.n);
+  grid.sync(FOLLOW_VERTICES);
+  two_phases<true>(plan, grid, threshold, {1, plan.control->roots[0], plan.levels, NONE}, scratch);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_edges(const Plan plan) {
-  __shared__ u32 offsets[STAGES];
   __shared__ Scratch scratch;
   Grid grid(&plan.control->arrivals, plan.control->times);
   clear_best(plan.best[0], plan.n);
-  const Threshold threshold = find_threshold(plan, OwnId());
+  const Threshold threshold = find_threshold(plan, scratch.histogram);
   grid.sync(THRESHOLD);
-  two_phases<false>(plan, grid, threshold, scratch.tail, offsets);
+  two_phases<false>(plan, grid, threshold, {0, plan.n, plan.labels, NONE}, scratch);
 }

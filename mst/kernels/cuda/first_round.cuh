@@ -1,189 +1,134 @@
 // The first Borůvka round over CSR needs no atomics: a vertex's lightest edge is the minimum of its row. Slots of a
 // row ascend by edge id, so the first lightest slot is also the smallest by (key, edge id).
+//
+// A row is read by `group` lanes when it is short (up to two batches), by its warp when it is longer, and in pieces by
+// any warps when it has more than `long_row` slots; the pieces are listed on the way and read after a barrier.
 #pragma once
-#include "records.cuh"
 #include "rows.cuh"
 
-// Slots per lane and chunk.
+// Keys per lane that are in flight together.
 #ifndef NEAREST_ITEMS
+#if KEY_BITS == 32
+#define NEAREST_ITEMS 8
+#else
 #define NEAREST_ITEMS 4
 #endif
+#endif
 
-DEVICE void reduce_lightest(Key& key, u32& slot) {
-  for (u32 distance = 16; distance; distance /= 2) {
-    const Key other_key = __shfl_xor_sync(FULL, key, distance);
-    const u32 other_slot = __shfl_xor_sync(FULL, slot, distance);
-    if (other_key < key || (other_key == key && other_slot < slot)) {
-      key = other_key;
-      slot = other_slot;
-    }
+struct Lowest {
+  Key key;
+  u32 slot;
+};
+
+DEVICE void take_lower(Lowest& a, Key key, u32 slot) {
+  if (key < a.key || (key == a.key && slot < a.slot)) {
+    a.key = key;
+    a.slot = slot;
   }
 }
 
-// The slot chosen by a row, read early and noted late, so that nothing waits for it in between.
-struct Choice {
-  u32 nearest, id;
-};
+// The lowest of this lane's slots: begin, begin + step, … below end.
+DEVICE Lowest lowest_of_lane(const Plan& plan, u32 begin, u32 end, u32 step) {
+  Lowest lowest = {~(Key)0, NONE};
+  for (u32 first = begin; first < end; first += NEAREST_ITEMS * step) {
+    Key keys[NEAREST_ITEMS];
+#pragma unroll
+    for (u32 i = 0; i < NEAREST_ITEMS; i++) {
+      const u32 at = first + i * step;
+      keys[i] = at < end ? stream(plan.keys + at) : ~(Key)0;
+    }
+#pragma unroll
+    for (u32 i = 0; i < NEAREST_ITEMS; i++) {
+      const u32 at = first + i * step;
+      if (at < end && (keys[i] < lowest.key || lowest.slot == NONE)) {
+        lowest.key = keys[i];
+        lowest.slot = at;
+      }
+    }
+  }
+  return lowest;
+}
 
-DEVICE Choice choice_at(const Plan& plan, u32 v, u32 slot) {
-  Choice choice = {v, NONE};
+DEVICE void reduce_lowest(Lowest& lowest, u32 width) {
+  for (u32 distance = width / 2; distance; distance /= 2) {
+    const Key key = __shfl_xor_sync(FULL, lowest.key, distance);
+    const u32 slot = __shfl_xor_sync(FULL, lowest.slot, distance);
+    take_lower(lowest, key, slot);
+  }
+}
+
+DEVICE void choose(const Plan& plan, u32 v, u32 slot) {
+  u32 nearest = v, id = NONE;
   if (slot != NONE) {
     const Slot s = slot_at(plan, slot);
-    choice.nearest = s.neighbour;
-    choice.id = edge_id(plan, s);
+    nearest = s.neighbour;
+    id = edge_id(plan, s);
   }
-  return choice;
+  plan.nearest[v] = nearest;
+  plan.choice[v] = id;
 }
 
-DEVICE void note_choice(const Plan& plan, u32 v, const Choice& choice) {
-  plan.nearest[v] = choice.nearest;
-  plan.choice[v] = choice.id;
+// The pieces of a row lie side by side; the first one says how many they are.
+DEVICE void cut_row(const Plan& plan, u32 v, u32 begin, u32 end) {
+  const u32 pieces = (end - begin + PIECE - 1) / PIECE;
+  const u32 first = atomicAdd(&plan.control->pieces, pieces);
+  for (u32 i = 0; i < pieces; i++) {
+    const u32 from = begin + i * PIECE;
+    const Piece piece = {v, from, end - from > PIECE ? from + PIECE : end, i == 0 ? pieces : 0};
+    plan.pieces[first + i] = piece;
+  }
 }
 
-// Row minima, and the light edges as records between vertices (stage 0). Rows that fit in a chunk are read once: the
-// light slots are taken when the minima are known, these excepted, since they join their ends anyway. Else rows are
-// walked again for their light slots. A row that is walked alone is long and has few light slots, so they are taken
-// at once, its minimum too.
-struct NearestVisitor {
-  static const u32 ITEMS = NEAREST_ITEMS;
-  const Plan& plan;
-  const Threshold light;
-  Appender appender;
-  Key* staged;         // (shared) the keys of a chunk
-  Key ahead[ITEMS];    // of the next chunk, when a row is walked alone
-  u32 v;               // this lane's row …
-  Key key;             // … and its minimum so far
-  u32 slot;
-  Choice choice;
-  bool minimising;
-
-  __device__ __forceinline__ NearestVisitor(const Plan& p, const Threshold& threshold, void* scratch)
-      : plan(p),
-        light(threshold),
-        appender(&p.control->length[0], chunk_for(p.light)),
-        staged((Key*)scratch + (threadIdx.x >> 5) * 32 * ITEMS) {}
-
-  __device__ __forceinline__ bool wants(u32) { return true; }
-
-  __device__ __forceinline__ void open(u32 row) {
-    v = row;
-    key = ~(Key)0;
-    slot = NONE;
-    minimising = true;
-  }
-
-  __device__ __forceinline__ Key load(u32 at) const { return stream(plan.keys + at); }
-
-  __device__ __forceinline__ void slots(const Walk& walk, const Chunk<ITEMS>& chunk) {
-    Key keys[ITEMS];
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++)
-      if (chunk.valid[i]) keys[i] = walk.alone && chunk.start ? ahead[i] : load(chunk.slot[i]);
-    if (walk.alone) {
-#pragma unroll
-      for (u32 i = 0; i < ITEMS; i++) {
-        const u32 next = chunk.slot[i] + 32 * ITEMS;
-        if (chunk.start + 32 * (ITEMS + i) + lane_id() < walk.total) ahead[i] = load(next);
-        if (chunk.valid[i] && (keys[i] < key || slot == NONE)) {
-          key = keys[i];
-          slot = chunk.slot[i];
-        }
-      }
-      collect(chunk, keys, false);
-      return;
+DEVICE void choose_in_rows(const Plan& plan) {
+  const u32 group = plan.group, at_once = 32 / group;
+  const u32 member = lane_id() & (group - 1), index = lane_id() / group;
+  for (u32 first = warp_index() * at_once; first < plan.n; first += warp_count() * at_once) {
+    const u32 v = first + index;
+    u32 begin = 0, end = 0;
+    if (v < plan.n) {
+      begin = __ldg(plan.offsets + v);
+      end = __ldg(plan.offsets + v + 1);
     }
-    if (minimising) {
-      __syncwarp();
-#pragma unroll
-      for (u32 i = 0; i < ITEMS; i++)
-        if (chunk.valid[i]) staged[32 * i + lane_id()] = keys[i];
-      __syncwarp();
-      const u32 stop = chunk.start + 32 * ITEMS, end = walk.offset + walk.length;
-      u32 at = walk.offset > chunk.start ? walk.offset : chunk.start;
-      for (; at < (end < stop ? end : stop); at++) {
-        const Key one = staged[at - chunk.start];
-        if (one < key || slot == NONE) {
-          key = one;
-          slot = walk.base + at;
-        }
-      }
+    const u32 length = end - begin;
+    const bool is_long = length > plan.long_row, middle = !is_long && length > 2 * NEAREST_ITEMS * group;
+    const bool own = !is_long && !middle;
+    Lowest lowest = lowest_of_lane(plan, begin + member, own ? end : begin, group);
+    reduce_lowest(lowest, group);
+    if (member == 0 && v < plan.n) {
+      if (is_long) cut_row(plan, v, begin, end);
+      if (own) choose(plan, v, lowest.slot);
     }
-    const bool complete = walk.total <= 32 * ITEMS;
-    if (complete) choice = choice_at(plan, v, slot);
-    if (complete || !minimising) collect(chunk, keys, true);
-  }
-
-  __device__ __forceinline__ void collect(const Chunk<ITEMS>& chunk, const Key (&keys)[ITEMS], bool but_minima) {
-    bool valid[ITEMS], any = false;
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) {
-      const u32 minimum = __shfl_sync(FULL, slot, chunk.row[i]);
-      valid[i] = chunk.valid[i] && !(but_minima && chunk.slot[i] == minimum) &&
-                 is_light_slot(plan, light, keys[i], chunk.slot[i]);
-      any |= valid[i];
-    }
-    if (!__any_sync(FULL, any)) return;
-    Slot found[ITEMS];
-    u32 row[ITEMS], places[ITEMS];
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) {
-      if (valid[i]) found[i] = slot_at(plan, chunk.slot[i]);
-      row[i] = __shfl_sync(FULL, v, chunk.row[i]);
-    }
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) valid[i] = valid[i] && row[i] < found[i].neighbour;
-    appender.place(valid, places);
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) {
-      if (!valid[i]) continue;
-      const Record record = {row[i], found[i].neighbour, key_high(keys[i]), edge_id(plan, found[i])};
-      store_record(plan, 0, places[i], record, (u32)keys[i]);
+    for (u32 left = __ballot_sync(FULL, middle && member == 0); left; left &= left - 1) {
+      const u32 source = __ffs(left) - 1;
+      const u32 from = __shfl_sync(FULL, begin, source), to = __shfl_sync(FULL, end, source);
+      lowest = lowest_of_lane(plan, from + lane_id(), to, 32);
+      reduce_lowest(lowest, 32);
+      if (lane_id() == 0) choose(plan, first + source / group, lowest.slot);
     }
   }
+}
 
-  __device__ __forceinline__ bool close(const Walk& walk, u32 piece) {
-    if (walk.alone) {
-      reduce_lightest(key, slot);
-      if (piece != NONE && lane_id() == 0) {
-        plan.lightest[piece].key = key;
-        plan.lightest[piece].slot = slot;
-      }
-    }
-    if (walk.alone || (minimising && walk.total > 32 * ITEMS) || walk.total == 0) choice = choice_at(plan, v, slot);
-    if (v != NONE && piece == NONE && minimising) note_choice(plan, v, choice);
-    const bool again = minimising && !walk.alone && walk.total > 32 * ITEMS;
-    minimising = false;
-    return again;
-  }
-
-  // The pieces of a row lie side by side; the first one says how many they are.
-  __device__ __forceinline__ void postpone(u32 v, u32 begin, u32 end) {
-    const u32 pieces = (end - begin + PIECE - 1) / PIECE;
-    const u32 first = atomicAdd(&plan.control->pieces, pieces);
-    for (u32 i = 0; i < pieces; i++) {
-      const u32 from = begin + i * PIECE;
-      const Piece piece = {v, from, end - from > PIECE ? from + PIECE : end, i == 0 ? pieces : 0};
-      plan.pieces[first + i] = piece;
+DEVICE void choose_in_pieces(const Plan& plan, u32 pieces) {
+  for (u32 i = warp_index(); i < pieces; i += warp_count()) {
+    const Piece piece = plan.pieces[i];
+    Lowest lowest = lowest_of_lane(plan, piece.begin + lane_id(), piece.end, 32);
+    reduce_lowest(lowest, 32);
+    if (lane_id() == 0) {
+      plan.lightest[i].key = lowest.key;
+      plan.lightest[i].slot = lowest.slot;
     }
   }
-};
+}
 
 // The lightest of a long row, from its pieces: one warp a row.
-DEVICE void join_pieces(const Plan& plan) {
-  const u32 pieces = plan.control->pieces;
+DEVICE void join_pieces(const Plan& plan, u32 pieces) {
   for (u32 i = warp_index(); i < pieces; i += warp_count()) {
     const Piece piece = plan.pieces[i];
     if (piece.pieces == 0) continue;
-    Key key = ~(Key)0;
-    u32 slot = NONE;
-    for (u32 j = i + lane_id(); j < i + piece.pieces; j += 32) {
-      const Lightest one = plan.lightest[j];
-      if (one.key < key || (one.key == key && one.slot < slot)) {
-        key = one.key;
-        slot = one.slot;
-      }
-    }
-    reduce_lightest(key, slot);
-    if (lane_id() == 0) note_choice(plan, piece.row, choice_at(plan, piece.row, slot));
+    Lowest lowest = {~(Key)0, NONE};
+    for (u32 j = i + lane_id(); j < i + piece.pieces; j += 32)
+      take_lower(lowest, plan.lightest[j].key, plan.lightest[j].slot);
+    reduce_lowest(lowest, 32);
+    if (lane_id() == 0) choose(plan, piece.row, lowest.slot);
   }
 }

@@ -49,10 +49,13 @@ static const u32 COUNTERS = 4 + 3 * STAGES;
 
 // Passed by value: it lies in constant memory.
 struct Plan {
-  const u32* offsets;     // CSR: rows; edge list: unused
-  const Key* keys;        // per slot, or per edge
-  const u32* ends;        // CSR: neighbours, or (neighbour, edge id) pairs; edge list: u
-  const u32* others;      // CSR: edge ids, unless interleaved; edge list: v
+  const u32* u;           // the edge list
+  const u32* v;
+  const Key* edge_keys;
+  const u32* offsets;     // CSR, when there is one: rows
+  const Key* keys;        // per slot
+  const u32* neighbours;  // or (neighbour, edge id) pairs
+  const u32* ids;         // unless interleaved
   u32* nearest;           // CSR: neighbour across each vertex's lightest edge, itself when it has none
   u32* choice;            // CSR: id of that edge
   u32* labels;            // per vertex: hook, then component
@@ -69,8 +72,8 @@ struct Plan {
   Control* control;
   u32* status;            // on the host: what `report` writes
   u32 n;
-  u32 slots;              // CSR slots, or edges
-  u32 rows_at_once;       // rows that a warp takes together, up to 32
+  u32 m;
+  u32 group;              // lanes per row in the first round, a power of two up to 32
   u32 long_row;           // slots above which a row is cut into pieces
   u32 samples;            // weights sampled for the threshold; 0 for none: every edge is light
   u32 rank;               // of the threshold among the samples
@@ -90,11 +93,11 @@ struct Slot {
 DEVICE Slot slot_at(const Plan& plan, u32 slot) {
   Slot s;
 #if INTERLEAVED
-  const uint2 pair = __ldg((const uint2*)plan.ends + slot);
+  const uint2 pair = __ldg((const uint2*)plan.neighbours + slot);
   s.neighbour = pair.x;
   s.id = pair.y;
 #else
-  s.neighbour = __ldg(plan.ends + slot);
+  s.neighbour = __ldg(plan.neighbours + slot);
   s.id = slot;
 #endif
   return s;
@@ -104,7 +107,7 @@ DEVICE u32 edge_id(const Plan& plan, const Slot& s) {
 #if INTERLEAVED
   return s.id;
 #else
-  return __ldg(plan.others + s.id);
+  return __ldg(plan.ids + s.id);
 #endif
 }
 

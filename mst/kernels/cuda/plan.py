@@ -16,17 +16,16 @@ TIE_CAPACITY = 1 << 20
 TIMES = (12 + 3 * STAGES) // 2  # where the instrumented build notes times, in 64-bit words of the control block
 PIECE = 512
 SPREAD = 65536
-ROW_SLOTS = 108  # that a warp's rows should have together: a chunk less some spread
 PHASES = (
-    "threshold nearest join hook_vertices extract settle hook follow relabel tail compose outside end"
+    "threshold nearest join hook_vertices follow_vertices extract settle hook follow relabel tail compose outside end"
 ).split()
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
 _POINTERS = (
-    "offsets keys ends others nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
+    "u v edge_keys offsets keys neighbours ids nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
     "composed outside pieces lightest forest control status"
 ).split()
-_COUNTS = "n slots rows_at_once long_row samples rank light seed place_bits key_shift id_shift unused".split()
+_COUNTS = "n m group long_row samples rank light seed place_bits key_shift id_shift unused".split()
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
 
 
@@ -34,7 +33,7 @@ PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) f
 class Settings:
     """How a solve goes about its graph; see the struct `Plan` in ``plan.cuh``."""
 
-    rows_at_once: int
+    group: int
     long_row: int
     samples: int
     rank: int
@@ -60,10 +59,10 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
     filtered = share < 0.9 and m > 0
     # A rank of some dozens is precise enough; more samples cost time.
     samples = min(samples, max(1024, -(-int(64 / max(share, 1e-9)) // 1024) * 1024))
-    rows_at_once = max(1, min(32, int(ROW_SLOTS / max(degree, 1))))
+    group = next((lanes for limit, lanes in ((5, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
     return Settings(
-        rows_at_once=rows_at_once,
-        long_row=PIECE if rows_at_once > 1 else max(16384, int(4 * degree)),
+        group=group,
+        long_row=PIECE if group < 32 else max(16384, int(4 * degree)),
         samples=samples if filtered else 0,
         rank=min(int(samples * share), samples - 1) if filtered else 0,
         light=min(int(factor * n), m) if filtered else m,
@@ -141,14 +140,14 @@ def needed_bytes(layout: dict[str, tuple[type, int]]) -> int:
 
 
 def fill_plan(
-    how: Settings, n: int, slots: int, offers: dict[str, int], pointers: dict[str, Any]
+    how: Settings, n: int, m: int, offers: dict[str, int], pointers: dict[str, Any]
 ) -> np.ndarray:
     """Return the struct: settings, sizes and addresses; those not given are null."""
     plan = np.zeros(1, PLAN)
     for name, address in pointers.items():
         plan[name] = address
-    plan["n"], plan["slots"] = n, slots
-    for name in ("rows_at_once", "long_row", "samples", "rank", "light", "seed"):
+    plan["n"], plan["m"] = n, m
+    for name in ("group", "long_row", "samples", "rank", "light", "seed"):
         plan[name] = getattr(how, name)
     for name, value in offers.items():
         plan[name] = value

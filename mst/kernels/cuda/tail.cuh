@@ -7,9 +7,12 @@
 #include "records.cuh"
 
 #ifndef TAIL_COMPONENTS
-#define TAIL_COMPONENTS 2048
+#define TAIL_COMPONENTS 1024
 #endif
-static const u32 TAIL_ITEMS = 8;  // records per thread
+// Records per thread.
+#ifndef TAIL_ITEMS
+#define TAIL_ITEMS 4
+#endif
 
 struct Tail {
   u64 best[TAIL_COMPONENTS];
