@@ -36,7 +36,17 @@ class Kernels:
         stem = hashlib.sha256((text + repr(flags)).encode()).hexdigest()[:12]
         cpp, library = folder / f"{stem}.cpp", folder / f"{stem}.so"
         cpp.write_text(text)
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-U_FORTIFY_SOURCE", "-w", *flags]
+        command = [
+            "g++",
+            "-std=c++17",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            "-pthread",
+            "-U_FORTIFY_SOURCE",
+            "-w",
+            *flags,
+        ]
         subprocess.run([*command, str(cpp), "-o", str(library)], check=True)
         self._library = ctypes.CDLL(str(library))
 
@@ -58,7 +68,18 @@ def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int) -> Kern
 
 
 def filter_boruvka(
-    folder, graph, *, csr=True, interleaved=1, tail=16, blocks=2, long_row=32, short_prefix=False, group=0, seed=1, **options
+    folder,
+    graph,
+    *,
+    csr=True,
+    interleaved=1,
+    tail=16,
+    blocks=2,
+    long_row=32,
+    short_prefix=False,
+    group=0,
+    seed=1,
+    **options,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
     keys = order.keys(graph.w)
@@ -83,8 +104,12 @@ def filter_boruvka(
     guarded = {name: np.full(length + 2 * GUARD, FILL, dtype) for name, (dtype, length) in layout.items()}
     arrays = inputs | {name: array[GUARD:-GUARD] for name, array in guarded.items()}
     arrays["status"] = np.zeros(len(plan.STATUS), np.uint32)
-    offers = plan.offer_layout(graph.m, bits, (2**32 - 1 if short_prefix else int(keys.max())) if len(keys) else 0)
-    struct = plan.fill_plan(how, graph.n, graph.m, offers, {name: array.ctypes.data for name, array in arrays.items()})
+    offers = plan.offer_layout(
+        graph.m, bits, (2**32 - 1 if short_prefix else int(keys.max())) if len(keys) else 0
+    )
+    struct = plan.fill_plan(
+        how, graph.n, graph.m, offers, {name: array.ctypes.data for name, array in arrays.items()}
+    )
     struct["long_row"] = long_row
     if group:
         struct["group"] = group
@@ -111,7 +136,9 @@ class EclEngine:
 
     def __init__(self, folder: Path, p: ecl_mst.Problem, seed: int):
         self._kernels = ecl_kernels(folder, p.bits, p.options["rung"], p.options["compression"] == "jumping")
-        self.arrays = {name: np.full(length, 0xEE, dtype) for name, (dtype, length) in ecl_mst.layout(p).items()}
+        self.arrays = {
+            name: np.full(length, 0xEE, dtype) for name, (dtype, length) in ecl_mst.layout(p).items()
+        }
         self.arrays.update((name, array.copy()) for name, array in p.inputs.items())
         self._structs = ecl_mst.structs(p, {name: array.ctypes.data for name, array in self.arrays.items()})
         self._seed = seed

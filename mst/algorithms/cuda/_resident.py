@@ -52,13 +52,17 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
 
     u, v, w = (_as_cupy(array, name) for array, name in ((u, "u"), (v, "v"), (w, "w")))
     if not (u.ndim == v.ndim == w.ndim == 1 and len(u) == len(v) == len(w)):
-        raise InputError(f"u, v and w must be one-dimensional and of one length, got {u.shape}, {v.shape}, {w.shape}")
+        raise InputError(
+            f"u, v and w must be one-dimensional and of one length, got {u.shape}, {v.shape}, {w.shape}"
+        )
     for name, ends in (("u", u), ("v", v)):
         if ends.dtype.kind not in "iu":
             raise InputError(f"{name} must hold integers, got dtype {ends.dtype}: convert the ids first")
         if len(ends) and (int(ends.min()) < 0 or int(ends.max()) >= n):
             row = int(cupy.argmax((ends < 0) | (ends >= n)))
-            raise InputError(f"{name}[{row}] = {int(ends[row])} is not a vertex: ids run from 0 to {n - 1} (n = {n})")
+            raise InputError(
+                f"{name}[{row}] = {int(ends[row])} is not a vertex: ids run from 0 to {n - 1} (n = {n})"
+            )
     if w.dtype not in (np.int32, np.int64, np.float32, np.float64):
         raise InputError(f"w has dtype {w.dtype}: use int32, int64, float32 or float64")
     if w.dtype.kind == "f" and len(w) and bool(cupy.isnan(w.min())):

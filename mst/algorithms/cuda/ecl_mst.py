@@ -48,9 +48,22 @@ ALGORITHM = dict(
 )
 
 BLOCK = 512
-_POINTERS = (
-    "offsets neighbours keys ids sources parent minimum minimum_id chosen entries0 entries1 low0 low1 lengths"
-).split()
+_POINTERS = [
+    "offsets",
+    "neighbours",
+    "keys",
+    "ids",
+    "sources",
+    "parent",
+    "minimum",
+    "minimum_id",
+    "chosen",
+    "entries0",
+    "entries1",
+    "low0",
+    "low1",
+    "lengths",
+]
 STRUCT = np.dtype(
     [(name, np.uint64) for name in (*_POINTERS, "capacity", "threshold")]
     + [(name, np.uint32) for name in ("n", "slots", "from", "heavy", "warp_degree", "unused")]
@@ -272,6 +285,10 @@ def collect(problem, result):
     import cupy
 
     return cupy.flatnonzero(result.chosen).get()
+
+
+def device_bytes(problem):
+    return sum(array.nbytes for array in problem.engine.arrays.values())
 
 
 def counters(problem, result):

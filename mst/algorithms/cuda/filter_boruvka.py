@@ -5,7 +5,7 @@ The method, phase by phase, is told in the kernels' sources: ``filter_boruvka.cu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,14 @@ ALGORITHM = dict(
 )
 
 SOURCE = "filter_boruvka.cu"
-MAX_SLOTS = 2**32 - 2**20
 BLOCK = 512
 
 
 def skip(facts, *, width, start, **options):
     if width != 1:
         return f"it runs on one GPU, not on {width}"
-    if start == "csr" and 2 * facts.m > MAX_SLOTS:
-        return f"2m = {2 * facts.m:,} slots are above {MAX_SLOTS:,}: use start=edges"
+    if start == "csr" and facts.m >= 2**31 - 2**20:
+        return f"2m = {2 * facts.m:,} slots do not fit 32 bits: use start=edges"
     return None
 
 
@@ -132,6 +131,30 @@ def collect(problem, result):
 
 def counters(problem, result):
     return dict(zip(plan.STATUS, result.status, strict=True))
+
+
+def device_bytes(problem):
+    return sum(array.nbytes for array in problem.arrays.values()) + 4 * problem.n
+
+
+def phases(problem):
+    """Seconds per phase of the cooperative kernel, by one multiprocessor's clock scaled to the events' time."""
+    import cupy
+
+    if problem.m == 0 or problem.n < 2:
+        return {}
+    bits = problem.arrays["edge_keys"].itemsize * 8
+    kernel = _kernel("offsets" in problem.arrays, bits, TIMED=1)
+    timed = replace(problem, kernel=kernel, grid=(_blocks(kernel, problem.n, problem.m),))
+    solve(timed)  # compiled and warm
+    problem.arrays["control"][plan.TIMES :] = 0
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
+    start.record()
+    solve(timed)
+    end.record()
+    end.synchronize()
+    notes = problem.arrays["control"].get()[plan.TIMES :]
+    return plan.phase_seconds(notes, cupy.cuda.get_elapsed_time(start, end) / 1e3)
 
 
 def _kernel(csr: bool, bits: int, per_processor: int = 2, **macros: int) -> Any:

@@ -16,16 +16,65 @@ TIE_CAPACITY = 1 << 20
 TIMES = (12 + 3 * STAGES) // 2  # where the instrumented build notes times, in 64-bit words of the control block
 PIECE = 512
 SPREAD = 65536
-PHASES = (
-    "threshold nearest join hook_vertices follow_vertices extract settle hook follow relabel tail compose outside end"
-).split()
+PHASES = [
+    "threshold",
+    "nearest",
+    "join",
+    "hook_vertices",
+    "follow_vertices",
+    "extract",
+    "settle",
+    "hook",
+    "follow",
+    "relabel",
+    "tail",
+    "compose",
+    "outside",
+    "end",
+]
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
-_POINTERS = (
-    "u v edge_keys offsets keys neighbours ids nearest choice labels levels best0 best1 records0 records1 low0 low1 ties "
-    "composed outside pieces lightest forest control status"
-).split()
-_COUNTS = "n m group long_row samples rank light seed place_bits key_shift id_shift unused".split()
+_POINTERS = [
+    "u",
+    "v",
+    "edge_keys",
+    "offsets",
+    "keys",
+    "neighbours",
+    "ids",
+    "nearest",
+    "choice",
+    "labels",
+    "levels",
+    "best0",
+    "best1",
+    "records0",
+    "records1",
+    "low0",
+    "low1",
+    "ties",
+    "composed",
+    "outside",
+    "pieces",
+    "lightest",
+    "forest",
+    "control",
+    "status",
+]
+_COUNTS = [
+    "n",
+    "m",
+    "group",
+    "long_row",
+    "samples",
+    "rank",
+    "light",
+    "seed",
+    "place_bits",
+    "key_shift",
+    "id_shift",
+    "unused",
+]
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
 
 
@@ -139,9 +188,7 @@ def needed_bytes(layout: dict[str, tuple[type, int]]) -> int:
     return sum(np.dtype(dtype).itemsize * length for dtype, length in layout.values())
 
 
-def fill_plan(
-    how: Settings, n: int, m: int, offers: dict[str, int], pointers: dict[str, Any]
-) -> np.ndarray:
+def fill_plan(how: Settings, n: int, m: int, offers: dict[str, int], pointers: dict[str, Any]) -> np.ndarray:
     """Return the struct: settings, sizes and addresses; those not given are null."""
     plan = np.zeros(1, PLAN)
     for name, address in pointers.items():
@@ -152,3 +199,23 @@ def fill_plan(
     for name, value in offers.items():
         plan[name] = value
     return plan
+
+
+def phase_seconds(notes: np.ndarray, total: float) -> dict[str, float]:
+    """Return seconds per phase from the clock notes of the instrumented build.
+
+    Parameters
+    ----------
+    notes : numpy.ndarray of uint64
+        (phase << 56 | clock) at the start of the kernel and at the end of each phase; zero behind the last.
+    total : float
+        Seconds of the whole kernel, to which the clock is scaled.
+    """
+    used = notes[notes != 0]
+    clocks = (used & np.uint64((1 << 56) - 1)).astype(np.int64)
+    spent = dict.fromkeys(PHASES, 0.0)
+    if len(used) < 2 or clocks[-1] <= clocks[0]:
+        return spent
+    for phase, cycles in zip((used[1:] >> np.uint64(56)).tolist(), np.diff(clocks).tolist(), strict=True):
+        spent[PHASES[phase]] += cycles * total / float(clocks[-1] - clocks[0])
+    return spent
