@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mst import order
-from mst.errors import InputError, OutOfMemoryError
+from mst.errors import InputError, OutOfMemoryError, UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,8 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     import cupy
 
     u, v, w = (_as_cupy(array, name) for array, name in ((u, "u"), (v, "v"), (w, "w")))
+    if int(n) != n or not 0 <= n < 2**31:
+        raise InputError(f"the vertex count must be an integer from 0 to 2³¹ - 1, got {n!r}")
     if not (u.ndim == v.ndim == w.ndim == 1 and len(u) == len(v) == len(w)):
         raise InputError(
             f"u, v and w must be one-dimensional and of one length, got {u.shape}, {v.shape}, {w.shape}"
@@ -108,6 +110,80 @@ def device_keys(weights: Any) -> Any:
         return raw ^ top
     raw = cupy.where(raw == top, unsigned.type(0), raw)
     return cupy.where(raw & top, ~raw, raw | top)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceForest:
+    """A minimum spanning forest on the device.
+
+    Attributes
+    ----------
+    graph : DeviceGraph
+    edge_ids : cupy.ndarray of int64, shape (n - components,)
+        Rows of the edge list, ascending.
+    algorithm : str
+    """
+
+    graph: DeviceGraph
+    edge_ids: Any
+    algorithm: str
+
+    def __len__(self) -> int:
+        return len(self.edge_ids)
+
+    def __repr__(self) -> str:
+        return f"<DeviceForest {len(self):,} edges, {self.components:,} components>"
+
+    @property
+    def components(self) -> int:
+        """Number of trees, isolated vertices included."""
+        return self.graph.n - len(self)
+
+    @property
+    def weight(self) -> int | float:
+        """Total weight, as of `mst.Forest`; its edges' weights are copied to the host."""
+        return order.total(self.graph.w[self.edge_ids].get())
+
+    def edges(self) -> tuple[Any, Any, Any]:
+        """Return the arrays ``(u, v, w)`` of the forest's edges, on the device."""
+        graph, ids = self.graph, self.edge_ids
+        return graph.u[ids], graph.v[ids], graph.w[ids]
+
+
+def forest_on_device(
+    n: int, u: Any, v: Any, w: Any, *, algorithm: str = "filter-boruvka-cuda", **options: Any
+) -> DeviceForest:
+    """Return the forest of a graph that is on the device; nothing goes through the host but counters.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    u, v, w : array
+        See `device_graph`.
+    algorithm : str
+        One of this folder's. filter-boruvka-cuda starts from the edge list as it is, unless ``start="csr"``.
+    """
+    import cupy
+
+    from mst import registry
+
+    chosen = registry.get(algorithm)
+    if chosen.file.parent.name != "cuda":
+        raise InputError(
+            f"u, v and w are on the device, and {algorithm} runs on the host: copy them there first"
+        )
+    if algorithm == "filter-boruvka-cuda":
+        options = {"start": "edges", **options}
+    resolved = chosen.resolve(options)
+    graph = device_graph(n, u, v, w)
+    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+    if reason := chosen.skip(facts, width=1, options=resolved):
+        raise UnsupportedError(f"{algorithm} does not take this graph: {reason}")
+    module = chosen.load()
+    problem = module.transfer(module.prepare(graph, width=1, **resolved))
+    ids = module.edge_ids(module.solve(problem))
+    return DeviceForest(graph, cupy.sort(ids.astype(cupy.int64)), algorithm)
 
 
 @dataclass(frozen=True, eq=False)

@@ -287,6 +287,13 @@ def collect(problem, result):
     return cupy.flatnonzero(result.chosen).get()
 
 
+def edge_ids(result):
+    """Edge ids on the device."""
+    import cupy
+
+    return cupy.flatnonzero(cupy.asarray(result.chosen))
+
+
 def device_bytes(problem):
     return sum(array.nbytes for array in problem.engine.arrays.values())
 

@@ -129,6 +129,11 @@ def collect(problem, result):
     return result.edge_ids.get().astype(np.int64)
 
 
+def edge_ids(result):
+    """Edge ids on the device."""
+    return result.edge_ids
+
+
 def counters(problem, result):
     return dict(zip(plan.STATUS, result.status, strict=True))
 
