@@ -11,7 +11,8 @@ import pytest
 
 import mst
 from mst import Graph, registry
-from mst.algorithms.cuda import ecl_mst
+from mst.algorithms.cuda import bucket, ecl_mst
+from mst.algorithms.sequential.bucket import mantissa_bits
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
 import emulated
@@ -104,3 +105,18 @@ def test_every_rung_of_ecl_mst(folder, rung):
         result = ecl_mst.solve(problem)
         assert np.array_equal(ecl_mst.collect(problem, result), kruskal(graph))
         assert problem.filtered == (rung < 3)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0])
+def test_buckets_keep_their_bound(folder, epsilon):
+    rng = np.random.default_rng(int(100 * epsilon))
+    n, m = 150, 1500
+    u, v = rng.integers(0, n, (2, m))
+    for w in (rng.random(m) ** 8, rng.integers(0, 2**62, m), np.where(rng.random(m) < 0.1, -0.0, np.inf)):
+        graph = Graph(n, u, v, w)
+        rounded = Graph(n, u, v, bucket.buckets(graph.w, mantissa_bits(epsilon)).astype(np.int64))
+        ids, _ = emulated.filter_boruvka(folder, rounded, samples=64)
+        best = mst.minimum_spanning_forest(graph, algorithm="kruskal")
+        assert len(ids) == len(best)
+        found = mst.Forest(graph, ids).weight
+        assert found == best.weight or found <= (1 + epsilon) * best.weight

@@ -67,16 +67,21 @@ class Result:
 
 
 def prepare(graph, *, width, start, **options):
-    """Put the graph into the form that solve starts from, on the side where it is.
+    """Put the graph into the form that solve starts from, on the side where it is."""
+    on_device = isinstance(graph, resident.DeviceGraph)
+    keys = resident.device_keys(graph.w) if on_device else resident.host_keys(graph)
+    return arranged(graph, keys, start, options)
+
+
+def arranged(graph, keys, start, options):
+    """Return what `transfer` takes: sizes, inputs and options.
 
     32-bit keys are counted from the smallest, so that fewer bits say as much.
     """
-    on_device = isinstance(graph, resident.DeviceGraph)
-    keys = resident.device_keys(graph.w) if on_device else resident.host_keys(graph)
     if keys.itemsize == 4 and len(keys):
         keys = keys - keys.min()
     inputs = {"u": graph.u, "v": graph.v, "edge_keys": keys}
-    if start == "csr" and on_device:
+    if start == "csr" and isinstance(graph, resident.DeviceGraph):
         rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
         inputs |= {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}
     elif start == "csr":
