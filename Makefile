@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint report lock clean
+.PHONY: help install test lint bench-cuda report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m snakefmt --check Snakefile workflow
 	$(PYTHON) -m mypy
+
+bench-cuda: $(SETUP)  ## GPU codes side by side (needs a GPU; ECL=path adds the authors' ECL-MST)
+	$(PYTHON) -m mst.bench.cuda_suite $(if $(ECL),--ecl $(ECL)) $(ARGS)
 
 report: $(SETUP)  ## the default experiment; ends by printing where the report is
 	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)

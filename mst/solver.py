@@ -22,7 +22,8 @@ def minimum_spanning_forest(
     ----------
     graph : Graph, tuple ``(n, u, v, w)``, path, SciPy sparse array, networkx graph, or edge table
         A tuple holds the vertex count and three arrays of one length; a path names a file of any known
-        format, or a canonical ``.arrow`` file. See `mst.interop` for the others.
+        format, or a canonical ``.arrow`` file. See `mst.interop` for the others. Arrays on a CUDA device stay
+        there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.
     algorithm : str
         An id of ``mst list``, or ``"auto"``.
     threads : int, optional
@@ -50,6 +51,16 @@ def minimum_spanning_forest(
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6])).weight
     11
     """
+    if (
+        isinstance(graph, tuple)
+        and len(graph) == 4
+        and any(hasattr(a, "__cuda_array_interface__") for a in graph)
+    ):
+        from mst.algorithms.cuda._resident import forest_on_device
+
+        named = {} if algorithm == "auto" else {"algorithm": algorithm}
+        there: Any = forest_on_device(*graph, **{**named, **options})
+        return there
     graph = as_graph(graph)
     chosen = registry.get(choose(graph) if algorithm == "auto" else algorithm)
     if chosen.paradigm == "mpi":

@@ -189,7 +189,10 @@ static inline T value_of(uint64_t word) {
 #define gridDim (emulator::grid_size)
 
 static inline void __syncthreads() { emulator::meet(emulator::block->barrier); }
-static inline void __syncwarp(unsigned = ~0u) { emulator::exchange(0); }
+static inline void __syncwarp(unsigned mask = ~0u) {
+  (void)mask;
+  emulator::exchange(0);
+}
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void __threadfence_system() { __threadfence(); }
 
@@ -202,6 +205,17 @@ static inline int __syncthreads_or(int x) {
   if (x) any[turn & 1] = 1;
   __syncthreads();
   return any[turn & 1];
+}
+
+static inline int __syncthreads_count(int x) {
+  static thread_local int count[2];
+  static thread_local unsigned turn;
+  __syncthreads();
+  if (threadIdx.x == 0) count[++turn & 1] = 0;
+  __syncthreads();
+  count[turn & 1] += x != 0;
+  __syncthreads();
+  return count[turn & 1];
 }
 
 static inline unsigned __ballot_sync(unsigned, bool vote) {
@@ -225,6 +239,18 @@ template <class T>
 static inline T __shfl_xor_sync(unsigned, T x, unsigned distance) {
   const unsigned lane = threadIdx.x & 31;
   return emulator::value_of<T>(emulator::exchange(emulator::word_of(x))[lane ^ distance]);
+}
+static inline unsigned __match_any_sync(unsigned, unsigned x) {
+  const uint64_t* all = emulator::exchange(x);
+  unsigned equal = 0;
+  for (int i = 0; i < 32; i++) equal |= (unsigned)((unsigned)all[i] == x) << i;
+  return equal;
+}
+static inline unsigned __reduce_or_sync(unsigned, unsigned x) {
+  const uint64_t* all = emulator::exchange(x);
+  unsigned bits = 0;
+  for (int i = 0; i < 32; i++) bits |= (unsigned)all[i];
+  return bits;
 }
 static inline unsigned __reduce_add_sync(unsigned, unsigned x) {
   const uint64_t* all = emulator::exchange(x);
@@ -302,6 +328,7 @@ static inline unsigned long long load_relaxed(const unsigned long long* p) {
   emulator::maybe_pause();
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
+static inline unsigned load_cached(const unsigned* p) { return load_relaxed(p); }
 static inline void store_relaxed(unsigned* p, unsigned x) {
   emulator::maybe_pause();
   __atomic_store_n(p, x, __ATOMIC_RELAXED);

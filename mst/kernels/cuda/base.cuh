@@ -13,7 +13,9 @@
 // `Grid::sync` publishes: bar.sync makes the block's writes happen before thread 0's fence, and that fence is
 // cumulative, so the increment that follows it releases the writes of the whole block. Thread 0 of every block
 // then reads the counter with acquire until all blocks have arrived, and bar.sync hands what it acquired to its
-// block. The counter only grows, so no block can miss a release or be overtaken by the next barrier.
+// block. The shares of all blocks add up to 2^31, so the top bit of the counter flips exactly when the last block
+// arrives, and the rest of it is zero again: the counter needs no reset between barriers or launches. The bit cannot
+// flip back while a block still waits for it, because the next flip needs that block's own arrival.
 //
 // Forward progress: kernels that call `Grid::sync` are launched cooperatively, which fails instead of starting
 // fewer blocks than asked for; so all blocks are resident and each barrier is reached by every thread, because
@@ -55,6 +57,12 @@ DEVICE u64 load_relaxed(const u64* p) {
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
   return x;
 }
+// A word that others may be changing, from whatever cache: an older value must do.
+DEVICE u32 load_cached(const u32* p) {
+  u32 x;
+  asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+  return x;
+}
 DEVICE void store_relaxed(u32* p, u32 x) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(x) : "memory");
 }
@@ -85,24 +93,40 @@ DEVICE T stream(const T* p) {
   return __ldcs(p);
 }
 
+// What a barrier ends, for the instrumented build (TIMED), which notes when.
+enum Phase { THRESHOLD, NEAREST, JOIN, HOOK_VERTICES, FOLLOW_VERTICES, EXTRACT, SETTLE, HOOK, FOLLOW, RELABEL, TAIL, COMPOSE, OUTSIDE, END };
+
 // A barrier for all threads of a cooperative grid; the argument is above.
 struct Grid {
   u32* arrivals;
-  u32 target;
+#if TIMED
+  u64* times;
+#endif
 
-  __device__ __forceinline__ explicit Grid(u32* counter) : arrivals(counter), target(0) {}
+#if TIMED
+  __device__ __forceinline__ Grid(u32* counter, u64* notes) : arrivals(counter), times(notes) { note(END); }
 
-  __device__ __forceinline__ void sync() {
+  __device__ __forceinline__ void note(Phase phase) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *times++ = (u64)phase << 56 | (clock64() & ~0ull >> 8);
+  }
+#else
+  __device__ __forceinline__ Grid(u32* counter, u64*) : arrivals(counter) {}
+
+  __device__ __forceinline__ void note(Phase) {}
+#endif
+
+  __device__ __forceinline__ void sync(Phase phase) {
     __syncthreads();
     if (gridDim.x > 1 && threadIdx.x == 0) {
-      target += gridDim.x;
+      const u32 share = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
       __threadfence();
-      atomicAdd(arrivals, 1u);
-      while ((int)(load_acquire(arrivals) - target) < 0) {
+      const u32 before = atomicAdd(arrivals, share);
+      while (((load_acquire(arrivals) ^ before) & 0x80000000u) == 0) {
       }
       __threadfence();
     }
     __syncthreads();
+    note(phase);
   }
 };
 
@@ -121,22 +145,32 @@ struct Appender {
 
   __device__ __forceinline__ Appender(u32* counter, u32 places) : tail(counter), chunk(places), next(0), end(0) {}
 
-  // Place of each lane that voted.
-  __device__ __forceinline__ u32 place(u32 votes) {
-    const u32 wanted = __popc(votes), rank = lanes_below(votes), room = end - next;
-    u32 at = next + rank;
-    if (wanted <= room) {
-      next += wanted;
-    } else {
-      const u32 more = wanted - room, taken = more > chunk ? more : chunk;
-      u32 base = 0;
-      if (lane_id() == 0) base = atomicAdd(tail, taken);
-      base = __shfl_sync(FULL, base, 0);
-      if (rank >= room) at = base + rank - room;
-      next = base + more;
-      end = base + taken;
+  // Places for the valid items of all lanes.
+  template <u32 N>
+  __device__ __forceinline__ void place(const bool (&valid)[N], u32 (&places)[N]) {
+    u32 votes[N], wanted = 0;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+      votes[i] = __ballot_sync(FULL, valid[i]);
+      wanted += __popc(votes[i]);
     }
-    return at;
+    const u32 room = end - next;
+    u32 start = next, more = 0;
+    if (wanted > room) {
+      more = wanted - room;
+      const u32 taken = more > chunk ? more : chunk;
+      if (lane_id() == 0) start = atomicAdd(tail, taken);
+      start = __shfl_sync(FULL, start, 0);
+      end = start + taken;
+    }
+    u32 before = 0;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+      const u32 k = before + lanes_below(votes[i]);
+      places[i] = k < room ? next + k : start + (k - room);
+      before += __popc(votes[i]);
+    }
+    next = more ? start + more : next + wanted;
   }
 };
 
@@ -146,9 +180,10 @@ DEVICE u32 chunk_for(u32 records) {
   return share < 2 ? 1 : share > 256 ? 256 : 1u << (31 - __clz(share));
 }
 
-DEVICE u64 scan_in_warp(u64 x) {
+template <class T>
+DEVICE T scan_in_warp(T x) {
   for (u32 distance = 1; distance < 32; distance *= 2) {
-    const u64 other = __shfl_up_sync(FULL, x, distance);
+    const T other = __shfl_up_sync(FULL, x, distance);
     if (lane_id() >= distance) x += other;
   }
   return x;

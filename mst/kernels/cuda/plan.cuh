@@ -32,34 +32,39 @@ struct Lightest {
   u32 slot;
 };
 
-// Set to zero before each solve.
+// The barrier's word is never reset; the counters are zero before a solve, and it leaves them so.
 struct Control {
   u32 arrivals;           // grid barrier
+  u32 unused[7];
   u32 emitted;            // forest edges so far
   u32 finals;             // components that no light edge leaves
   u32 outside;            // rows outside the giant component
   u32 pieces;             // pieces of long rows
-  u32 unused[3];
   u32 length[STAGES];     // records of a stage, holes included
   u32 roots[STAGES];      // components that a stage leaves to the next
-  u32 ties[STAGES];       // offers of a stage that met an equal high word
-  Threshold threshold;    // light is (key, id) <= threshold
+  u32 ties[STAGES];       // offers of a stage that tied
+  u64 times[4 * STAGES];  // when barriers ended, in the instrumented build
 };
+static const u32 COUNTERS = 4 + 3 * STAGES;
 
 // Passed by value: it lies in constant memory.
 struct Plan {
-  const u32* offsets;     // CSR: rows; edge list: unused
-  const Key* keys;        // per slot, or per edge
-  const u32* ends;        // CSR: neighbours, or (neighbour, edge id) pairs; edge list: u
-  const u32* others;      // CSR: edge ids, unless interleaved; edge list: v
+  const u32* u;           // the edge list
+  const u32* v;
+  const Key* edge_keys;
+  const u32* offsets;     // CSR, when there is one: rows
+  const Key* keys;        // per slot
+  const u32* neighbours;  // or (neighbour, edge id) pairs
+  const u32* ids;         // unless interleaved
   u32* nearest;           // CSR: neighbour across each vertex's lightest edge, itself when it has none
   u32* choice;            // CSR: id of that edge
   u32* labels;            // per vertex: hook, then component
   u32* levels;            // hooks of the components of stages 1, 2, …
-  u64* best[2];           // per component: (high word, place) of its lightest record
+  u64* best[2];           // per component: the smallest offer
   Record* records[2];
   u32* low[2];            // low words of the records' keys; unused with 32-bit keys
-  u64* ties;              // (component, place) of offers that met an equal high word
+  u64* ties;              // (component, place) of offers that tied
+  u32* composed;          // per component of stage 1: where the light phase left it
   u32* outside;           // CSR: rows outside the giant; edge list: a bit per vertex
   Piece* pieces;
   Lightest* lightest;     // per piece
@@ -67,14 +72,16 @@ struct Plan {
   Control* control;
   u32* status;            // on the host: what `report` writes
   u32 n;
-  u32 slots;              // CSR slots, or edges
-  u32 group;              // lanes per row, a power of two up to 32
+  u32 m;
+  u32 group;              // lanes per row in the first round, a power of two up to 32
   u32 long_row;           // slots above which a row is cut into pieces
   u32 samples;            // weights sampled for the threshold; 0 for none: every edge is light
   u32 rank;               // of the threshold among the samples
   u32 light;              // expected number of light edges
-  u32 fused;              // CSR: the light edges are collected while rows are scanned for their minimum
   u32 seed;
+  u32 place_bits;         // of an offer: places of records lie below 2^place_bits
+  u32 key_shift;          // of an offer: see `offer_of`
+  u32 id_shift;
   u32 unused;
 };
 
@@ -86,11 +93,11 @@ struct Slot {
 DEVICE Slot slot_at(const Plan& plan, u32 slot) {
   Slot s;
 #if INTERLEAVED
-  const uint2 pair = __ldg((const uint2*)plan.ends + slot);
+  const uint2 pair = __ldg((const uint2*)plan.neighbours + slot);
   s.neighbour = pair.x;
   s.id = pair.y;
 #else
-  s.neighbour = __ldg(plan.ends + slot);
+  s.neighbour = __ldg(plan.neighbours + slot);
   s.id = slot;
 #endif
   return s;
@@ -100,7 +107,7 @@ DEVICE u32 edge_id(const Plan& plan, const Slot& s) {
 #if INTERLEAVED
   return s.id;
 #else
-  return __ldg(plan.others + s.id);
+  return __ldg(plan.ids + s.id);
 #endif
 }
 

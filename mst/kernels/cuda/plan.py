@@ -13,14 +13,35 @@ import numpy as np
 
 STAGES = 72
 TIE_CAPACITY = 1 << 20
+TIMES = (12 + 3 * STAGES) // 2  # where the instrumented build notes times, in 64-bit words of the control block
 PIECE = 512
+SPREAD = 65536
+PHASES = [
+    "threshold",
+    "nearest",
+    "join",
+    "hook_vertices",
+    "follow_vertices",
+    "extract",
+    "settle",
+    "hook",
+    "follow",
+    "relabel",
+    "tail",
+    "compose",
+    "outside",
+    "end",
+]
 STATUS = ("emitted", "rounds", "light_records", "finals", "outside", "ties", "heavy_records", "roots")
 
 _POINTERS = [
+    "u",
+    "v",
+    "edge_keys",
     "offsets",
     "keys",
-    "ends",
-    "others",
+    "neighbours",
+    "ids",
     "nearest",
     "choice",
     "labels",
@@ -32,6 +53,7 @@ _POINTERS = [
     "low0",
     "low1",
     "ties",
+    "composed",
     "outside",
     "pieces",
     "lightest",
@@ -39,7 +61,20 @@ _POINTERS = [
     "control",
     "status",
 ]
-_COUNTS = ["n", "slots", "group", "long_row", "samples", "rank", "light", "fused", "seed", "unused"]
+_COUNTS = [
+    "n",
+    "m",
+    "group",
+    "long_row",
+    "samples",
+    "rank",
+    "light",
+    "seed",
+    "place_bits",
+    "key_shift",
+    "id_shift",
+    "unused",
+]
 PLAN = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _COUNTS])
 
 
@@ -52,43 +87,34 @@ class Settings:
     samples: int
     rank: int
     light: int
-    fused: bool
     seed: int
 
 
-def settings(
-    n: int, m: int, *, csr: bool, factor: float = 0.0, samples: int = 4096, fused: str = "auto", seed: int = 1
-) -> Settings:
+def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: int = 1) -> Settings:
     """Choose the settings for a graph of `n` vertices and `m` edges.
 
     Parameters
     ----------
-    csr : bool
-        Whether rows are there; else the solve starts from an edge list.
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
-        Weights sampled for the threshold, at most 4096.
-    fused : str
-        ``on``: light edges are collected by the pass that finds the row minima; ``off``: by a pass of their own,
-        after the first round; ``auto``: where few edges are light.
+        Weights sampled for the threshold, at most; 4096 is the kernels' limit.
     seed : int
         Of the sample.
     """
     degree = 2 * m / max(n, 1)
-    factor = factor or (4.0 if degree >= 64 else 1.1 if degree < 12 else 0.8)
+    factor = factor or _factor(degree)
     share = factor * n / max(m, 1)
-    filtered = share < 0.8 and m > 0
-    group = 32
-    while group > 1 and degree < 2 * group:
-        group //= 2
+    filtered = share < 0.9 and m > 0
+    # A rank of some dozens is precise enough; more samples cost time.
+    samples = min(samples, max(1024, -(-int(64 / max(share, 1e-9)) // 1024) * 1024))
+    group = next((lanes for limit, lanes in ((5, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
     return Settings(
         group=group,
-        long_row=PIECE if group < 32 else max(2048, int(2 * degree)),
+        long_row=PIECE if group < 32 else max(16384, int(4 * degree)),
         samples=samples if filtered else 0,
         rank=min(int(samples * share), samples - 1) if filtered else 0,
         light=min(int(factor * n), m) if filtered else m,
-        fused=csr and filtered and (fused == "on" or (fused == "auto" and share < 0.25)),
         seed=seed,
     )
 
@@ -98,29 +124,63 @@ def arrays(
 ) -> dict[str, tuple[type, int]]:
     """Return the workspace of a solve: name to (dtype, length).
 
-    Every list has room for the worst case, so no setting and no weight distribution can overflow it: at most an
-    eighth of what a stage appends is holes, hence 8/7 of `m` records.
+    Every list has room for the worst case, so no setting and no weight distribution can overflow it.
     """
-    records = m + m // 6 + 1024
+    records = capacity(m)
     pieces = slots // piece + slots // (long_row + 1) + 1 if csr else 1
     wide = key_bits == 64
+    minima = n // 2 + 2 if csr else n + 2
     return {
         "nearest": (np.uint32, n if csr else 0),
         "choice": (np.uint32, n if csr else 0),
         "labels": (np.uint32, n),
         "levels": (np.uint32, n if csr else 2 * n),
-        "best0": (np.uint64, n // 2 + 1 if csr else n),
-        "best1": (np.uint64, n // 2 + 1 if csr else n),
+        "best0": (np.uint64, max(minima, SPREAD)),
+        "best1": (np.uint64, max(minima, SPREAD)),
         "records0": (np.uint32, 4 * records),
         "records1": (np.uint32, 4 * records),
         "low0": (np.uint32, records if wide else 0),
         "low1": (np.uint32, records if wide else 0),
         "ties": (np.uint64, TIE_CAPACITY),
+        "composed": (np.uint32, n // 2 + 1),
         "outside": (np.uint32, n if csr else n // 32 + 32),
         "pieces": (np.uint32, 4 * pieces),
         "lightest": (np.uint32, (4 if wide else 2) * pieces),
-        "control": (np.uint32, 3 * STAGES + 16),
+        "control": (np.uint64, TIMES + 4 * STAGES),
     }
+
+
+def _factor(degree: float) -> float:
+    """Light edges per vertex that were fastest on an H200, by average degree; see docs/performance-cuda.md."""
+    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), (64.0, 0.8)):
+        if degree < limit:
+            return factor
+    return 3.0
+
+
+def capacity(m: int) -> int:
+    """Return the places of a list of records: at most an eighth of what a stage appends is holes, hence 8/7 of `m`."""
+    return m + m // 6 + 1024
+
+
+def offer_layout(m: int, key_bits: int, largest: int) -> dict[str, int]:
+    """Return how an offer packs a prefix of (key, edge id) above a place; see `offer_of` in ``records.cuh``.
+
+    Parameters
+    ----------
+    m : int
+        Edges.
+    key_bits : int
+        32 or 64.
+    largest : int
+        Largest key, which tells how many bits of 32-bit keys matter.
+    """
+    place_bits = (capacity(m) - 1).bit_length()
+    if key_bits == 64:
+        return {"place_bits": place_bits, "key_shift": 32 - place_bits, "id_shift": place_bits}
+    id_bits = max(m - 1, 1).bit_length()
+    kept = min(id_bits, 64 - place_bits - largest.bit_length())
+    return {"place_bits": place_bits, "key_shift": kept, "id_shift": id_bits - kept}
 
 
 def needed_bytes(layout: dict[str, tuple[type, int]]) -> int:
@@ -128,12 +188,34 @@ def needed_bytes(layout: dict[str, tuple[type, int]]) -> int:
     return sum(np.dtype(dtype).itemsize * length for dtype, length in layout.values())
 
 
-def fill_plan(how: Settings, n: int, slots: int, pointers: dict[str, Any]) -> np.ndarray:
+def fill_plan(how: Settings, n: int, m: int, offers: dict[str, int], pointers: dict[str, Any]) -> np.ndarray:
     """Return the struct: settings, sizes and addresses; those not given are null."""
     plan = np.zeros(1, PLAN)
     for name, address in pointers.items():
         plan[name] = address
-    plan["n"], plan["slots"] = n, slots
-    for name in ("group", "long_row", "samples", "rank", "light", "fused", "seed"):
+    plan["n"], plan["m"] = n, m
+    for name in ("group", "long_row", "samples", "rank", "light", "seed"):
         plan[name] = getattr(how, name)
+    for name, value in offers.items():
+        plan[name] = value
     return plan
+
+
+def phase_seconds(notes: np.ndarray, total: float) -> dict[str, float]:
+    """Return seconds per phase from the clock notes of the instrumented build.
+
+    Parameters
+    ----------
+    notes : numpy.ndarray of uint64
+        (phase << 56 | clock) at the start of the kernel and at the end of each phase; zero behind the last.
+    total : float
+        Seconds of the whole kernel, to which the clock is scaled.
+    """
+    used = notes[notes != 0]
+    clocks = (used & np.uint64((1 << 56) - 1)).astype(np.int64)
+    spent = dict.fromkeys(PHASES, 0.0)
+    if len(used) < 2 or clocks[-1] <= clocks[0]:
+        return spent
+    for phase, cycles in zip((used[1:] >> np.uint64(56)).tolist(), np.diff(clocks).tolist(), strict=True):
+        spent[PHASES[phase]] += cycles * total / float(clocks[-1] - clocks[0])
+    return spent

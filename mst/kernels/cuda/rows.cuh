@@ -1,70 +1,88 @@
-// Walking CSR rows with the whole grid, however skewed their lengths.
-//
-// A row is walked by `group` lanes when it is short (up to 16 slots a lane), by its warp when it is longer, and in
-// pieces by any warps when it has more than `long_row` slots. The pieces are listed by the first walk.
+// Walking listed CSR rows with the whole grid, however skewed their lengths: a warp takes some rows at a time, lays
+// their slots end to end, and walks these in chunks, a slot per lane and item. So lanes are busy whatever the rows
+// are, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are walked by their pieces.
 //
 // A visitor has
-//   open(v)                            before a row: all lanes that walk it; v == NONE for lanes without a row
-//   slots(v, slot, end, step)          UNROLL slots: slot, slot + step, … below end; all lanes of the warp together
-//   close(v, width)                    after a row, all lanes together; groups of `width` lanes walked one row each
-//   close_piece(i)                     after a piece, all lanes together
-//   postpone(v, begin, end)            a long row, called by one lane of its group
-//   wants(v)                           whether a long row's pieces are to be walked
+//   ITEMS               slots per lane and chunk
+//   open(v)             before rows: lane l holds the l-th row, NONE when there is none
+//   slots(chunk)        a chunk; all lanes together
+//   wants(v)            whether the pieces of a long row are to be walked
 #pragma once
 #include "plan.cuh"
 
-static const u32 UNROLL = 4;
 #ifndef PIECE
 #define PIECE 512
 #endif
+#ifndef BLOCK
+#define BLOCK 512
+#endif
 
-template <class Visitor>
-DEVICE void walk_with_warp(Visitor& visitor, u32 v, u32 begin, u32 end) {
-  visitor.open(v);
-  for (u32 slot = begin + lane_id(); __any_sync(FULL, slot < end); slot += 32 * UNROLL)
-    visitor.slots(v, slot, end, 32);
+DEVICE u32 or_in_warp(u32 x) {
+#if defined(EMULATED) || __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(FULL, x);
+#else
+  for (u32 distance = 16; distance; distance /= 2) x |= __shfl_xor_sync(FULL, x, distance);
+  return x;
+#endif
 }
 
-// All rows row(0 … rows - 1), except that of long ones only their pieces are listed.
-template <class Row, class Visitor>
-DEVICE void walk_rows(const Plan& plan, u32 rows, const Row& row, Visitor& visitor) {
-  const u32 group = plan.group, at_once = 32 / group;
-  const u32 member = lane_id() & (group - 1), index = lane_id() / group;
-  for (u32 first = warp_index() * at_once; first < rows; first += warp_count() * at_once) {
-    u32 v = NONE, begin = 0, end = 0;
-    if (first + index < rows) {
-      v = row(first + index);
-      begin = __ldg(plan.offsets + v);
-      end = __ldg(plan.offsets + v + 1);
-      if (end - begin > plan.long_row) {
-        if (member == 0) visitor.postpone(v, begin, end);
-        v = NONE;
-        end = begin;
-      }
-    }
-    const bool middle = end - begin > 16 * group;
-    u32 left = __ballot_sync(FULL, middle && member == 0);
-    const u32 own = middle ? NONE : v;
-    visitor.open(own);
-    for (u32 slot = middle ? end : begin + member; __any_sync(FULL, slot < end); slot += group * UNROLL)
-      visitor.slots(own, slot, end, group);
-    visitor.close(own, group);
-    for (; left; left &= left - 1) {
-      const u32 source = __ffs(left) - 1;
-      const u32 one = __shfl_sync(FULL, v, source);
-      walk_with_warp(visitor, one, __shfl_sync(FULL, begin, source), __shfl_sync(FULL, end, source));
-      visitor.close(one, 32);
-    }
-  }
-}
+// The slots of a chunk: each item's slot and the lane that holds its row.
+template <u32 ITEMS>
+struct Chunk {
+  u32 slot[ITEMS], row[ITEMS];
+  bool valid[ITEMS];
+};
 
 template <class Visitor>
-DEVICE void walk_pieces(const Plan& plan, Visitor& visitor) {
+DEVICE void walk_rows(const Plan& plan, const u32* list, u32 rows, u32 at_once, Visitor& visitor) {
+  __shared__ u32 holders[BLOCK / 32][32];  // lanes that hold a row with slots, in order
+  const u32 ITEMS = Visitor::ITEMS;
+  u32* holder = holders[threadIdx.x >> 5];
   const u32 pieces = plan.control->pieces;
-  for (u32 i = warp_index(); i < pieces; i += warp_count()) {
-    const Piece piece = plan.pieces[i];
-    if (!visitor.wants(piece.row)) continue;
-    walk_with_warp(visitor, piece.row, piece.begin, piece.end);
-    visitor.close_piece(i);
+  u32 first = warp_index() * at_once, piece = warp_index();
+  for (;;) {
+    u32 v = NONE, begin = 0, end = 0;
+    if (first < rows) {
+      if (lane_id() < at_once && first + lane_id() < rows) {
+        v = list[first + lane_id()];
+        begin = __ldg(plan.offsets + v);
+        end = __ldg(plan.offsets + v + 1);
+        if (end - begin > plan.long_row) end = begin;
+      }
+      first += warp_count() * at_once;
+    } else if (piece < pieces) {
+      const Piece part = plan.pieces[piece];
+      piece += warp_count();
+      if (!visitor.wants(part.row)) continue;
+      if (lane_id() == 0) {
+        v = part.row;
+        begin = part.begin;
+        end = part.end;
+      }
+    } else {
+      return;
+    }
+    const u32 length = end - begin, upto = scan_in_warp(length), offset = upto - length;
+    const u32 total = __shfl_sync(FULL, upto, 31);
+    const u32 filled = __ballot_sync(FULL, length > 0);
+    __syncwarp();
+    if (length > 0) holder[lanes_below(filled)] = lane_id();
+    __syncwarp();
+    visitor.open(v);
+    u32 started = 0;  // rows that start before the item's slots
+    Chunk<ITEMS> chunk;
+    for (u32 start = 0; start < total; start += 32 * ITEMS) {
+#pragma unroll
+      for (u32 i = 0; i < ITEMS; i++) {
+        const u32 from = start + 32 * i, at = offset - from;
+        const u32 starts = or_in_warp(length > 0 && at < 32 ? 1u << at : 0);
+        const u32 rank = started + __popc(starts & (2u << lane_id()) - 1);
+        started += __popc(starts);
+        chunk.valid[i] = from + lane_id() < total;
+        chunk.row[i] = chunk.valid[i] ? holder[rank - 1] : 0;
+        chunk.slot[i] = __shfl_sync(FULL, begin - offset, chunk.row[i]) + from + lane_id();
+      }
+      visitor.slots(chunk);
+    }
   }
 }

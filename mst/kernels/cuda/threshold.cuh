@@ -1,38 +1,67 @@
-// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by one
-// block. Bits are decided from the top, each by counting how many sampled words lie below a candidate.
+// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by
+// every block for itself, which needs no barrier of the grid. Digits of a byte are decided from the top, each by a
+// histogram over the samples that agree so far.
 #pragma once
 #include "plan.cuh"
 
-static const u32 PER_THREAD = 8;  // samples
+static const u32 PER_THREAD = 8;  // samples, at most
 
-// The rank-th smallest word among the active ones. `rank` becomes the rank among those equal to it, which stay active.
-DEVICE u32 select_word(const u32* words, bool* active, u32& rank) {
-  __shared__ u32 below[32];
-  if (threadIdx.x < 32) below[threadIdx.x] = 0;
-  __syncthreads();
-  u32 found = 0, smaller = 0;
-  for (int bit = 31; bit >= 0; bit--) {
-    const u32 candidate = found | 1u << bit;
-    u32 count = 0;
-#pragma unroll
-    for (u32 i = 0; i < PER_THREAD; i++) count += __popc(__ballot_sync(FULL, active[i] && words[i] < candidate));
-    if (lane_id() == 0 && count) atomicAdd(&below[bit], count);
-    __syncthreads();
-    if (below[bit] <= rank) {
-      found = candidate;
-      smaller = below[bit];
-    }
+struct Histogram {
+  u32 bins[256];
+  u32 digit, rank, equal;
+};
+
+// One addition where a warp agrees, as it does on the leading digits.
+DEVICE void count_digit(u32* bins, u32 digit, bool active) {
+  const u32 votes = __ballot_sync(FULL, active);
+  if (votes == 0) return;
+  const u32 first = __shfl_sync(FULL, digit, __ffs(votes) - 1);
+  if (__ballot_sync(FULL, active && digit == first) == votes) {
+    if (lane_id() == 0) atomicAdd(bins + first, (u32)__popc(votes));
+  } else if (active) {
+    atomicAdd(bins + digit, 1u);
   }
-#pragma unroll
-  for (u32 i = 0; i < PER_THREAD; i++) active[i] = active[i] && words[i] == found;
-  rank -= smaller;
-  __syncthreads();
-  return found;
 }
 
-// One block. `sampled(i)` is the position of sample i, `id_at` the edge id of a position.
-template <class Id>
-DEVICE Threshold sample_threshold(const Plan& plan, const Id& id_at) {
+// The rank-th smallest word among the active ones. `rank` becomes the rank among those equal to it, which stay
+// active; returns how many these are.
+DEVICE u32 select_word(Histogram& h, const u32 (&words)[PER_THREAD], bool (&active)[PER_THREAD], u32 samples,
+                       u32& rank, u32& word) {
+  word = 0;
+#pragma unroll 1
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    for (u32 i = threadIdx.x; i < 256; i += blockDim.x) h.bins[i] = 0;
+    __syncthreads();
+#pragma unroll
+    for (u32 i = 0; i < PER_THREAD; i++)
+      if (i * blockDim.x < samples) count_digit(h.bins, words[i] >> shift & 255, active[i]);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      u32 own[8], sum = 0;
+#pragma unroll
+      for (u32 i = 0; i < 8; i++) sum += own[i] = h.bins[8 * lane_id() + i];
+      u32 below = scan_in_warp(sum) - sum;
+#pragma unroll
+      for (u32 i = 0; i < 8; i++) {
+        if (below <= rank && rank < below + own[i]) {
+          h.digit = 8 * lane_id() + i;
+          h.rank = rank - below;
+          h.equal = own[i];
+        }
+        below += own[i];
+      }
+    }
+    __syncthreads();
+    rank = h.rank;
+    word |= h.digit << shift;
+#pragma unroll
+    for (u32 i = 0; i < PER_THREAD; i++) active[i] = active[i] && (words[i] >> shift & 255) == h.digit;
+  }
+  return h.equal;
+}
+
+// Ids are compared only where a sampled key came twice.
+DEVICE Threshold sample_threshold(const Plan& plan, Histogram& h) {
   u32 at[PER_THREAD], words[PER_THREAD];
   Key keys[PER_THREAD];
   bool active[PER_THREAD];
@@ -40,20 +69,19 @@ DEVICE Threshold sample_threshold(const Plan& plan, const Id& id_at) {
   for (u32 i = 0; i < PER_THREAD; i++) {
     const u32 sample = i * blockDim.x + threadIdx.x;
     active[i] = sample < plan.samples;
-    at[i] = __umulhi(mix(plan.seed + sample), plan.slots);
-    keys[i] = active[i] ? __ldg(plan.keys + at[i]) : 0;
+    at[i] = __umulhi(mix(plan.seed + sample), plan.m);
+    keys[i] = active[i] ? __ldg(plan.edge_keys + at[i]) : 0;
     words[i] = key_high(keys[i]);
   }
-  u32 rank = plan.rank;
-  Threshold t;
-  t.key = select_word(words, active, rank);
+  u32 rank = plan.rank, word;
+  u32 equal = select_word(h, words, active, plan.samples, rank, word);
+  Threshold t = {word, NONE};
 #if KEY_BITS == 64
 #pragma unroll
   for (u32 i = 0; i < PER_THREAD; i++) words[i] = low_word(keys[i]);
-  t.key = t.key << 32 | select_word(words, active, rank);
+  equal = select_word(h, words, active, plan.samples, rank, word);
+  t.key = t.key << 32 | word;
 #endif
-#pragma unroll
-  for (u32 i = 0; i < PER_THREAD; i++) words[i] = active[i] ? id_at(at[i]) : 0;
-  t.id = select_word(words, active, rank);
+  if (equal > 1) select_word(h, at, active, plan.samples, rank, t.id);
   return t;
 }

@@ -1,0 +1,79 @@
+"""A (1 + ε)-approximate forest on one GPU: weights rounded down to buckets, then filter-Borůvka on these.
+
+Weights of a bucket differ by a factor of at most 1 + ε, so the exact forest of the rounded weights weighs at most
+1 + ε times the optimum. A bucket's number has a dozen bits, so offers hold key and edge id whole, and never tie.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.algorithms.cuda import filter_boruvka
+from mst.algorithms.sequential.bucket import mantissa_bits, rounded_down
+from mst.errors import UnsupportedError
+
+ALGORITHM = dict(
+    id="bucket-cuda",
+    paradigm="cuda",
+    title="Buckets (one GPU)",
+    input="csr",
+    options=dict(
+        epsilon=dict(default=0.25, min=1e-3, help="forest weight ≤ (1 + ε) · optimum, guaranteed"),
+        start=dict(
+            default="csr",
+            choices=("csr", "edges"),
+            help="what solve starts from: rows and edge list, or the edge list alone",
+        ),
+    ),
+    exact=False,
+    requires=("cupy", "numba"),
+    limits=dict(n=1_073_741_823, m=3_600_000_000),
+)
+
+
+def skip(facts, *, width, epsilon, start):
+    if width != 1:
+        return f"it runs on one GPU, not on {width}"
+    if start == "csr" and facts.m >= 2**31 - 2**20:
+        return f"2m = {2 * facts.m:,} slots do not fit 32 bits: use start=edges"
+    if facts.weight_min is not None and facts.weight_min < 0:
+        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
+    return None
+
+
+def prepare(graph, *, width, epsilon, start):
+    if graph.m and bool((graph.w < 0).any()):
+        raise UnsupportedError(
+            "bucket-cuda does not take this graph: it has a negative weight, and a factor of 1 + ε bounds nothing "
+            "then; use an exact algorithm"
+        )
+    keys = buckets(graph.w, mantissa_bits(epsilon))
+    return filter_boruvka.arranged(graph, keys, start, dict(factor=0.0, samples=4096, seed=1))
+
+
+def buckets(weights, bits):
+    """Return uint32 bucket numbers of weights ≥ 0, on the side where these are: the leading bits of their doubles."""
+    if isinstance(weights, np.ndarray):
+        doubles = rounded_down(weights).astype(np.float64)
+    else:
+        doubles = _doubles_below(weights)
+    # Adding zero turns -0.0 into 0.0.
+    return ((doubles + 0.0).view(np.uint64) >> np.uint64(52 - bits)).astype(np.uint32)
+
+
+def _doubles_below(weights):
+    """Return device weights as float64, integers above 2⁵³ rounded down."""
+    import cupy
+
+    if weights.dtype == np.int64:
+        weights = cupy.where(weights > 2**53, weights & ~np.int64(2047), weights)
+    return weights.astype(cupy.float64)
+
+
+transfer = filter_boruvka.transfer
+solve = filter_boruvka.solve
+collect = filter_boruvka.collect
+edge_ids = filter_boruvka.edge_ids
+counters = filter_boruvka.counters
+device_bytes = filter_boruvka.device_bytes
+phases = filter_boruvka.phases

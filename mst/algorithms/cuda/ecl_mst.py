@@ -1,0 +1,302 @@
+"""ECL-MST (Fallin, Gonzalez, Seo, Burtscher, SC '23), written from the paper's text: a port, not the authors' program.
+
+Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``). One
+thing differs: ties are broken by edge id, not by slot, so that the forest is the one every exact algorithm returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mst.algorithms.cuda import _resident as resident
+from mst.kernels.cuda import loader
+
+ALGORITHM = dict(
+    id="ecl-mst-cuda",
+    paradigm="cuda",
+    paper="fallin",
+    title="ECL-MST (port)",
+    input="csr",
+    options=dict(
+        rung=dict(
+            default=0,
+            min=0,
+            max=8,
+            help="optimisations removed, cumulatively: 1 guards, 2 warps, 3 filter, 4 implicit compression, "
+            "5 one direction, 6 tuples, 7 worklist, 8 edge-centric",
+        ),
+        samples=dict(default=20, min=1, max=4096, help="weights sampled for the threshold (section 3.3)"),
+        seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample (section 5.4)"),
+        factor=dict(
+            default=3,
+            choices=(3, 4),
+            help="light slots per vertex aimed at: section 5.4 says 3, section 3.2 says 4",
+        ),
+        warp=dict(default=4, min=1, max=1_000_000, help="slots from which a row is walked by a warp"),
+        compression=dict(
+            default="halving",
+            choices=("halving", "jumping"),
+            help="explicit path compression of rung 4 and above",
+        ),
+        transfers=dict(default=False, help="copy the graph to the device and the forest back in every solve"),
+    ),
+    requires=("cupy",),
+    limits=dict(n=2_147_483_647, m=2_000_000_000),
+)
+
+BLOCK = 512
+_POINTERS = [
+    "offsets",
+    "neighbours",
+    "keys",
+    "ids",
+    "sources",
+    "parent",
+    "minimum",
+    "minimum_id",
+    "chosen",
+    "entries0",
+    "entries1",
+    "low0",
+    "low1",
+    "lengths",
+]
+STRUCT = np.dtype(
+    [(name, np.uint64) for name in (*_POINTERS, "capacity", "threshold")]
+    + [(name, np.uint32) for name in ("n", "slots", "from", "heavy", "warp_degree", "unused")]
+)
+
+
+def skip(facts, *, width, **options):
+    return None if width == 1 else f"it runs on one GPU, not on {width}"
+
+
+@dataclass(eq=False)
+class Problem:
+    """Host or device inputs, and after `transfer` the engine that runs kernels on them."""
+
+    n: int
+    m: int
+    slots: int
+    options: dict[str, Any]
+    inputs: dict[str, Any]
+    filtered: bool
+    threshold: int
+    bits: int
+    engine: Any = None
+
+
+@dataclass(eq=False)
+class Result:
+    """A byte per edge on the device, or edge ids on the host when transfers are part of the solve."""
+
+    chosen: Any
+    launches: dict[str, int]
+
+
+def prepare(graph, *, width, **options):
+    if isinstance(graph, resident.DeviceGraph):
+        keys = resident.device_keys(graph.w)
+        rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
+        inputs = {
+            "offsets": rows.offsets,
+            "neighbours": rows.pairs[:, 0].copy(),
+            "ids": rows.pairs[:, 1].copy(),
+            "keys": rows.keys,
+        }
+    else:
+        rows = graph.csr()
+        inputs = {
+            "offsets": rows.offsets.astype(np.uint32),
+            "neighbours": rows.neighbours.astype(np.uint32, copy=False),
+            "ids": rows.edge_ids.astype(np.uint32, copy=False),
+            "keys": resident.host_keys(graph)[rows.edge_ids],
+        }
+    slots = len(inputs["keys"])
+    filtered = options["rung"] < 3 and slots >= 4 * graph.n
+    threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**64 - 1
+    bits = inputs["keys"].dtype.itemsize * 8
+    if options["rung"] >= 7:
+        degrees = np.diff(_host(inputs["offsets"]).astype(np.int64))
+        inputs["sources"] = np.repeat(np.arange(graph.n, dtype=np.uint32), degrees)
+    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold & (2**bits - 1), bits)
+
+
+def _threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
+    """Return the largest light key: of `samples` random slots, the one that `factor` · n slots should lie below."""
+    count = min(options["samples"], len(keys))
+    sampled = np.random.default_rng(options["seed"]).integers(0, len(keys), count)
+    ordered = np.sort(_host(keys.take(sampled) if isinstance(keys, np.ndarray) else keys[sampled.tolist()]))
+    return int(ordered[min(count - 1, options["factor"] * n * count // len(keys))])
+
+
+def _host(array: Any) -> np.ndarray:
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def layout(p: Problem) -> dict[str, tuple[type, int]]:
+    """Return the workspace of a problem: name to (dtype, length)."""
+    wide, capacity = p.bits == 64, _capacity(p)
+    return {
+        "parent": (np.uint32, p.n),
+        "minimum": (np.uint64, p.n),
+        "minimum_id": (np.uint32, p.n if wide else 0),
+        "chosen": (np.uint8, p.m),
+        "entries0": (np.uint32, 4 * capacity),
+        "entries1": (np.uint32, 4 * capacity),
+        "low0": (np.uint32, capacity if wide else 0),
+        "low1": (np.uint32, capacity if wide else 0),
+        "lengths": (np.uint32, 4),
+    }
+
+
+def _capacity(p: Problem) -> int:
+    rung = p.options["rung"]
+    return 0 if rung >= 7 else p.slots if rung >= 5 else p.slots // 2
+
+
+def structs(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np.ndarray]:
+    """Return the kernels' argument for each worklist to read from, and for light and heavy edges."""
+    filled = {}
+    for start in (0, 1):
+        for heavy in (0, 1):
+            struct = filled[start, heavy] = np.zeros(1, STRUCT)
+            for name, address in addresses.items():
+                struct[name] = address
+            struct["capacity"], struct["threshold"] = _capacity(p), p.threshold
+            struct["n"], struct["slots"] = p.n, p.slots
+            struct["from"], struct["heavy"], struct["warp_degree"] = start, heavy, p.options["warp"]
+    return filled
+
+
+class Engine:
+    """Kernels, workspace and counters on the device."""
+
+    def __init__(self, p: Problem):
+        import cupy
+
+        self._runtime = cupy.cuda.runtime
+        self._stream = cupy.cuda.get_current_stream
+        self.arrays = resident.allocate(layout(p), f"ecl-mst-cuda of n = {p.n:,}, m = {p.m:,}")
+        self.arrays.update((name, cupy.asarray(array)) for name, array in p.inputs.items())
+        rung = p.options["rung"]
+        macros = dict(KEY_BITS=p.bits, RUNG=rung, JUMPING=int(p.options["compression"] == "jumping"))
+        module = loader.module("ecl_mst.cu", **macros)
+        self._kernels = {name: module.get_function(name) for name in kernel_names(rung)}
+        self._structs = structs(p, {name: array.data.ptr for name, array in self.arrays.items()})
+        self._counter = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.uint32, 1)
+
+    def launch(self, name: str, size: int, start: int, heavy: int) -> None:
+        """Run a kernel with a thread for each of `size` items."""
+        self._kernels[name]((-(-size // BLOCK),), (BLOCK,), (self._structs[start, heavy],))
+
+    def clear(self, index: int) -> None:
+        """Set a counter to zero."""
+        (self.arrays["lengths"].data + 4 * index).memset_async(0, 4)
+
+    def unmark(self) -> None:
+        """No edge is chosen yet."""
+        chosen = self.arrays["chosen"]
+        chosen.data.memset_async(0, chosen.nbytes)
+
+    def read(self, index: int) -> int:
+        """Return a counter: the host round trip of every round (section 2)."""
+        stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
+        source = self.arrays["lengths"].data.ptr + 4 * index
+        self._runtime.memcpyAsync(self._counter.ctypes.data, source, 4, kind, stream.ptr)
+        stream.synchronize()
+        return int(self._counter[0])
+
+    def upload(self, inputs: dict[str, Any]) -> None:
+        """Copy the graph to the device again."""
+        for name, array in inputs.items():
+            self.arrays[name].set(_host(array))
+
+
+def kernel_names(rung: int) -> tuple[str, ...]:
+    """Return the kernels that a rung has."""
+    names = ("initialise", "minimise", "minimise_ids", "unite", "forget")
+    return names if rung >= 7 else (*names, "populate")
+
+
+def transfer(problem):
+    problem.engine = Engine(problem)
+    return problem
+
+
+def solve(problem):
+    p, engine = problem, problem.engine
+    launches = {"populate": 0, "minimise": 0, "unite": 0}
+    if p.options["transfers"]:
+        engine.upload(p.inputs)
+    engine.unmark()
+    if p.slots:
+        engine.launch("initialise", p.n, 0, 0)
+        rounds = topology_rounds if p.options["rung"] >= 7 else worklist_rounds
+        for heavy in (0, 1) if p.filtered else (0,):
+            rounds(p, engine, heavy, launches)
+    chosen = engine.arrays["chosen"]
+    return Result(chosen.get() if p.options["transfers"] else chosen, launches)
+
+
+def worklist_rounds(p, engine, heavy, launches):
+    """Algorithm 2, once for the light and once for the heavy slots."""
+    now = 0
+    engine.clear(now)
+    engine.launch("populate", p.n, now, heavy)
+    launches["populate"] += 1
+    length = engine.read(now)
+    while length:
+        engine.clear(1 - now)
+        engine.launch("minimise", length, now, heavy)
+        launches["minimise"] += 1
+        now = 1 - now
+        length = engine.read(now)
+        if length:
+            _unite(p, engine, length, length, now, heavy, launches)
+
+
+def topology_rounds(p, engine, heavy, launches):
+    """Rungs 7 and 8: no worklist, so every slot (or row) comes in every round."""
+    size = p.slots if p.options["rung"] == 7 else p.n
+    while True:
+        engine.clear(2)
+        engine.launch("minimise", size, 0, heavy)
+        launches["minimise"] += 1
+        if engine.read(2) == 0:
+            return
+        _unite(p, engine, size, p.n, 0, heavy, launches)
+
+
+def _unite(p, engine, size, minima, now, heavy, launches):
+    if p.bits == 64:
+        engine.launch("minimise_ids", size, now, heavy)
+    engine.launch("unite", size, now, heavy)
+    engine.launch("forget", minima, now, heavy)
+    launches["unite"] += 1
+
+
+def collect(problem, result):
+    if isinstance(result.chosen, np.ndarray):
+        return np.flatnonzero(result.chosen)
+    import cupy
+
+    return cupy.flatnonzero(result.chosen).get()
+
+
+def edge_ids(result):
+    """Edge ids on the device."""
+    import cupy
+
+    return cupy.flatnonzero(cupy.asarray(result.chosen))
+
+
+def device_bytes(problem):
+    return sum(array.nbytes for array in problem.engine.arrays.values())
+
+
+def counters(problem, result):
+    return dict(result.launches, filtered=int(problem.filtered), threshold=problem.threshold)

@@ -1,0 +1,81 @@
+"""RAPIDS cuGraph's `minimum_spanning_tree` (RAFT's Borůvka), through pylibcugraph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.algorithms.peers._simple import double_weights, simple_edges
+from mst.errors import UnsupportedError
+
+ALGORITHM = dict(
+    id="cugraph",
+    paradigm="peer",
+    title="RAPIDS cuGraph",
+    input="csr",
+    options=dict(
+        precision=dict(default="float64", choices=("float64", "float32"), help="the type of its weights"),
+    ),
+    ties="any",
+    requires=("cupy", "pylibcugraph"),
+    limits=dict(n=2_147_483_647, m=1_073_741_823),
+)
+
+
+def skip(facts, *, width, precision):
+    return None if width == 1 else f"it runs on one GPU, not on {width}"
+
+
+def prepare(graph, *, width, precision):
+    """Merge parallel edges and double the others: cuGraph wants a simple, symmetric graph."""
+    simple = simple_edges(graph)
+    weights = double_weights(simple.w)
+    if precision == "float32":
+        narrow = weights.astype(np.float32)
+        if not np.array_equal(narrow, weights):
+            raise UnsupportedError(
+                "cugraph: these weights differ after rounding to float32: use precision=float64"
+            )
+        weights = narrow
+    sources = np.concatenate((simple.u, simple.v)).astype(np.int32)
+    targets = np.concatenate((simple.v, simple.u)).astype(np.int32)
+    return simple, sources, targets, np.concatenate((weights, weights)), None
+
+
+def transfer(problem):
+    import cupy
+    import pylibcugraph
+
+    simple, sources, targets, weights, _ = problem
+    if len(sources) == 0:
+        return problem
+    handle = pylibcugraph.ResourceHandle()
+    graph = pylibcugraph.SGGraph(
+        handle,
+        pylibcugraph.GraphProperties(is_symmetric=True, is_multigraph=False),
+        cupy.asarray(sources),
+        cupy.asarray(targets),
+        weight_array=cupy.asarray(weights),
+        store_transposed=False,
+        renumber=False,
+        do_expensive_check=False,
+    )
+    cupy.cuda.get_current_stream().synchronize()
+    return simple, sources, targets, weights, (handle, graph)
+
+
+def solve(problem):
+    if problem[4] is None:
+        return None
+    import cupy
+    import pylibcugraph
+
+    found = pylibcugraph.minimum_spanning_tree(*problem[4], do_expensive_check=False)
+    cupy.cuda.get_current_stream().synchronize()
+    return found
+
+
+def collect(problem, result):
+    if result is None:
+        return np.empty(0, np.int64)
+    # Each edge comes in both directions.
+    return np.unique(problem[0].edge_ids(result[0].get(), result[1].get()))

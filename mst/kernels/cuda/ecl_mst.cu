@@ -1,0 +1,354 @@
+// ECL-MST: Fallin, Gonzalez, Seo, Burtscher, "A High-Performance MST Implementation for GPUs" (SC '23), written from
+// the paper's Algorithms 1 and 2 and its section 5.3.
+//
+// RUNG removes its optimisations one after the other, as the paper's Table 5 does:
+//   1 atomic guards   2 a warp for long rows   3 filtering (by the caller)   4 implicit path compression
+//   5 one direction per edge   6 tuples in the worklist   7 worklist   8 edges as the unit of work
+// JUMPING replaces path halving by pointer jumping where compression is explicit (rung 4 and above).
+//
+// Ordering: a launch ends every step, so steps see all of each other. Within a step, threads meet in atomics and in
+// parent words. A find that reads a parent word while a union writes it gets the old or the new parent, both on the
+// path to the root; so first-level caches may be used, which matters, because everybody meets the same few roots. A
+// union retries until its compare-and-swap hooks a root, the larger number below the smaller, so no cycle arises; a
+// failed one returns the present parent, closer to the root, so a stale cache cannot make it fail for ever.
+#include "base.cuh"
+
+#ifndef RUNG
+#define RUNG 0
+#endif
+#ifndef JUMPING
+#define JUMPING 0
+#endif
+
+struct Ecl {
+  const u32* offsets;
+  const u32* neighbours;
+  const Key* keys;
+  const u32* ids;
+  const u32* sources;     // rung 7: the row of each slot
+  u32* parent;
+  u64* minimum;           // per representative: (key, id), or a 64-bit key
+  u32* minimum_id;        // 64-bit keys: the id
+  unsigned char* chosen;  // per edge
+  u32* entries[2];
+  u32* low[2];
+  u32* lengths;           // of both worklists, then the flag of the topology-driven rungs
+  u64 capacity;           // entries of a worklist
+  u64 threshold;
+  u32 n, slots, from, heavy, warp_degree, unused;
+};
+
+struct Edge {
+  u32 a, b, id;
+  Key key;
+};
+
+DEVICE Edge load_edge(const Ecl& g, u32 list, u32 i) {
+  Edge edge;
+  u32 high;
+#if RUNG < 6
+  const uint4 entry = ((const uint4*)g.entries[list])[i];
+  edge.a = entry.x;
+  edge.b = entry.y;
+  high = entry.z;
+  edge.id = entry.w;
+#else
+  edge.a = g.entries[list][i];
+  edge.b = g.entries[list][g.capacity + i];
+  high = g.entries[list][2 * g.capacity + i];
+  edge.id = g.entries[list][3 * g.capacity + i];
+#endif
+#if KEY_BITS == 32
+  edge.key = high;
+#else
+  edge.key = pack(high, g.low[list][i]);
+#endif
+  return edge;
+}
+
+DEVICE void store_edge(const Ecl& g, u32 list, u32 i, const Edge& edge) {
+#if RUNG < 6
+  ((uint4*)g.entries[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
+#else
+  g.entries[list][i] = edge.a;
+  g.entries[list][g.capacity + i] = edge.b;
+  g.entries[list][2 * g.capacity + i] = key_high(edge.key);
+  g.entries[list][3 * g.capacity + i] = edge.id;
+#endif
+#if KEY_BITS == 64
+  g.low[list][i] = (u32)edge.key;
+#endif
+}
+
+DEVICE u32 find(const Ecl& g, u32 x) {
+  u32 next = load_cached(g.parent + x);
+#if RUNG < 4
+  while (next != x) {
+    x = next;
+    next = load_cached(g.parent + x);
+  }
+#elif JUMPING
+  u32 root = x;
+  while (next != root) {
+    root = next;
+    next = load_cached(g.parent + root);
+  }
+  if (root != x) store_relaxed(g.parent + x, root);
+  x = root;
+#else
+  while (next != x) {
+    const u32 after = load_cached(g.parent + next);
+    if (after != next) store_relaxed(g.parent + x, after);
+    x = next;
+    next = after;
+  }
+#endif
+  return x;
+}
+
+DEVICE void join(const Ecl& g, u32 a, u32 b) {
+  a = find(g, a);
+  b = find(g, b);
+  while (a != b) {
+    const u32 high = a > b ? a : b, low = a > b ? b : a;
+    const u32 seen = atomicCAS(g.parent + high, high, low);
+    if (seen == high) return;
+    a = find(g, seen);
+    b = low;
+  }
+}
+
+DEVICE u64 word(const Edge& edge) {
+#if KEY_BITS == 32
+  return pack(edge.key, edge.id);
+#else
+  return edge.key;
+#endif
+}
+
+DEVICE void lower(u64* slot, u64 value) {
+#if RUNG < 1
+  if (load_relaxed(slot) <= value) return;
+#endif
+  atomicMin(slot, value);
+}
+
+DEVICE bool is_minimum(const Ecl& g, u32 representative, const Edge& edge) {
+#if KEY_BITS == 32
+  return g.minimum[representative] == word(edge);
+#else
+  return g.minimum[representative] == word(edge) && g.minimum_id[representative] == edge.id;
+#endif
+}
+
+DEVICE void reset(const Ecl& g, u32 representative) {
+  g.minimum[representative] = ~0ull;
+#if KEY_BITS == 64
+  g.minimum_id[representative] = NONE;
+#endif
+}
+
+extern "C" __global__ void initialise(const Ecl g) {
+  const u32 v = thread_index();
+  if (v < g.n) {
+    g.parent[v] = v;
+    reset(g, v);
+  }
+}
+
+#if RUNG < 7
+
+// Line 4 to 8 of Algorithm 2 for one slot; phase 2 takes the heavy slots that still join two sets.
+DEVICE bool admit(const Ecl& g, u32 v, u32 slot, Edge& edge) {
+  const u32 neighbour = g.neighbours[slot];
+  edge.key = g.keys[slot];
+#if RUNG < 5
+  if (v > neighbour) return false;
+#endif
+  if ((edge.key > (Key)g.threshold) != (g.heavy != 0)) return false;
+  edge.a = v;
+  edge.b = neighbour;
+  if (g.heavy) {
+    const u32 p = find(g, v), q = find(g, neighbour);
+    if (p == q) return false;
+#if RUNG < 4
+    edge.a = p;
+    edge.b = q;
+#endif
+  }
+  edge.id = g.ids[slot];
+  return true;
+}
+
+// Place for each voting lane: one addition a warp (the compiler does so unasked where it can prove the address equal).
+DEVICE u32 take_places(u32* length, bool wanted) {
+  const u32 votes = __ballot_sync(FULL, wanted);
+  u32 base = 0;
+  if (lane_id() == 0 && votes) base = atomicAdd(length, (u32)__popc(votes));
+  return __shfl_sync(FULL, base, 0) + lanes_below(votes);
+}
+
+extern "C" __global__ void populate(const Ecl g) {
+  const u32 v = thread_index();
+  u32 begin = 0, end = 0;
+  if (v < g.n) {
+    begin = g.offsets[v];
+    end = g.offsets[v + 1];
+  }
+  Edge edge;
+#if RUNG < 2
+  const bool together = end - begin >= g.warp_degree;
+#else
+  const bool together = false;
+#endif
+  for (u32 slot = together ? end : begin; __any_sync(FULL, slot < end); slot++) {
+    const bool admitted = slot < end && admit(g, v, slot, edge);
+    const u32 place = take_places(g.lengths + g.from, admitted);
+    if (admitted) store_edge(g, g.from, place, edge);
+  }
+#if RUNG < 2
+  for (u32 left = __ballot_sync(FULL, together); left; left &= left - 1) {
+    const u32 source = __ffs(left) - 1;
+    const u32 row = __shfl_sync(FULL, v, source), last = __shfl_sync(FULL, end, source);
+    for (u32 slot = __shfl_sync(FULL, begin, source) + lane_id(); __any_sync(FULL, slot < last); slot += 32) {
+      const bool admitted = slot < last && admit(g, row, slot, edge);
+      const u32 place = take_places(g.lengths + g.from, admitted);
+      if (admitted) store_edge(g, g.from, place, edge);
+    }
+  }
+#endif
+}
+
+// Lines 14 to 23.
+extern "C" __global__ void minimise(const Ecl g) {
+  const u32 i = thread_index();
+  Edge edge;
+  u32 p = 0, q = 0;
+  if (i < g.lengths[g.from]) {
+    edge = load_edge(g, g.from, i);
+    p = find(g, edge.a);
+    q = find(g, edge.b);
+  }
+  const u32 place = take_places(g.lengths + 1 - g.from, p != q);
+  if (p == q) return;
+#if RUNG < 4
+  edge.a = p;
+  edge.b = q;
+#endif
+  store_edge(g, 1 - g.from, place, edge);
+  lower(g.minimum + p, word(edge));
+  lower(g.minimum + q, word(edge));
+}
+
+DEVICE u32 representative(const Ecl& g, u32 x) {
+#if RUNG < 4
+  return x;
+#else
+  return find(g, x);
+#endif
+}
+
+// 64-bit keys: the smallest id among the edges that hold the smallest key.
+extern "C" __global__ void minimise_ids(const Ecl g) {
+#if KEY_BITS == 64
+  const u32 i = thread_index();
+  if (i >= g.lengths[g.from]) return;
+  const Edge edge = load_edge(g, g.from, i);
+  const u32 p = representative(g, edge.a), q = representative(g, edge.b);
+  if (g.minimum[p] == edge.key) atomicMin(g.minimum_id + p, edge.id);
+  if (g.minimum[q] == edge.key) atomicMin(g.minimum_id + q, edge.id);
+#endif
+}
+
+// Lines 27 to 33. From rung 4 on, a representative may have changed since the minima were taken; the edge then waits
+// for the next round, unless it is the minimum of the new one too.
+extern "C" __global__ void unite(const Ecl g) {
+  const u32 i = thread_index();
+  if (i >= g.lengths[g.from]) return;
+  const Edge edge = load_edge(g, g.from, i);
+  if (is_minimum(g, representative(g, edge.a), edge) || is_minimum(g, representative(g, edge.b), edge)) {
+    join(g, edge.a, edge.b);
+    g.chosen[edge.id] = 1;
+  }
+}
+
+// Lines 34 to 37.
+extern "C" __global__ void forget(const Ecl g) {
+  const u32 i = thread_index();
+  if (i >= g.lengths[g.from]) return;
+  const Edge edge = load_edge(g, g.from, i);
+  reset(g, representative(g, edge.a));
+  reset(g, representative(g, edge.b));
+}
+
+#else  // topology-driven: every slot in every round, by slot (rung 7) or by row (rung 8)
+
+DEVICE Edge edge_of(const Ecl& g, u32 v, u32 slot) {
+  Edge edge;
+  edge.a = v;
+  edge.b = g.neighbours[slot];
+  edge.key = g.keys[slot];
+  edge.id = g.ids[slot];
+  return edge;
+}
+
+template <class Visit>
+DEVICE void each_slot(const Ecl& g, const Visit& visit) {
+  const u32 i = thread_index();
+#if RUNG == 7
+  if (i < g.slots) visit(edge_of(g, g.sources[i], i));
+#else
+  if (i < g.n)
+    for (u32 slot = g.offsets[i]; slot < g.offsets[i + 1]; slot++) visit(edge_of(g, i, slot));
+#endif
+}
+
+struct Minimise {
+  const Ecl& g;
+  __device__ __forceinline__ void operator()(const Edge& edge) const {
+    const u32 p = find(g, edge.a), q = find(g, edge.b);
+    if (p == q) return;
+    g.lengths[2] = 1;
+    lower(g.minimum + p, word(edge));
+    lower(g.minimum + q, word(edge));
+  }
+};
+
+struct MinimiseIds {
+  const Ecl& g;
+  __device__ __forceinline__ void operator()(const Edge& edge) const {
+    const u32 p = find(g, edge.a), q = find(g, edge.b);
+    if (p == q) return;
+    if (g.minimum[p] == word(edge)) atomicMin(g.minimum_id + p, edge.id);
+    if (g.minimum[q] == word(edge)) atomicMin(g.minimum_id + q, edge.id);
+  }
+};
+
+struct Unite {
+  const Ecl& g;
+  __device__ __forceinline__ void operator()(const Edge& edge) const {
+    const u32 p = find(g, edge.a), q = find(g, edge.b);
+    if (p == q) return;
+    if (is_minimum(g, p, edge) || is_minimum(g, q, edge)) {
+      join(g, p, q);
+      g.chosen[edge.id] = 1;
+    }
+  }
+};
+
+extern "C" __global__ void minimise(const Ecl g) { each_slot(g, Minimise{g}); }
+
+extern "C" __global__ void minimise_ids(const Ecl g) {
+#if KEY_BITS == 64
+  each_slot(g, MinimiseIds{g});
+#endif
+}
+
+extern "C" __global__ void unite(const Ecl g) { each_slot(g, Unite{g}); }
+
+extern "C" __global__ void forget(const Ecl g) {
+  const u32 v = thread_index();
+  if (v < g.n) reset(g, v);
+}
+
+#endif

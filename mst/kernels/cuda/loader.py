@@ -1,0 +1,114 @@
+"""Compiles CUDA sources with NVRTC, once per source, macros and architecture, and keeps the result on disk.
+
+Cached files are named by the fingerprint of the source and all that it includes, so an edit finds no stale binary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mst.errors import DependencyError, MSTError
+from mst.kernels.sources import fingerprint
+
+FOLDER = Path(__file__).resolve().parent
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)".*$', re.MULTILINE)
+OPTIONS = ("-std=c++17", "--diag-suppress=177")  # shared headers hold functions that not every source calls
+
+
+def source_text(name: str) -> str:
+    """Return a CUDA source with its includes written out, each once.
+
+    Examples
+    --------
+    >>> from mst.kernels.cuda.loader import source_text
+    >>> "#include" in source_text("filter_boruvka.cu")
+    False
+    """
+    seen: set[str] = set()
+
+    def expand(name: str) -> str:
+        if name in seen:
+            return ""
+        seen.add(name)
+        text = (FOLDER / name).read_text().replace("#pragma once\n", "")
+        return _INCLUDE.sub(lambda match: expand(match.group(1)), text)
+
+    return expand(name)
+
+
+def options_for(architecture: str, macros: dict[str, int]) -> list[str]:
+    """Return NVRTC's options for an architecture such as ``sm_90``."""
+    return [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-D{k}={v}" for k, v in sorted(macros.items()))]
+
+
+def module(name: str, *, cooperative: bool = False, **macros: int) -> Any:
+    """Return `cupy.RawModule` of a source for the current device; its kernels launch cooperatively if asked.
+
+    Raises
+    ------
+    DependencyError
+        CuPy or a CUDA device is missing.
+    MSTError
+        The compiler refuses the source.
+    """
+    return _module(name, _device(), cooperative, tuple(sorted(macros.items())))
+
+
+@cache
+def _module(name: str, device: int, cooperative: bool, macros: tuple[tuple[str, int], ...]) -> Any:
+    import cupy
+
+    path = _binary(name, f"sm_{cupy.cuda.Device(device).compute_capability}", dict(macros))
+    return cupy.RawModule(path=str(path), enable_cooperative_groups=cooperative)
+
+
+def _device() -> int:
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDevice())
+    except ImportError as error:
+        raise DependencyError(f"CuPy cannot be imported ({error}): pip install 'mst[cuda13]'") from None
+    except Exception as error:
+        raise DependencyError(f"no CUDA device answers: {error}") from None
+
+
+def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
+    from cupy.cuda import nvrtc
+
+    from mst.kernels.jit import cache_root
+
+    options = options_for(architecture, macros)
+    key = hashlib.sha256(repr((options, nvrtc.getVersion())).encode()).hexdigest()[:8]
+    path = cache_root() / "cuda" / f"{Path(name).stem}-{fingerprint(FOLDER / name)}-{architecture}-{key}.cubin"
+    if not path.is_file():
+        _write(path, _compile(name, options, nvrtc))
+    return path
+
+
+def _compile(name: str, options: list[str], nvrtc: Any) -> bytes:
+    program = nvrtc.createProgram(source_text(name), name, (), ())
+    try:
+        nvrtc.compileProgram(program, options)
+        return nvrtc.getCUBIN(program)
+    except nvrtc.NVRTCError as error:
+        raise MSTError(
+            f"{FOLDER / name} does not compile with {' '.join(options)}: {error}\n{nvrtc.getProgramLog(program)}"
+        ) from None
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: several processes may compile the same source at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(temporary).replace(path)

@@ -1,0 +1,78 @@
+"""Small solves of every CUDA algorithm and variant, for compute-sanitizer; see docs/cuda.md."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+import cupy
+
+from mst import Graph, registry
+from mst.algorithms.cuda import _resident as resident
+
+
+def python_kruskal(graph):
+    """Return the edge ids of the forest, ascending."""
+    parent = list(range(graph.n))
+
+    def find(x):
+        while parent[x] != x:
+            parent[x] = parent[parent[x]]
+            x = parent[x]
+        return x
+
+    chosen = []
+    for edge in np.lexsort((np.arange(graph.m), graph.w)).tolist():
+        a, b = find(int(graph.u[edge])), find(int(graph.v[edge]))
+        if a != b:
+            parent[a] = b
+            chosen.append(edge)
+    return sorted(chosen)
+
+
+def graphs(rng):
+    """Few graphs that meet every path: filter, heavy phase, long rows, ties, 64-bit keys."""
+    n = 3000
+    u, v = rng.integers(0, n, (2, 24_000))
+    yield Graph(n, u, v, rng.integers(0, 2**24, 24_000).astype(np.int32))
+    yield Graph(n, u, v, rng.integers(0, 3, 24_000).astype(np.int32))
+    yield Graph(n, np.where(rng.random(24_000) < 0.5, 0, u), v, rng.random(24_000))
+    yield Graph(60, *rng.integers(0, 60, (2, 9_000)), rng.integers(-(2**62), 2**62, 9_000))
+    yield Graph(50, [], [], np.zeros(0, np.float32))
+
+
+def variants():
+    """Algorithm ids with the options worth a run."""
+    yield "filter-boruvka-cuda", {}
+    yield "filter-boruvka-cuda", {"factor": 0.6}
+    yield "filter-boruvka-cuda", {"start": "edges"}
+    yield "filter-boruvka-cuda", {"start": "edges", "factor": 0.6}
+    for rung in range(9):
+        yield "ecl-mst-cuda", {"rung": rung}
+
+
+def main():
+    """Exit with 1 if any forest is wrong."""
+    cupy.cuda.set_allocator(None)  # each array an allocation of its own, so that overruns are seen
+    wrong = 0
+    for graph in graphs(np.random.default_rng(1)):
+        expected = python_kruskal(graph)
+        for name, options in variants():
+            algorithm = registry.get(name)
+            module = algorithm.load()
+            there = resident.device_graph(graph.n, *map(cupy.asarray, (graph.u, graph.v, graph.w)))
+            problem = module.transfer(module.prepare(there, width=1, **algorithm.resolve(options)))
+            found = sorted(module.collect(problem, module.solve(problem)).tolist())
+            if found != expected:
+                wrong += 1
+                print(f"wrong: {name} {options} on {graph}")
+    print(f"{wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""What only a GPU can show: the kernels for real, races and ties under stress, and arrays that stay on the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import pytest
+
+import mst
+from mst import Graph, registry
+from mst.errors import InputError, OutOfMemoryError
+
+pytestmark = pytest.mark.cuda
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    module = pytest.importorskip("cupy", reason="needs CuPy")
+    try:
+        module.cuda.runtime.getDevice()
+    except Exception as error:
+        pytest.skip(f"no CUDA device answers: {error}")
+    return module
+
+
+def solved(name, graph, **options):
+    algorithm = registry.get(name)
+    module = algorithm.load()
+    problem = module.transfer(module.prepare(graph, width=1, **algorithm.resolve(options)))
+    result = module.solve(problem)
+    return np.sort(module.collect(problem, result)).tolist(), module.counters(problem, result)
+
+
+def random_graph(rng, n, m, weights):
+    return Graph(n, *rng.integers(0, n, (2, m)), weights)
+
+
+@pytest.mark.parametrize("case", range(24))
+@pytest.mark.parametrize("start", ["csr", "edges"])
+def test_filter_boruvka_finds_the_forest(cupy, start, case):
+    rng = np.random.default_rng(case)
+    n, m = int(rng.integers(2, 4000)), int(rng.integers(1, 30_000))
+    weights = (
+        rng.integers(0, 2**24, m).astype(np.int32),
+        rng.integers(-(2**62), 2**62, m),
+        rng.random(m),
+        rng.choice([-np.inf, np.inf, -0.0, 0.0, 1.0], m).astype(np.float32),
+    )[case % 4]
+    graph = random_graph(rng, n, m, weights)
+    ids, _ = solved("filter-boruvka-cuda", graph, start=start, factor=(0.0, 0.5, 2.0)[case % 3])
+    assert ids == oracles.by_python_kruskal(graph)
+
+
+@pytest.mark.parametrize("rung", range(9))
+def test_every_rung_of_ecl_mst(cupy, rung):
+    rng = np.random.default_rng(rung)
+    for weights in (rng.integers(0, 9, 9000).astype(np.int32), rng.random(9000)):
+        graph = random_graph(rng, 900, 9000, weights)
+        for options in ({}, {"compression": "jumping", "factor": 4, "warp": 16}):
+            assert solved("ecl-mst-cuda", graph, rung=rung, **options)[0] == oracles.by_python_kruskal(graph)
+
+
+@pytest.mark.parametrize("block", [64, 128, 256, 512, 1024])
+def test_ties_and_races_under_stress(cupy, block, monkeypatch):
+    from mst.algorithms.cuda import filter_boruvka
+
+    monkeypatch.setattr(filter_boruvka, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    n, m = 5000, 60_000
+    hub = np.where(rng.random(m) < 0.3, 0, rng.integers(0, n, m))
+    algorithm = registry.get("filter-boruvka-cuda")
+    for weights in (np.ones(m, np.int32), rng.integers(0, 3, m).astype(np.int32), rng.integers(0, 2, m) / 3):
+        graph = Graph(n, hub, rng.integers(0, n, m), weights)
+        expected = oracles.by_python_kruskal(graph)
+        for start in ("csr", "edges"):
+            prepared = filter_boruvka.prepare(
+                graph, width=1, **algorithm.resolve({"start": start, "factor": 0.7})
+            )
+            problem = filter_boruvka.transfer(prepared)
+            problem.kernel = filter_boruvka._kernel(
+                start == "csr", 32 if weights.dtype == np.int32 else 64, 1, BLOCK=block
+            )
+            most = filter_boruvka._blocks(problem.kernel, n, 10 * m)
+            for blocks in {1, 2, 7, most}:
+                problem.grid = (blocks,)
+                for _ in range(10):
+                    found = np.sort(filter_boruvka.collect(problem, filter_boruvka.solve(problem))).tolist()
+                    assert found == expected, (start, blocks)
+
+
+def test_device_arrays_are_used_where_they_lie(cupy):
+    rng = np.random.default_rng(3)
+    n, m = 2000, 20_000
+    u, v = rng.integers(0, n, (2, m)).astype(np.int32)
+    w = rng.integers(0, 1000, m).astype(np.int32)
+    expected = oracles.by_python_kruskal(Graph(n, u, v, w))
+    there = tuple(map(cupy.asarray, (u, v, w)))
+    forest = mst.minimum_spanning_forest((n, *there))
+    assert isinstance(forest.edge_ids, cupy.ndarray)
+    assert forest.graph.u.data.ptr == there[0].data.ptr
+    assert forest.edge_ids.get().tolist() == expected
+    assert forest.weight == int(w[expected].sum())
+    assert forest.components == n - len(expected)
+    for name in ("ecl-mst-cuda", "filter-boruvka-cuda"):
+        assert mst.minimum_spanning_forest((n, *there), algorithm=name).edge_ids.get().tolist() == expected
+
+
+class Exported:
+    """An array that speaks DLPack only."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack_arrays_are_taken(cupy):
+    from mst.algorithms.cuda._resident import device_graph
+
+    ends = cupy.asarray(np.array([0, 1, 2], np.int32))
+    graph = device_graph(
+        3, Exported(ends), Exported(cupy.roll(ends, 1)), Exported(cupy.asarray([3.0, 1.0, 2.0]))
+    )
+    assert graph.u.data.ptr == ends.data.ptr and graph.m == 3
+
+
+def test_bad_device_arrays_are_refused(cupy):
+    ends, w = cupy.asarray([0, 5]), cupy.asarray([1.0, 2.0])
+    with pytest.raises(InputError, match=r"u\[1\] = 5 is not a vertex"):
+        mst.minimum_spanning_forest((3, ends, ends, w))
+    with pytest.raises(InputError, match=r"w\[1\] is NaN"):
+        mst.minimum_spanning_forest((9, ends, ends, cupy.asarray([1.0, np.nan])))
+    with pytest.raises(InputError, match="runs on the host"):
+        mst.minimum_spanning_forest((9, ends, ends, w), algorithm="kruskal")
+
+
+def test_too_little_memory_is_one_clear_error(cupy):
+    from mst.algorithms.cuda import _resident
+
+    with pytest.raises(OutOfMemoryError, match=r"a graph needs 1e\+09 GB .* are free"):
+        _resident.ensure_free(10**18, "a graph")
+
+
+def test_phases_add_up_to_the_kernel(cupy):
+    from mst.algorithms.cuda import filter_boruvka
+
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 20_000, 200_000, rng.integers(0, 2**24, 200_000).astype(np.int32))
+    problem = filter_boruvka.transfer(
+        filter_boruvka.prepare(graph, width=1, start="csr", factor=0.0, samples=4096, seed=1)
+    )
+    phases = filter_boruvka.phases(problem)
+    assert all(seconds >= 0 for seconds in phases.values())
+    assert 0 < sum(phases.values()) < 1
+    assert phases["nearest"] > 0 and phases["relabel"] + phases["tail"] > 0

@@ -1,0 +1,70 @@
+"""Every CUDA kernel compiles for every architecture that NVRTC knows, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from mst.kernels.cuda.loader import options_for, source_text
+
+nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs cuda-bindings")
+
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 103, 120)
+# Every variant that the algorithms ask for; the first of a source is compiled to machine code everywhere.
+VARIANTS = {
+    "filter_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}, {"INTERLEAVED": 0}, {"TIMED": 1}],
+    "ecl_mst.cu": [{"RUNG": rung, "KEY_BITS": bits} for bits in (32, 64) for rung in range(9)]
+    + [{"RUNG": 4, "JUMPING": 1}],
+}
+
+
+def call(function, *arguments):
+    """Call NVRTC; a failure raises with its error."""
+    error, *values = function(*arguments)
+    assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS, error
+    return values[0] if values else None
+
+
+def compiled(source: str, architecture: str, macros: dict[str, int]) -> int:
+    """Compile a source and return the bytes of its code; a refusal fails the test with the compiler's log."""
+    program = call(nvrtc.nvrtcCreateProgram, source_text(source).encode(), source.encode(), 0, [], [])
+    options = [option.encode() for option in options_for(architecture, macros)]
+    (error,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    log = b" " * call(nvrtc.nvrtcGetProgramLogSize, program)
+    call(nvrtc.nvrtcGetProgramLog, program, log)
+    assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
+    assert "warning" not in log.decode(), log.decode()
+    size = nvrtc.nvrtcGetCUBINSize if architecture.startswith("sm") else nvrtc.nvrtcGetPTXSize
+    return call(size, program)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known():
+    """Architectures of the NVRTC that is installed, or a skip where its library is not."""
+    try:
+        return set(call(nvrtc.nvrtcGetSupportedArchs))
+    except Exception as error:
+        pytest.skip(f"NVRTC cannot be loaded: {error}")
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("source", VARIANTS)
+def test_machine_code_for_every_architecture(source, architecture, known):
+    if architecture not in known:
+        pytest.skip(f"this NVRTC does not know sm_{architecture}")
+    assert compiled(source, f"sm_{architecture}", VARIANTS[source][0]) > 1000
+
+
+@pytest.mark.parametrize(
+    "source,macros",
+    [pytest.param(s, m, id=f"{s}-{m}") for s, variants in VARIANTS.items() for m in variants[1:]],
+)
+@pytest.mark.parametrize("architecture", [75, 90])
+def test_every_variant_is_legal(source, macros, architecture):
+    assert compiled(source, f"compute_{architecture}", macros) > 1000
+
+
+def test_a_broken_kernel_is_refused():
+    with pytest.raises(AssertionError, match="expected"):
+        program = source_text("ecl_mst.cu")
+        assert program.count("extern") > 4
+        compiled("ecl_mst.cu", "sm_90", {"RUNG": "0)("})

@@ -1,0 +1,122 @@
+"""The CUDA kernels on the host: every path of their logic, in random interleavings, without a GPU."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mst
+from mst import Graph, registry
+from mst.algorithms.cuda import bucket, ecl_mst
+from mst.algorithms.sequential.bucket import mantissa_bits
+
+sys.path.insert(0, str(Path(__file__).parent / "cuda"))
+import emulated
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("emulator")
+
+
+def kruskal(graph):
+    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+
+
+def random_graph(rng, n, m, dtype, spread, hub):
+    u, v = rng.integers(0, n, m), rng.integers(0, n, m)
+    if hub:
+        u = np.where(rng.random(m) < 0.6, 0, u)
+    w = rng.integers(-spread, spread + 1, m)
+    if dtype == "float64":
+        w = w + rng.integers(0, 3, m) / 3
+    return Graph(n, u, v, w.astype(dtype))
+
+
+SPECIAL = {
+    "one vertex": Graph(1, [], [], np.zeros(0, np.int32)),
+    "no edge": Graph(50, [], [], np.zeros(0, np.int32)),
+    "loops only": Graph(3, [0, 1, 2], [0, 1, 2], [1, 1, 1]),
+    "parallel edges": Graph(2, [0, 1, 0, 1], [1, 0, 1, 0], [5, 3, 3, 4]),
+    "star": Graph(200, np.zeros(199, int), np.arange(1, 200), np.arange(199)[::-1].copy()),
+    "path": Graph(130, np.arange(129), np.arange(1, 130), np.arange(129) % 7),
+    "all equal": Graph(40, *np.triu_indices(40, 1), np.ones(780, np.int32)),
+    "infinities": Graph(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [np.inf, -np.inf, np.inf, 0.0, -0.0]),
+    "extremes": Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], np.array([2**63 - 1, -(2**63), 0, 2**63 - 1])),
+}
+
+
+@pytest.mark.parametrize("start", ["csr", "edges"])
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_graphs(folder, name, start):
+    graph = SPECIAL[name]
+    ids, _ = emulated.filter_boruvka(folder, graph, csr=start == "csr", samples=64)
+    assert np.array_equal(ids, kruskal(graph))
+
+
+@pytest.mark.parametrize("case", range(36))
+def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
+    rng = np.random.default_rng(case)
+    n = int(rng.integers(2, 250))
+    m = 20 * n if case % 3 == 0 else int(rng.integers(0, 5 * n))
+    dtype = ("int32", "float64", "int64")[case % 3]
+    graph = random_graph(rng, n, m, dtype, int(rng.choice([1, 10, 2**24])), hub=case % 4 == 0)
+    ids, counters = emulated.filter_boruvka(
+        folder,
+        graph,
+        csr=case % 5 != 4,
+        interleaved=case // 6 % 2,
+        tail=16 if case % 2 else 1024,
+        blocks=1 + case % 3,
+        seed=case + 1,
+        samples=(64, 256)[case % 2],
+        group=(0, 1, 4, 32)[case % 4],
+        short_prefix=case // 3 % 2 == 1,
+        factor=(0.0, 0.5, 2.0)[case // 2 % 3],
+    )
+    assert np.array_equal(ids, kruskal(graph)), counters
+
+
+def test_filter_leaves_the_giant_alone(folder):
+    rng = np.random.default_rng(1)
+    graph = random_graph(rng, 300, 6000, "int32", 2**24, hub=False)
+    ids, counters = emulated.filter_boruvka(folder, graph, samples=256, factor=0.7)
+    assert np.array_equal(ids, kruskal(graph))
+    assert counters["light_records"] < 600
+    assert 0 < counters["outside"] < 150
+    assert 0 < counters["heavy_records"] < 5000
+
+
+@pytest.mark.parametrize("rung", range(9))
+def test_every_rung_of_ecl_mst(folder, rung):
+    rng = np.random.default_rng(rung)
+    algorithm = registry.get("ecl-mst-cuda")
+    for case, compression in enumerate(("halving", "jumping")):
+        graph = random_graph(rng, 60, 400, ("int32", "float64")[case], (2, 2**20)[case], hub=case == 1)
+        options = algorithm.resolve(dict(rung=rung, compression=compression, factor=3 + case))
+        problem = ecl_mst.prepare(graph, width=1, **options)
+        problem.engine = emulated.EclEngine(folder, problem, seed=rung)
+        result = ecl_mst.solve(problem)
+        assert np.array_equal(ecl_mst.collect(problem, result), kruskal(graph))
+        assert problem.filtered == (rung < 3)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0])
+def test_buckets_keep_their_bound(folder, epsilon):
+    rng = np.random.default_rng(int(100 * epsilon))
+    n, m = 150, 1500
+    u, v = rng.integers(0, n, (2, m))
+    for w in (rng.random(m) ** 8, rng.integers(0, 2**62, m), np.where(rng.random(m) < 0.1, -0.0, np.inf)):
+        graph = Graph(n, u, v, w)
+        rounded = Graph(n, u, v, bucket.buckets(graph.w, mantissa_bits(epsilon)).astype(np.int64))
+        ids, _ = emulated.filter_boruvka(folder, rounded, samples=64)
+        best = mst.minimum_spanning_forest(graph, algorithm="kruskal")
+        assert len(ids) == len(best)
+        found = mst.Forest(graph, ids).weight
+        assert found == best.weight or found <= (1 + epsilon) * best.weight
