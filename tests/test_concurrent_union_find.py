@@ -120,4 +120,4 @@ def test_plain_writes_lose_joins(rng):
         with workers(2):
             return broken(forest, u, v, 2) != expected
 
-    assert any(wrong() for _ in range(40))
+    assert any(wrong() for _ in range(400))
