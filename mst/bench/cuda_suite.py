@@ -1,7 +1,7 @@
 """GPU codes side by side: ours from rows and from an edge list, our ECL-MST port, and the original if it is there.
 
 ``python -m mst.bench.cuda_suite [--ecl PROGRAM] [--graphs NAME,…] [--json FILE]``, or ``make bench-cuda``. All codes
-run in one session on the same graphs and weights. Ours are timed by wall clock around `solve`, inputs resident, and
+run side by side on the same graphs and weights. Ours are timed by wall clock around `solve`, inputs resident, and
 by CUDA events; the original by what it prints. Needs CuPy, a GPU, and SciPy for the Delaunay graph.
 """
 
