@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst.algorithms.cuda import filter_boruvka
-from mst.algorithms.sequential.bucket import mantissa_bits, rounded_down
+from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits
 from mst.errors import UnsupportedError
 
 ALGORITHM = dict(
@@ -54,7 +54,7 @@ def prepare(graph, *, width, epsilon, start):
 def buckets(weights, bits):
     """Return uint32 bucket numbers of weights ≥ 0, on the side where these are: the leading bits of their doubles."""
     if isinstance(weights, np.ndarray):
-        doubles = rounded_down(weights).astype(np.float64)
+        doubles = exact_in_float64(weights).astype(np.float64)
     else:
         doubles = _doubles_below(weights)
     # Adding zero turns -0.0 into 0.0.
