@@ -116,7 +116,7 @@ def prepare(graph, *, width, **options):
             "keys": resident.host_keys(graph)[rows.edge_ids],
         }
     slots = len(inputs["keys"])
-    filtered = options["rung"] < 3 and slots >= 4 * graph.n
+    filtered = options["rung"] < 3 and slots >= 4 * graph.n > 0
     threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**64 - 1
     bits = inputs["keys"].dtype.itemsize * 8
     if options["rung"] >= 7:
