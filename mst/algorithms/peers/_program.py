@@ -51,7 +51,7 @@ class Command:
         edges = simple_edges(graph)
         given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name) if program.simple else graph
         folder = tempfile.TemporaryDirectory(prefix="mst-program-")
-        file = Path(folder.name, "graph" + formats.FORMATS[program.format].suffixes[0])
+        file = Path(folder.name, "graph" + next(iter(formats.FORMATS[program.format].suffixes), ""))
         output = Path(folder.name, "forest")
         formats.write(file, given, format=program.format)
         values = {"graph": str(file), "output": str(output), "width": width, **options}
