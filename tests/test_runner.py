@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -15,7 +16,8 @@ import pytest
 from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.records import Run, load_ids, read_measurement
-from mst.bench.runner import measure_run, pinned_environment
+from mst.bench.runner import Order, measure_run, measure_runs
+from mst.bench.session import pinned_environment
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -31,6 +33,7 @@ PROBES = {
     hoard = [np.ones(1 << 24) for _ in range(40)]
     time.sleep(60)
 """,
+    "probe-sleeps": "import time; time.sleep(0.2)",
     "probe-memory-error": "raise MemoryError('no more')",
     "probe-killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "probe-threads": """
@@ -93,12 +96,18 @@ def probe(tmp_path, monkeypatch):
         source = SOURCE.format(id=name, paradigm=paradigm, body=body)
         (folder / f"{name.replace('-', '_')}.py").write_text(source)
         registry.algorithms.cache_clear()
+        order = order_of(name, width, **settings)
+        return measure_run(order, manifest=manifest, graph_file=file) | {"path": order.path}
+
+    def order_of(name: str, width: int = 1, **settings) -> Order:
         run = Run("here", "triangle", name, "default", width, "0" * 12)
         chosen = Measure(**{"processes": 2, "samples": 2, "budget": 5, "timeout": 30, **settings})
-        records = tmp_path / "records"
-        measurement = measure_run(run, manifest=manifest, graph_file=file, records=records, measure=chosen)
-        return measurement | {"path": records / run.path}
+        return Order(run, tmp_path / "records" / run.path, chosen)
 
+    def together(*orders: Order) -> list[dict]:
+        return list(measure_runs(orders, manifest=manifest, graph_file=file))
+
+    measure.order, measure.together = order_of, together
     yield measure
     registry.algorithms.cache_clear()
 
@@ -206,3 +215,48 @@ def test_measurement_holds_what_the_contract_says(probe):
         "digest": stored["forest"]["digest"],
     }
     assert np.array_equal(load_ids(measurement["path"]), [0, 1])
+
+
+def test_runs_take_turns(probe):
+    orders = [probe.order(name, processes=3) for name in ("kruskal", "boruvka", "scipy")]
+    found = probe.together(*orders)
+    assert {m["status"] for m in found} == {"ok"}, [m["detail"] for m in found]
+    spans = sorted((begun, ended, m["run"]["algorithm"]) for m in found for begun, ended in m["spans"])
+    assert len(spans) == 9
+    for (_, ended, _), (begun, _, _) in itertools.pairwise(spans):
+        assert ended <= begun, "two processes at once"
+    turns = [name for _, _, name in spans]
+    assert turns == [*(names := ["kruskal", "boruvka", "scipy"]), *names[::-1], *names]
+    assert all(m["conditions"]["interleaved_with"] == 2 for m in found)
+    assert all(order.path.is_file() for order in orders)
+
+
+def test_a_failing_run_leaves_the_others_alone(probe):
+    probe("probe-killed"), probe("probe-children", timeout=1)
+    orders = [
+        probe.order("kruskal"),
+        probe.order("probe-killed"),
+        probe.order("probe-children", timeout=2),
+        probe.order("boruvka"),
+    ]
+    found = {m["run"]["algorithm"]: m for m in probe.together(*orders)}
+    assert {name: m["status"] for name, m in found.items()} == {
+        "kruskal": "ok",
+        "probe-killed": "out-of-memory",
+        "probe-children": "timeout",
+        "boruvka": "ok",
+    }
+    assert len(found["boruvka"]["samples"]["compute"]) == 2
+
+
+def test_budget_means_fewer_processes_and_says_so(probe):
+    measurement = probe("probe-sleeps", processes=5, samples=1, budget=0.5)
+    assert 1 <= len(measurement["samples"]["compute"]) < 5
+    assert "fewer-processes" in measurement["conditions"]["flags"]
+
+
+def test_nothing_is_left_running(probe):
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    probe.together(*(probe.order(name) for name in ("kruskal", "boruvka")))
+    left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
+    assert not left

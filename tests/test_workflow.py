@@ -174,14 +174,20 @@ def test_killed_in_the_middle_resumes(clone):
     assert {name: clone.stamps()[name] for name in before} == before
 
 
-def test_timed_runs_never_overlap(finished):
+def test_timed_processes_never_overlap_and_take_turns(finished):
+    records = finished.records().values()
     spans = sorted(
-        (datetime.fromisoformat(r["started"]), datetime.fromisoformat(r["created"]))
-        for r in finished.records().values()
+        (*map(datetime.fromisoformat, span), r["run"]["graph"], r["run"]["algorithm"])
+        for r in records
+        for span in r["spans"]
     )
-    assert len(spans) == 4
-    for (_, end), (start, _) in itertools.pairwise(spans):
-        assert end <= start
+    assert len(spans) == 8
+    for (_, ended, *_), (begun, *_) in itertools.pairwise(spans):
+        assert ended <= begun
+    for graph in ("small-grid", "small-uniform"):
+        turns = [algorithm for *_, name, algorithm in spans if name == graph]
+        assert turns == [turns[0], turns[1], turns[1], turns[0]] and turns[0] != turns[1]
+    assert not list((finished.folder / "results/staged").rglob("*.json")), "every measurement found its place"
 
 
 def test_unavailable_graph_is_reported_and_the_rest_done(clone):

@@ -61,6 +61,9 @@ class Experiment(StrictModel):
     graphs: list[str]
     runs: list[Block]
     measure: Measure = Measure()
+    within: float | None = Field(
+        None, gt=0, description="seconds that all runs share: no run's budget is more than its equal share"
+    )
 
 
 def read_experiment(path: Path) -> Experiment:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +90,23 @@ def plan(
     """
     seen: dict[tuple, Planned] = {}
     for experiment in experiments:
+        asked: dict[tuple, Planned] = {}
         for block in experiment.runs:
             for planned in _rows_of(experiment, block, graphs, machine_name, machine, records):
                 key = (planned.graph, planned.algorithm, planned.options, planned.width)
-                seen.setdefault(key, planned)
+                asked.setdefault(key, planned)
+        for key, planned in asked.items():
+            seen.setdefault(key, _within(experiment, planned, asked.values()))
     return list(seen.values())
+
+
+def _within(experiment: Experiment, planned: Planned, rows: Collection[Planned]) -> Planned:
+    """Return a row whose budget is at most its share of the time that the experiment's runs have together."""
+    if experiment.within is None or planned.measure is None:
+        return planned
+    runs = sum(row.status in ("planned", "done", "waiting") for row in rows)
+    budget = min(planned.measure.budget, experiment.within / max(runs, 1))
+    return replace(planned, measure=planned.measure.model_copy(update={"budget": round(budget, 3)}))
 
 
 def _rows_of(

@@ -1,310 +1,196 @@
-"""Supervises one run: fresh pinned processes, limits on time and memory, and a measurement whatever happens."""
+"""Measures runs: fresh pinned processes in turns, limits on time and memory, a measurement whatever happens."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import json
-import os
-import selectors
-import signal
+import functools
+import itertools
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.machine import conditions, this_machine, usable_cores
 from mst.bench.records import SCHEMA, Run, save_ids, write_json
-from mst.bench.worker import PR_SET_PDEATHSIG
+from mst.bench.session import Host, Outcome, Session, pinned_environment
 from mst.errors import ConfigError
 
-_POLL_SECONDS = 0.02
 _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
 _STEAL_FLAG = 0.02
-_PR_SET_CHILD_SUBREAPER = 36
+_MOST_TOGETHER = 64
 
 
-@dataclass
-class Outcome:
-    """What came back from a worker, as it came."""
+@dataclass(frozen=True)
+class Order:
+    """A run to be measured.
 
-    processes: list[dict[str, Any]] = field(default_factory=list)
-    phases: dict[str, float] | None = None
-    status: str = "ok"
-    reason: str | None = None
-    detail: str | None = None
-    peak_tree_bytes: int = 0
-
-
-def measure_run(
-    run: Run,
-    *,
-    manifest: dict[str, Any],
-    graph_file: Path,
-    records: Path,
-    measure: Measure,
-    oversubscribe: bool = False,
-    granted: int | None = None,
-) -> dict[str, Any]:
-    """Measure one run and write its measurement; failures are measurements too.
-
-    Parameters
+    Attributes
     ----------
     run : Run
-    manifest : dict
-        The graph's manifest.
-    graph_file : Path
-        The canonical graph.
-    records : Path
-        Folder of records to write into.
+    path : Path
+        Where its measurement goes.
     measure : Measure
         Processes, samples, budget and limits.
     oversubscribe : bool
         Whether a width above the cores is meant.
+    """
+
+    run: Run
+    path: Path
+    measure: Measure
+    oversubscribe: bool = False
+
+    def refused(self) -> str:
+        """Return why this machine cannot run it as asked, or an empty string."""
+        cores, paradigm = usable_cores(), registry.get(self.run.algorithm).paradigm
+        if self.run.width > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:
+            return (
+                f"{self.run.algorithm}: width {self.run.width} is above the {cores} usable cores; "
+                "give more cores, or set oversubscribe: true in the experiment"
+            )
+        return ""
+
+
+def measure_run(
+    order: Order, *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
+) -> dict[str, Any]:
+    """Measure one run alone, as `measure_runs` measures many; raise `ConfigError` where it is refused."""
+    if reason := order.refused():
+        raise ConfigError(reason)
+    return next(measure_runs([order], manifest=manifest, graph_file=graph_file, granted=granted))
+
+
+def measure_runs(
+    orders: Sequence[Order], *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
+
+    What slows a machine down for seconds so meets every run and not one. Failures are measurements too.
+
+    Parameters
+    ----------
+    orders : sequence of Order
+    manifest : dict
+        The graph's manifest.
+    graph_file : Path
+        The canonical graph.
     granted : int, optional
         Cores that the scheduler gave; fewer than the width is flagged.
 
-    Returns
-    -------
+    Yields
+    ------
     dict
-        The measurement, as written.
+        The measurements, as written, in the order in which they were completed.
     """
-    algorithm = registry.get(run.algorithm)
-    options = algorithm.parse_slug(run.options)
-    cores = usable_cores()
-    if run.width > cores and algorithm.paradigm in ("threads", "mpi") and not oversubscribe:
-        raise ConfigError(
-            f"{run.algorithm}: width {run.width} is above the {cores} usable cores; "
-            "give more cores, or set oversubscribe: true in the experiment"
-        )
-    path = records / run.path
-    keep_ids = algorithm.ties != "order" or not algorithm.exact
-    before, busy_before = conditions(), _busy_seconds()
-    begun, started = datetime.now(UTC), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch:
-        ids_file = Path(scratch, "ids.npy")
+    for first in range(0, len(orders), _MOST_TOGETHER):
+        yield from _in_turns(orders[first : first + _MOST_TOGETHER], manifest, graph_file, granted)
+
+
+def _in_turns(
+    orders: Sequence[Order], manifest: dict[str, Any], graph_file: Path, granted: int | None
+) -> Iterator[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch, contextlib.ExitStack() as hosts:
+        started: dict[int, Host] = {}
+
+        def host_of(width: int) -> Host:
+            if width not in started or started[width].process.poll() is not None:
+                host = started[width] = Host(width, Path(scratch))
+                hosts.callback(host.close)
+            return started[width]
+
+        waiting = [
+            _Measured(order, k, manifest, graph_file, Path(scratch, str(k)), granted, len(orders) - 1)
+            for k, order in enumerate(orders)
+        ]
+        for turn in itertools.count():
+            if not waiting:
+                return
+            for measured in waiting if turn % 2 == 0 else waiting[::-1]:
+                measured.take_turn(host_of)
+                if not measured.session.wants_turn():
+                    yield measured.finish()
+            waiting = [measured for measured in waiting if measured.session.wants_turn()]
+
+
+class _Measured:
+    """A run while it is measured."""
+
+    def __init__(
+        self,
+        order: Order,
+        index: int,
+        manifest: dict[str, Any],
+        graph_file: Path,
+        scratch: Path,
+        granted: int | None,
+        others: int,
+    ):
+        scratch.mkdir()
+        self.order, self.manifest, self.granted, self.others = order, manifest, granted, others
+        self.algorithm = registry.get(order.run.algorithm)
+        self.options = self.algorithm.parse_slug(order.run.options)
+        self.ids_file = scratch / "ids.npy"
+        self.keep_ids = self.algorithm.ties != "order" or not self.algorithm.exact
         spec = {
-            "algorithm": run.algorithm,
-            "options": options,
-            "width": run.width,
-            "graph_file": str(graph_file),
-            "ids_file": str(ids_file) if keep_ids else "",
-            "measure": measure.model_dump(),
+            "algorithm": order.run.algorithm,
+            "options": self.options,
+            "width": order.run.width,
+            "graph_file": str(graph_file.resolve()),
+            "ids_file": str(self.ids_file) if self.keep_ids else "",
+            "scratch": str(scratch),
+            "measure": order.measure.model_dump(),
         }
-        own = psutil.Process().cpu_times()
-        outcome = _supervise(spec, Path(scratch), measure, pinned_environment(run.width), run.width)
-        if keep_ids and ids_file.is_file() and outcome.status == "ok":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            save_ids(path, np.load(ids_file), manifest["m"])
-    seconds = time.monotonic() - started
-    state = {**before, "after": conditions()}
-    busy = _busy_seconds()
-    if outcome.status == "ok" and len({p["forest"]["digest"] for p in outcome.processes}) > 1:
-        outcome.status, outcome.reason = "error", "its processes returned different forests"
-    state |= _disturbance(busy_before, busy, own, seconds)
-    state["granted_width"] = granted
-    state["pinned"] = pinned_environment(run.width)
-    state["flags"] = _flags(outcome, state, run, algorithm.paradigm, cores, granted, measure)
-    measurement = _measurement(run, algorithm, options, manifest, measure, outcome, state, begun, seconds)
-    write_json(path, measurement)
-    return measurement
+        self.session = Session(index, spec, order.measure)
+        self.before: dict[str, Any] | None = None
 
+    def take_turn(self, host_of: Any) -> None:
+        self.before = self.before or conditions()
+        self.session.sample(host_of(self.order.run.width))
 
-def pinned_environment(width: int) -> dict[str, str]:
-    """Return the variables that pin every threading library to `width` threads."""
-    names = (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "RAYON_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "POLARS_MAX_THREADS",
-    )
-    return {
-        **{name: str(width) for name in names},
-        "NUMBA_THREADING_LAYER": "omp",
-        "OMP_PROC_BIND": "false",
-        "OMP_DYNAMIC": "false",
-        "PYTHONHASHSEED": "0",
-    }
+    def finish(self) -> dict[str, Any]:
+        session, order = self.session, self.order
+        session.close()
+        outcome = session.outcome
+        if outcome.status == "ok" and len({p["forest"]["digest"] for p in outcome.processes}) > 1:
+            outcome.status, outcome.reason = "error", "its processes returned different forests"
+        order.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.keep_ids and self.ids_file.is_file() and outcome.status == "ok":
+            save_ids(order.path, np.load(self.ids_file), self.manifest["m"])
+        measurement = _measurement(self, outcome, self._state(outcome))
+        write_json(order.path, measurement)
+        return measurement
 
-
-def _supervise(
-    spec: dict[str, Any], scratch: Path, measure: Measure, pinned: dict[str, str], width: int
-) -> Outcome:
-    spec_file = scratch / "spec.json"
-    spec_file.write_text(json.dumps(spec))
-    limit = _memory_limit(measure.memory)
-    cpus = _cpus(width)
-    read_end, write_end = os.pipe()
-    log = (scratch / "output.log").open("w+b")
-
-    def confine() -> None:
-        os.sched_setaffinity(0, cpus)
-        # Orphans of a killed run are re-parented to the worker, so that ending its tree ends them too; and the
-        # worker does not outlive its supervisor, however that ends.
-        libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "mst.bench.worker", str(spec_file), str(write_end)],
-        env={**os.environ, **pinned},
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        pass_fds=(write_end,),
-        start_new_session=True,
-        preexec_fn=confine,
-    )
-    os.close(write_end)
-    outcome = Outcome()
-    try:
-        _listen(worker, read_end, outcome, measure.timeout, limit)
-    finally:
-        _end_tree(worker)
-        os.close(read_end)
-        log.seek(0)
-        tail = log.read()[-4000:].decode(errors="replace")
-        log.close()
-    if outcome.status == "ok" and not outcome.processes:
-        outcome.status, outcome.reason = "error", f"the worker ended with code {worker.returncode}"
-    if outcome.status != "ok" and not outcome.detail:
-        outcome.detail = tail or None
-    return outcome
-
-
-def _listen(worker: subprocess.Popen, read_end: int, outcome: Outcome, timeout: float, limit: int) -> None:
-    """Follow the worker's events until it ends or passes a limit."""
-    deadline = time.monotonic() + timeout
-    with selectors.DefaultSelector() as selector:
-        selector.register(read_end, selectors.EVENT_READ)
-        buffer = b""
-        while True:
-            held = _tree_bytes(worker.pid)
-            outcome.peak_tree_bytes = max(outcome.peak_tree_bytes, held)
-            if held > limit:
-                outcome.status = "out-of-memory"
-                outcome.reason = f"held {held / 2**30:.2f} GiB, the limit is {limit / 2**30:.2f} GiB"
-                return
-            if time.monotonic() > deadline:
-                outcome.status, outcome.reason = "timeout", f"a process took more than {timeout:g} s"
-                return
-            if not selector.select(_POLL_SECONDS):
-                continue
-            chunk = os.read(read_end, 1 << 16)
-            if not chunk:
-                worker.wait()
-                if worker.returncode and outcome.status == "ok":
-                    outcome.status, outcome.reason = _why(worker.returncode)
-                return
-            *lines, buffer = (buffer + chunk).split(b"\n")
-            for line in lines:
-                event = json.loads(line)
-                if event["event"] in ("process", "ready"):
-                    deadline = time.monotonic() + timeout
-                _take(event, outcome)
-
-
-def _take(event: dict[str, Any], outcome: Outcome) -> None:
-    kind = event.pop("event")
-    if kind == "samples":
-        outcome.processes.append(event)
-    elif kind == "phases":
-        outcome.phases = event["phases"]
-    elif kind == "failed":
-        outcome.status, outcome.reason, outcome.detail = event["status"], event["reason"], event["detail"]
-    elif kind == "ended" and outcome.status == "ok":
-        outcome.status, outcome.reason = _why(event["code"])
-
-
-def _why(code: int) -> tuple[str, str]:
-    if code == -signal.SIGKILL:
-        return "out-of-memory", "killed by signal 9, as the kernel does when memory runs out"
-    if code < 0:
-        return "error", f"ended by signal {-code} ({signal.Signals(-code).name})"
-    return "error", f"ended with exit code {code}"
-
-
-def _tree(pid: int) -> Iterator[psutil.Process]:
-    with contextlib.suppress(psutil.Error):
-        root = psutil.Process(pid)
-        yield root
-        yield from root.children(recursive=True)
-
-
-def _tree_bytes(pid: int) -> int:
-    held = 0
-    for process in _tree(pid):
-        with contextlib.suppress(psutil.Error):
-            memory = process.memory_info()
-            held += memory.rss - memory.shared
-    return held
-
-
-def _end_tree(worker: subprocess.Popen) -> None:
-    """Kill the worker and everything that it started, children of children included."""
-    for _ in range(100):
-        tree = list(_tree(worker.pid))
-        descendants = [p for p in tree if p.pid != worker.pid]
-        if worker.poll() is None:
-            # The worker stays until its descendants are gone: they are re-parented to it while it lives.
-            os.kill(worker.pid, signal.SIGSTOP)
-        for process in descendants:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        alive = [p for p in descendants if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
-        if not alive:
-            break
-        time.sleep(0.01)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(worker.pid, signal.SIGKILL)
-    worker.wait()
-
-
-def _memory_limit(memory: float) -> int:
-    if memory <= 1:
-        return int(memory * psutil.virtual_memory().available)
-    return int(memory * 2**30)
-
-
-def _cpus(width: int) -> list[int]:
-    """Return the processors to run on; the last ones, since interrupts prefer the first."""
-    allowed = sorted(os.sched_getaffinity(0))
-    return allowed[-width:]
-
-
-def _busy_seconds() -> dict[str, float]:
-    times = psutil.cpu_times()
-    busy = times.user + times.nice + times.system + getattr(times, "irq", 0) + getattr(times, "softirq", 0)
-    return {"busy": busy, "steal": getattr(times, "steal", 0.0)}
-
-
-def _disturbance(before: dict, after: dict, own: Any, seconds: float) -> dict[str, float]:
-    """Return how many cores' worth of time other processes took, and the hypervisor stole, during the run."""
-    now = psutil.Process().cpu_times()
-    ours = sum(
-        getattr(now, f) - getattr(own, f) for f in ("user", "system", "children_user", "children_system")
-    )
-    others = max(after["busy"] - before["busy"] - ours, 0.0)
-    return {
-        "others_cores": round(others / max(seconds, 1e-9), 3),
-        "stolen_cores": round((after["steal"] - before["steal"]) / max(seconds, 1e-9), 4),
-    }
+    def _state(self, outcome: Outcome) -> dict[str, Any]:
+        session, seconds = self.session, max(self.session.turn_seconds, 1e-9)
+        state = {
+            **(self.before or {}),
+            "after": conditions(),
+            "others_cores": round(session.others_seconds / seconds, 3),
+            "stolen_cores": round(session.stolen_seconds / seconds, 4),
+            "granted_width": self.granted,
+            "pinned": pinned_environment(self.order.run.width),
+            "interleaved_with": self.others,
+        }
+        flags = _flags(
+            outcome,
+            state,
+            self.order.run,
+            self.algorithm.paradigm,
+            usable_cores(),
+            self.granted,
+            self.order.measure,
+        )
+        return {**state, "flags": flags}
 
 
 def _flags(
@@ -335,17 +221,10 @@ def _flags(
     return flags
 
 
-def _measurement(
-    run: Run,
-    algorithm: registry.Algorithm,
-    options: dict[str, Any],
-    manifest: dict[str, Any],
-    measure: Measure,
-    outcome: Outcome,
-    state: dict[str, Any],
-    begun: datetime,
-    seconds: float,
-) -> dict[str, Any]:
+def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -> dict[str, Any]:
+    run, algorithm, manifest = measured.order.run, measured.algorithm, measured.manifest
+    session = measured.session
+    spans = session.spans or [(datetime.now(UTC),) * 2]
     processes = outcome.processes
     first = processes[0] if processes else {}
     memory = [p["memory"] for p in processes]
@@ -360,7 +239,7 @@ def _measurement(
             "paradigm": algorithm.paradigm,
             "paper": algorithm.paper,
             "options": run.options,
-            "all_options": options,
+            "all_options": measured.options,
             "width": run.width,
             "layout": run.layout,
             "fingerprint": run.fingerprint,
@@ -395,10 +274,11 @@ def _measurement(
         "conditions": state,
         "versions": _versions(algorithm),
         "git": _git(),
-        "measure": measure.model_dump(),
-        "seconds": round(seconds, 3),
-        "started": begun.isoformat(timespec="milliseconds"),
-        "created": (begun + timedelta(seconds=seconds)).isoformat(timespec="milliseconds"),
+        "measure": measured.order.measure.model_dump(),
+        "seconds": round(session.open_seconds + session.turn_seconds, 3),
+        "spans": [[begun.isoformat(), ended.isoformat()] for begun, ended in session.spans],
+        "started": spans[0][0].isoformat(timespec="milliseconds"),
+        "created": spans[-1][1].isoformat(timespec="milliseconds"),
     }
 
 
@@ -416,6 +296,7 @@ def _versions(algorithm: registry.Algorithm) -> dict[str, str]:
     return found
 
 
+@functools.cache
 def _git() -> dict[str, Any] | None:
     """Return the commit of the checkout that this package lies in, and whether it has changes."""
     root = Path(__file__).resolve().parents[2]

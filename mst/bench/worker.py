@@ -1,17 +1,21 @@
-"""The measuring side of a run: imports once, then forks one fresh process per set of samples.
+"""The measuring side of runs: imports once, then forks fresh processes.
 
-Started by `mst.bench.runner` as ``python -m mst.bench.worker SPEC FD``; writes one JSON line per event to the
-file descriptor. The parent imports the algorithm and maps the graph, and compiles sequential kernels by solving
-a tiny graph; it starts no thread, no device context and no BLAS call, so its children may safely be forked.
+Started by `mst.bench.session` as ``python -m mst.bench.worker EVENTS CONTROL`` (two file descriptors), pinned to a
+width. This *host* imports what nearly every algorithm needs and forks one *parent* per run, which imports the
+algorithm, maps the graph and compiles sequential kernels on a triangle, and then waits for its turns; in each turn
+it forks one fresh process that measures. Hosts and parents start no thread, no device context and no BLAS call, so
+that their children may safely be forked. Everything that happens is told as one JSON line.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import json
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -32,22 +36,121 @@ from mst.graph import Graph
 from mst.order import total
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 _STEADY = 0.1
 _WARMUPS = 4
 _SHORT_RUN_SECONDS = 0.05
 _MOST_SAMPLES = 40
 
 
-def main(spec_file: str, fd: str) -> None:
-    """Run the processes that the spec asks for, one after another."""
-    spec = json.loads(Path(spec_file).read_text())
-    # Children end without cleaning up: what they leave goes with the runner's folder.
-    tempfile.tempdir = str(Path(spec_file).parent)
-    out = os.fdopen(int(fd), "w", buffering=1)
+def main(events: str, control: str) -> None:
+    """Fork a parent for every run that is asked for, pass turns on to them, and tell how they end."""
+    tell = teller(int(events))
+    with contextlib.suppress(ImportError):
+        import numba  # noqa: F401
+        import pyarrow  # noqa: F401
+    orders = os.fdopen(int(control), "rb", buffering=0)
+    turns: dict[int, int] = {}
+    runs: dict[int, int] = {}
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    buffer = b""
+    while True:
+        for file in select.select([orders.fileno(), ended], [], [])[0]:
+            if file == ended:
+                os.read(ended, 1 << 10)
+                for run, code in _reap(runs):
+                    tell("ended", run=run, code=code)
+                continue
+            chunk = orders.read(1 << 16)
+            if not chunk:
+                return
+            *lines, buffer = (buffer + chunk).split(b"\n")
+            for line in lines:
+                order = json.loads(line)
+                run = order["run"]
+                if order["do"] == "open":
+                    turns[run], pid = _fork_parent(order, tell, [*turns.values(), ended, wake, orders.fileno()])
+                    runs[pid] = run
+                elif order["do"] == "close":
+                    os.close(turns.pop(run))
+                else:
+                    with contextlib.suppress(BrokenPipeError):
+                        os.write(turns[run], (order["do"] + "\n").encode())
+
+
+def teller(fd: int) -> Callable:
+    """Return a function that writes one event as a line of JSON to a file descriptor."""
 
     def tell(event: str, **values: Any) -> None:
-        out.write(json.dumps({"event": event, **values}) + "\n")
+        line = (json.dumps({"event": event, **values}) + "\n").encode()
+        while line:
+            line = line[os.write(fd, line) :]
 
+    return tell
+
+
+def _reap(runs: dict[int, int]) -> list[tuple[int, int]]:
+    """Return the runs whose parents have ended, each with its exit code or minus its signal."""
+    found = []
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid in runs:
+                found.append((runs.pop(pid), os.waitstatus_to_exitcode(status)))
+    return found
+
+
+def _fork_parent(order: dict[str, Any], tell: Callable, not_yours: list[int]) -> tuple[int, int]:
+    """Fork the parent of a run; return the pipe that its turns are written to, and its process id."""
+    turn, give_turn = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(turn)
+        return give_turn, pid
+    for fd in (give_turn, *not_yours):
+        os.close(fd)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _die_with_parent()
+    os.setpgid(0, 0)
+    # Orphans of a killed run are re-parented to it, so that ending its tree ends them too.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+    code = 70
+    try:
+        take_turns(order["spec"], turn, lambda event, **values: tell(event, run=order["run"], **values))
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
+    """Import and map once; then measure in a fresh process whenever a turn comes.
+
+    Parameters
+    ----------
+    spec : dict
+        Algorithm, options, width, graph file, where the edge ids go, and how to measure.
+    turn : int
+        File descriptor with one word a line, ``sample`` or ``phases``; the run is over at its end.
+    tell : callable
+        Takes an event's name and values.
+    """
+    # Children end without cleaning up: what they leave goes with the runner's folder.
+    tempfile.tempdir = spec["scratch"]
+    tell("opened", pid=os.getpid())
     try:
         algorithm = registry.get(spec["algorithm"])
         module = algorithm.load()
@@ -57,23 +160,19 @@ def main(spec_file: str, fd: str) -> None:
     except BaseException as error:
         tell("failed", **_failure(error))
         return
-    tell("ready")
-    done, started = 0, time.monotonic()
-    while done < spec["measure"]["processes"]:
-        before = time.monotonic()
-        tell("process", index=done)
-        code = _in_child(lambda: _measure(module, graph, spec, tell))
-        if code:
-            tell("ended", code=code)
-            return
-        done += 1
-        last = time.monotonic() - before
-        if time.monotonic() - started + last > spec["measure"]["budget"]:
-            break
-    if hasattr(module, "phases") and spec.get("phases", True):
-        code = _in_child(lambda: _phases(module, graph, spec, tell))
-        if code:
-            tell("ended", code=code)
+    tell("ready", phases=hasattr(module, "phases"))
+    work = {"sample": _measure, "phases": _phases}
+    with os.fdopen(turn, "r") as turns:
+        for word in turns:
+            before = os.times()
+            code = _in_child(functools.partial(work[word.strip()], module, graph, spec, tell))
+            after = os.times()
+            cpu = sum(after[:4]) - sum(before[:4])
+            tell("turned", code=code, cpu=cpu)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _in_child(work: Callable[[], None]) -> int:
@@ -81,7 +180,7 @@ def _in_child(work: Callable[[], None]) -> int:
     pid = os.fork()
     if pid == 0:
         # The mark is not inherited by a fork.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _die_with_parent()
         try:
             work()
             code = 0

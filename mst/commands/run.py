@@ -1,19 +1,31 @@
-"""``mst run``: measure one run and write its record."""
+"""``mst run``: measure one run, and what the workflow wants measured in turns with it, and write the records."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mst import catalog, config, registry
+from mst.bench.experiment import Experiment, Measure, wants
+from mst.bench.machine import Machine, this_machine
+from mst.bench.records import Run, ids_path, medians, run_fingerprint, write_json
+from mst.bench.runner import Order, measure_runs
+from mst.bench.stats import summarise
 from mst.commands.plan import add_config
 from mst.commands.solve import add_options, parse_options
+from mst.config import Config
+from mst.errors import ConfigError, UnavailableError
+from mst.solver import width_of
 
-if TYPE_CHECKING:
-    from mst.bench.experiment import Experiment, Measure
-    from mst.bench.machine import Machine
-    from mst.bench.records import Run
+SCOPES = "MST_SCOPES"
+"""Variable with a JSON list of what the workflow was asked for; runs on one graph are measured in turns."""
+
+STAGED = "staged"
+"""Folder, under that of the results, of measurements whose own jobs have yet to take them to their place."""
 
 HELP = "measure one algorithm on one graph of the catalogue and write the record"
 
@@ -34,43 +46,86 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
-    from mst import catalog, config
-    from mst.bench.records import write_json
-    from mst.bench.runner import measure_run
-    from mst.errors import UnavailableError
-
     settings = config.load(arguments.configfile)
-    experiments = [config.paper(arguments.paper)] if arguments.paper else config.every_experiment(settings)
+    if arguments.record is not None and _take_staged(settings.root, arguments.record):
+        print(f"{arguments.record}: measured together with the other runs on its graph")
+        return 0
+    orders, granted = _orders(arguments, settings), arguments.granted
+    if reason := orders[0].refused():
+        raise ConfigError(reason)
+    facts = settings.root / "machines" / f"{settings.machine_name}.json"
+    if not facts.is_file():
+        write_json(facts, this_machine().as_dict())
+    folder, manifest = _graph(settings, orders[0].run.graph)
+    for measurement in measure_runs(
+        orders, manifest=manifest, graph_file=folder / "graph.arrow", granted=granted
+    ):
+        print(_told(measurement), flush=True)
+    return 0
+
+
+def _orders(arguments: argparse.Namespace, settings: Config) -> list[Order]:
+    """Return the run that is asked for, then those that the workflow wants measured in turns with it."""
     machine = config.machine_of(settings)
-    entry = catalog.load()[_graph_name(arguments)]
+    name = Run.from_path(arguments.record).graph if arguments.record else _graph_name(arguments)
+    _, manifest = _graph(settings, name)
+    run = _run_of(arguments, settings.machine_name, machine, manifest["digest"])
+    if arguments.record is None:
+        experiments = [config.paper(arguments.paper)] if arguments.paper else config.every_experiment(settings)
+        measure, oversubscribe = _measure_of(run, experiments)
+        path = settings.records / run.path
+        return [Order(run, path, measure, oversubscribe or arguments.oversubscribe)]
+    scopes = json.loads(os.environ.get(SCOPES, '["default"]'))
+    rows = dict(_planned(settings, machine, scopes, run.graph))
+    asked = rows.pop(run, None) or _measure_of(run, config.every_experiment(settings))
+    order = Order(run, settings.records / run.path, *asked)
+    if SCOPES not in os.environ:
+        # A job of a cluster has a node for itself.
+        return [order]
+    staged = settings.root / STAGED
+    others = [Order(other, staged / other.path, *how) for other, how in rows.items()]
+    return [
+        order,
+        *(o for o in others if not (settings.records / o.run.path).is_file() and not o.path.is_file()),
+    ]
+
+
+def _planned(
+    settings: Config, machine: Machine, scopes: list[str], graph: str
+) -> Iterator[tuple[Run, tuple[Measure, bool]]]:
+    """Yield the runs that the scopes plan for a graph, and how each is to be measured."""
+    papers, entries = config.papers(), catalog.load()
+    for scope in scopes:
+        for row in config.scope_plan(settings, papers, entries, machine, scope):
+            if row.graph == graph and row.run and row.measure:
+                yield row.run, (row.measure, row.oversubscribe)
+
+
+def _take_staged(root: Path, record: Path) -> bool:
+    """Move a measurement that was made in turns with another to its place; return whether there was one."""
+    staged = root / STAGED / Run.from_path(record).path
+    if not staged.is_file():
+        return False
+    record.parent.mkdir(parents=True, exist_ok=True)
+    if ids_path(staged).is_file():
+        ids_path(staged).replace(ids_path(record))
+    staged.replace(record)
+    return True
+
+
+def _graph(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
+    """Return a graph's folder and manifest; it is made where it is not there yet."""
+    entry = catalog.load()[name]
     folder = config.graph_folder(settings, entry)
     if not (folder / "manifest.json").is_file():
         catalog.materialise(entry, folder, sources=settings.sources())
     manifest = json.loads((folder / "manifest.json").read_text())
     if manifest["status"] != "ok":
         raise UnavailableError(f"{entry.name}: {manifest['reason']}")
-    planned = _run_of(arguments, settings.machine_name, machine, manifest["digest"])
-    measure, oversubscribe = _measure_of(planned, experiments)
-    facts = settings.root / "machines" / f"{settings.machine_name}.json"
-    if not facts.is_file():
-        write_json(facts, machine.as_dict())
-    measurement = measure_run(
-        planned,
-        manifest=manifest,
-        graph_file=folder / "graph.arrow",
-        records=settings.records,
-        measure=measure,
-        oversubscribe=oversubscribe or arguments.oversubscribe,
-        granted=arguments.granted,
-    )
-    print(_told(measurement, settings.records / planned.path))
-    return 0
+    return folder, manifest
 
 
 def _graph_name(arguments: argparse.Namespace) -> str:
-    from mst.bench.records import Run
-    from mst.errors import ConfigError
-
     if arguments.record is not None:
         return Run.from_path(arguments.record).graph
     if not (arguments.algorithm and arguments.graph):
@@ -79,11 +134,6 @@ def _graph_name(arguments: argparse.Namespace) -> str:
 
 
 def _run_of(arguments: argparse.Namespace, machine_name: str, machine: Machine, graph_digest: str) -> Run:
-    from mst import registry
-    from mst.bench.records import Run, run_fingerprint
-    from mst.errors import ConfigError
-    from mst.solver import width_of
-
     if arguments.record is not None:
         planned = Run.from_path(arguments.record)
         if planned.machine != machine_name:
@@ -106,9 +156,6 @@ def _run_of(arguments: argparse.Namespace, machine_name: str, machine: Machine, 
 
 def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, bool]:
     """Return how the experiments want this run measured; the first that asks for it decides."""
-    from mst import registry
-    from mst.bench.experiment import Measure, wants
-
     algorithm = registry.get(planned.algorithm)
     for experiment in experiments:
         if planned.graph not in experiment.graphs:
@@ -119,12 +166,11 @@ def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, b
     return Measure(), False
 
 
-def _told(measurement: dict[str, Any], path: Path) -> str:
-    from mst.bench.records import medians
-    from mst.bench.stats import summarise
-
-    compute = summarise(medians(measurement))
-    head = f"{path}: {measurement['status']}"
+def _told(measurement: dict[str, Any]) -> str:
+    compute, run = summarise(medians(measurement)), measurement["run"]
+    head = (
+        f"{run['algorithm']} {run['options']} width {run['width']} on {run['graph']}: {measurement['status']}"
+    )
     if compute.median is None:
         return f"{head}: {measurement['reason']}"
     flags = measurement["conditions"]["flags"]

@@ -36,6 +36,7 @@ COLUMNS = {
     "compute_seconds": "float64",
     "compute_low": "float64",
     "compute_high": "float64",
+    "spread": "float64",
     "init_seconds": "float64",
     "transfer_seconds": "float64",
     "edges_per_second": "float64",

@@ -165,3 +165,9 @@ for scope in SCOPES:
         note_completeness(scope)
 
 REQUESTED = request_file()
+ASKED = [scope for scope in SCOPES[1:] if any(scope in a for a in sys.argv)]
+# On one machine the first run on a graph measures all of them in turns; a cluster's jobs each have a node.
+if workflow.is_main_process:
+    os.environ["MST_SCOPES"] = json.dumps(ASKED or ["default"])
+elif workflow.remote_exec:
+    os.environ.pop("MST_SCOPES", None)
