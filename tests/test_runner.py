@@ -175,7 +175,7 @@ def test_rayon_is_pinned():
 
 
 def test_processes_that_disagree_are_an_error(probe, tmp_path):
-    measurement = probe("probe-fork-differs", paradigm="threads", marker=str(tmp_path / "first"), processes=2)
+    measurement = probe("probe-fork-differs", paradigm="peer", marker=str(tmp_path / "first"), processes=2)
     assert measurement["status"] == "error" and "different forests" in measurement["reason"]
 
 

@@ -23,6 +23,8 @@ import numpy as np
 from mst.errors import InputError
 
 SCHEMA = 1
+STAGED = "staged"
+"""Folder, beside that of the records, of measurements whose own jobs have yet to take them to their place."""
 STATUSES = ("ok", "wrong", "timeout", "out-of-memory", "error", "unsupported", "unavailable")
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]*")
 
@@ -70,6 +72,19 @@ def proof_path(record: Path) -> Path:
 def ids_path(record: Path) -> Path:
     """Return where the edge ids of the measurement at `record` lie, when they are kept."""
     return record.with_suffix(".ids.npz")
+
+
+def take_staged(record: Path) -> bool:
+    """Move a measurement that was made in turns with another one to its place; return whether there was one."""
+    results = record.parents[6]
+    staged = results / STAGED / Run.from_path(record).path
+    if not staged.is_file():
+        return False
+    record.parent.mkdir(parents=True, exist_ok=True)
+    if ids_path(staged).is_file():
+        ids_path(staged).replace(ids_path(record))
+    staged.replace(record)
+    return True
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -157,6 +157,9 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         graph = _open(Path(spec["graph_file"]))
         if algorithm.paradigm == "sequential":
             _compile(module, graph, spec)
+        elif algorithm.paradigm in ("threads", "cuda"):
+            # Their threads and contexts must not be forked: another process leaves the machine code on disk.
+            _in_child(functools.partial(_compile, module, graph, spec))
     except BaseException as error:
         tell("failed", **_failure(error))
         return

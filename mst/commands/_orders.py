@@ -1,0 +1,113 @@
+"""From the arguments of ``mst run`` to the runs that are measured together, and how."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mst import catalog, config, registry
+from mst.bench.experiment import Experiment, Measure, wants
+from mst.bench.machine import Machine
+from mst.bench.records import STAGED, Run, run_fingerprint
+from mst.bench.runner import Order
+from mst.commands.solve import parse_options
+from mst.config import Config
+from mst.errors import ConfigError, UnavailableError
+from mst.solver import width_of
+
+SCOPES = "MST_SCOPES"
+"""Variable with a JSON list of what the workflow was asked for; runs on one graph are measured in turns."""
+
+
+def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
+    """Return the run that is asked for, then those that the workflow wants measured in turns with it."""
+    machine = config.machine_of(settings)
+    name = Run.from_path(arguments.record).graph if arguments.record else _graph_name(arguments)
+    _, manifest = graph_of(settings, name)
+    run = _run_of(arguments, settings.machine_name, machine, manifest["digest"])
+    if arguments.record is None:
+        experiments = [config.paper(arguments.paper)] if arguments.paper else config.every_experiment(settings)
+        measure, oversubscribe = _measure_of(run, experiments)
+        path = settings.records / run.path
+        return [Order(run, path, measure, oversubscribe or arguments.oversubscribe)]
+    scopes = json.loads(os.environ.get(SCOPES, '["default"]'))
+    rows = dict(_planned(settings, machine, scopes, run.graph))
+    asked = rows.pop(run, None) or _measure_of(run, config.every_experiment(settings))
+    order = Order(run, settings.records / run.path, *asked)
+    if SCOPES not in os.environ:
+        # A job of a cluster has a node for itself.
+        return [order]
+    staged = settings.root / STAGED
+    others = [Order(other, staged / other.path, *how) for other, how in rows.items()]
+    return [
+        order,
+        *(o for o in others if not (settings.records / o.run.path).is_file() and not o.path.is_file()),
+    ]
+
+
+def _planned(
+    settings: Config, machine: Machine, scopes: list[str], graph: str
+) -> Iterator[tuple[Run, tuple[Measure, bool]]]:
+    """Yield the runs that the scopes plan for a graph, and how each is to be measured."""
+    papers, entries = config.papers(), catalog.load()
+    for scope in scopes:
+        for row in config.scope_plan(settings, papers, entries, machine, scope):
+            if row.graph == graph and row.run and row.measure:
+                yield row.run, (row.measure, row.oversubscribe)
+
+
+def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
+    """Return a graph's folder and manifest; it is made where it is not there yet."""
+    entry = catalog.load()[name]
+    folder = config.graph_folder(settings, entry)
+    if not (folder / "manifest.json").is_file():
+        catalog.materialise(entry, folder, sources=settings.sources())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    if manifest["status"] != "ok":
+        raise UnavailableError(f"{entry.name}: {manifest['reason']}")
+    return folder, manifest
+
+
+def _graph_name(arguments: argparse.Namespace) -> str:
+    if arguments.record is not None:
+        return Run.from_path(arguments.record).graph
+    if not (arguments.algorithm and arguments.graph):
+        raise ConfigError("name an ALGORITHM and a GRAPH, or a planned --record")
+    return arguments.graph
+
+
+def _run_of(arguments: argparse.Namespace, machine_name: str, machine: Machine, graph_digest: str) -> Run:
+    if arguments.record is not None:
+        planned = Run.from_path(arguments.record)
+        if planned.machine != machine_name:
+            raise ConfigError(
+                f"{arguments.record} belongs to machine {planned.machine!r}, this is {machine_name!r}"
+            )
+        now = run_fingerprint(registry.get(planned.algorithm).source_fingerprint(), graph_digest)
+        if now != planned.fingerprint:
+            raise ConfigError(
+                f"{arguments.record}: planned for fingerprint {planned.fingerprint}, "
+                f"the code or the graph is now {now}: plan again"
+            )
+        return planned
+    algorithm = registry.get(arguments.algorithm)
+    options = algorithm.options_slug(parse_options(arguments.option))
+    fingerprint = run_fingerprint(algorithm.source_fingerprint(), graph_digest)
+    width = width_of(algorithm, arguments.threads, cores=machine.cores)
+    return Run(machine_name, arguments.graph, algorithm.id, options, width, fingerprint)
+
+
+def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, bool]:
+    """Return how the experiments want this run measured; the first that asks for it decides."""
+    algorithm = registry.get(planned.algorithm)
+    for experiment in experiments:
+        if planned.graph not in experiment.graphs:
+            continue
+        for block in experiment.runs:
+            if wants(block, algorithm, planned.graph, planned.options, planned.width):
+                return block.measure or experiment.measure, block.oversubscribe
+    return Measure(), False
