@@ -1,0 +1,170 @@
+"""NetworkX's spanning-forest functions, computed here: ``nx.minimum_spanning_tree(G, backend="mst")``.
+
+Installed beside networkx, this package is one of its backends. The functions take and return networkx graphs and
+break ties as networkx's Kruskal does, by the order of ``G.edges``, whatever ``algorithm`` names.
+
+>>> import networkx as nx
+>>> G = nx.cycle_graph(4)
+>>> G.add_edge(0, 3, weight=2)
+>>> sorted(nx.minimum_spanning_tree(G, backend="mst").edges)
+[(0, 1), (1, 2), (2, 3)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+
+ALGORITHMS = ("kruskal", "prim", "boruvka", "borůvka")
+FUNCTIONS = (
+    "minimum_spanning_edges",
+    "maximum_spanning_edges",
+    "minimum_spanning_tree",
+    "maximum_spanning_tree",
+)
+
+
+def get_info() -> dict[str, Any]:
+    """Return what networkx shows of its backends."""
+    return {
+        "backend_name": "mst",
+        "project": "mst",
+        "package": "mst",
+        "short_summary": "Minimum and maximum spanning forests by filter-Borůvka on one core.",
+        "functions": {name: {} for name in FUNCTIONS},
+    }
+
+
+class BackendGraph:
+    """A networkx graph as networkx hands it to this backend: the graph itself, nothing copied."""
+
+    __networkx_backend__ = "mst"
+
+    def __init__(self, graph: Any):
+        self.graph = graph
+
+    def is_directed(self) -> bool:
+        """Return whether the graph is directed; networkx asks before it calls."""
+        return self.graph.is_directed()
+
+    def is_multigraph(self) -> bool:
+        """Return whether the graph is a multigraph."""
+        return self.graph.is_multigraph()
+
+
+def convert_from_nx(graph: Any, **_: Any) -> BackendGraph:
+    """Wrap a networkx graph."""
+    return BackendGraph(graph)
+
+
+def convert_to_nx(result: Any, **_: Any) -> Any:
+    """Return results as networkx knows them."""
+    return result.graph if isinstance(result, BackendGraph) else result
+
+
+def minimum_spanning_edges(
+    G: BackendGraph,
+    algorithm: str = "kruskal",
+    weight: str = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+) -> Iterator[tuple]:
+    """Generate the edges of a minimum spanning forest by weight, as `networkx.minimum_spanning_edges` does."""
+    return _spanning_edges(G.graph, algorithm, weight, keys, data, ignore_nan, minimum=True)
+
+
+def maximum_spanning_edges(
+    G: BackendGraph,
+    algorithm: str = "kruskal",
+    weight: str = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+) -> Iterator[tuple]:
+    """Generate the edges of a maximum spanning forest by weight, as `networkx.maximum_spanning_edges` does."""
+    return _spanning_edges(G.graph, algorithm, weight, keys, data, ignore_nan, minimum=False)
+
+
+def minimum_spanning_tree(
+    G: BackendGraph, weight: str = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
+) -> Any:
+    """Return a minimum spanning forest as a graph, as `networkx.minimum_spanning_tree` does."""
+    return _forest_graph(G.graph, minimum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
+
+
+def maximum_spanning_tree(
+    G: BackendGraph, weight: str = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
+) -> Any:
+    """Return a maximum spanning forest as a graph, as `networkx.maximum_spanning_tree` does."""
+    return _forest_graph(G.graph, maximum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
+
+
+def _forest_graph(graph: Any, edges: Iterator[tuple]) -> Any:
+    forest = graph.__class__()
+    forest.graph.update(graph.graph)
+    forest.add_nodes_from(graph.nodes.items())
+    forest.add_edges_from(edges)
+    return forest
+
+
+def _spanning_edges(
+    graph: Any, algorithm: str, weight: str, keys: bool, data: bool, ignore_nan: bool, *, minimum: bool
+) -> Iterator[tuple]:
+    if algorithm not in ALGORITHMS:
+        # The words are networkx's: its tests look for them.
+        known = ", ".join(ALGORITHMS)
+        raise ValueError(f"{algorithm} is not a valid choice for an algorithm. Choose one of: {known}")
+    if graph.is_multigraph() and algorithm.startswith("bor"):
+        from networkx import NetworkXNotImplemented
+
+        # Only so that code behaves as it does without this backend.
+        raise NetworkXNotImplemented("networkx's Borůvka is not implemented for multigraphs")
+    return _in_order(graph, weight, keys, data, ignore_nan, minimum)
+
+
+def _in_order(
+    graph: Any, weight: str, keys: bool, data: bool, ignore_nan: bool, minimum: bool
+) -> Iterator[tuple]:
+    from mst.graph import Graph
+    from mst.solver import minimum_spanning_forest
+
+    edges = list(graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True))
+    values = [edge[-1].get(weight, 1) for edge in edges]
+    # Only NaN differs from itself, whatever the type of number.
+    nan = [k for k, value in enumerate(values) if value != value]
+    if nan and not ignore_nan:
+        raise ValueError(f"NaN found as an edge weight. Edge {edges[nan[0]]}")
+    for k in reversed(nan):
+        del edges[k], values[k]
+    number: dict[Hashable, int] = {node: k for k, node in enumerate(graph)}
+    ranks = _ranks(values, minimum)
+    count = len(edges)
+    u = np.fromiter((number[edge[0]] for edge in edges), np.int32, count)
+    v = np.fromiter((number[edge[1]] for edge in edges), np.int32, count)
+    ids = minimum_spanning_forest(Graph(len(number), u, v, ranks)).edge_ids
+    for k in ids[np.lexsort((ids, ranks[ids]))].tolist():
+        edge = edges[k]
+        key = (edge[2],) if graph.is_multigraph() and keys else ()
+        yield (edge[0], edge[1], *key, *((edge[-1],) if data else ()))
+
+
+def _ranks(values: list, minimum: bool) -> np.ndarray:
+    """Return int32 ranks of weights of any ordered type, equal for equal weights, reversed for a maximum."""
+    array = _exact_array(values)
+    if array is None:
+        place = {value: k for k, value in enumerate(sorted(set(values)))}
+        ranks = np.fromiter((place[value] for value in values), np.int32, len(values))
+    else:
+        ranks = np.unique(array, return_inverse=True)[1].astype(np.int32)
+    return ranks if minimum else ranks.max(initial=0) - ranks
+
+
+def _exact_array(values: list) -> np.ndarray | None:
+    """Return the weights as an array where it holds each of them exactly, else None."""
+    kinds = {type(value) for value in values}
+    if kinds <= {float} or (kinds <= {int, bool} and all(-(2**63) <= value < 2**63 for value in values)):
+        return np.array(values, np.float64 if float in kinds else np.int64)
+    return None
