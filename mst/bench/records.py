@@ -179,11 +179,6 @@ def medians(measurement: dict[str, Any], part: str = "compute") -> list[float]:
     return [float(np.median(samples)) for samples in measurement["samples"].get(part, []) if samples]
 
 
-def spread(values: list[float]) -> float | None:
-    """Return how far the processes' medians lie apart, as a share of their median; None for fewer than two."""
-    return (max(values) - min(values)) / float(np.median(values)) if len(values) > 1 else None
-
-
 def table_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
     """Yield one flat row per record: the columns of the tidy table."""
     from mst.bench.stats import summarise
@@ -217,7 +212,7 @@ def table_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             "compute_seconds": compute.median,
             "compute_low": compute.low,
             "compute_high": compute.high,
-            "spread": spread(medians(m)),
+            "spread": compute.spread,
             "init_seconds": summary["init"].median,
             "transfer_seconds": summary["transfer"].median,
             "edges_per_second": graph["m"] / compute.median if compute.median else None,

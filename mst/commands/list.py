@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mst import registry
 
 HELP = "list algorithms, graphs, papers or formats"
 
@@ -13,11 +17,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", default="algorithms", choices=("algorithms", "graphs", "papers", "formats")
     )
-    parser.add_argument("--json", action="store_true", help="print JSON with every field")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON with every field")
+    form.add_argument("--markdown", action="store_true", help="print the algorithms as docs/algorithms.md")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the rows."""
+    if arguments.markdown:
+        print(algorithms_page(), end="")
+        return 0
     rows = {"algorithms": _algorithms, "graphs": _graphs, "papers": _papers, "formats": _formats}[
         arguments.what
     ]()
@@ -33,6 +42,45 @@ def run(arguments: argparse.Namespace) -> int:
     for line in [list(columns), *shown]:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     return 0
+
+
+_PARADIGMS = {
+    "sequential": "One core",
+    "threads": "Many cores",
+    "cuda": "One GPU",
+    "mpi": "Message passing",
+    "peer": "Other people's libraries",
+}
+
+
+def algorithms_page() -> str:
+    """Return the catalogue of algorithms and their options as Markdown."""
+    from mst import registry
+
+    lines = [
+        "# Algorithms",
+        "",
+        "Made from the registry by `mst list --markdown`. Every exact algorithm returns the same edge ids, by",
+        "(weight, edge id); those that say *ties: any* are proved as forests of the same weight.",
+    ]
+    for paradigm, title in _PARADIGMS.items():
+        lines += ["", f"## {title}", ""]
+        for a in registry.algorithms().values():
+            if a.paradigm == paradigm and not a.id.startswith("command-"):
+                lines += _algorithm_lines(a)
+    return "\n".join(lines) + "\n"
+
+
+def _algorithm_lines(a: registry.Algorithm) -> list[str]:
+    kind = "exact" if a.exact else "approximate"
+    notes = [kind, *(["ties: any"] if a.ties != "order" else []), f"reads {a.input}"]
+    notes += [f"{name} ≤ {limit:,}" for name, limit in a.limits.items()]
+    paper = {"ours": "ours", None: ""}.get(a.paper, f"paper: {a.paper}")
+    lines = [f"- **`{a.id}`** — {a.title} ({', '.join([*notes, *([paper] if paper else [])])})"]
+    for option in a.options.values():
+        legal = " | ".join(map(str, option.choices)) if option.choices else type(option.default).__name__
+        lines.append(f"  - `{option.name}` = `{option.default}` ({legal}): {option.help}".rstrip(": "))
+    return lines
 
 
 def _algorithms() -> list[dict]:

@@ -1,0 +1,104 @@
+"""Every command and every library example of the documentation runs, in order, in a fresh copy of the project."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from workflow_clone import ROOT, Clone
+
+from mst.commands.list import algorithms_page
+
+pytest.importorskip("snakemake", reason="the workflow's packages are not installed")
+pytest.importorskip("scipy", reason="the default experiment's libraries are not installed")
+
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(
+    r"(?:<!-- (?P<note>[^>]+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+QUICK = {"INSTALL": "0", "PYTHON": sys.executable, "TESTS": "tests/test_order.py", "CORES": "2"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and what the comment above it says."""
+
+    kind: str
+    text: str
+    note: str
+
+    @property
+    def commands(self) -> list[str]:
+        return [line[2:] for line in self.text.splitlines() if line.startswith("$ ")]
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(f["kind"], f["text"], f["note"] or "") for f in FENCE.finditer(page.read_text())]
+
+
+@pytest.fixture
+def copy(tmp_path) -> Clone:
+    clone = Clone.create(tmp_path / "clone", algorithms=["kruskal", "scipy"])
+    for name in ("Makefile", "tests", "README.md"):
+        (clone.folder / name).symlink_to(ROOT / name)
+    clone.configure(
+        algorithms=["kruskal", "scipy"], offline=True, experiment={"measure": {"processes": 1, "samples": 1}}
+    )
+    tools = clone.folder / "tools"
+    tools.mkdir()
+    for name, command in {"mst": "-m mst", "snakemake": "-m snakemake", "python": ""}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n')
+        (tools / name).chmod(0o755)
+    return clone
+
+
+def run(clone: Clone, command: str) -> None:
+    environment = clone.environment() | QUICK | {"PATH": f"{clone.folder / 'tools'}:{os.environ['PATH']}"}
+    told = subprocess.run(
+        ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=280
+    )
+    assert told.returncode == 0, f"$ {command}\n{told.stdout[-2000:]}\n{told.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if any(b.commands for b in blocks(p))], ids=lambda p: p.name)
+def test_commands_run(page, copy):
+    for block in blocks(page):
+        if found := re.fullmatch(r"file: (\S+)", block.note):
+            file = copy.folder / found[1]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
+        if not block.note.startswith("not run:"):
+            for command in block.commands:
+                run(copy, command)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_shell_blocks_are_marked_as_such(page):
+    for block in blocks(page):
+        assert block.kind, f"a block without a language: {block.text[:60]!r}"
+        if block.kind in ("bash", "sh", "shell", "console"):
+            assert block.kind == "console" and block.commands, (
+                f"not a console block of commands: {block.text[:60]!r}"
+            )
+        if block.note.startswith("not run"):
+            assert len(block.note) > 20, "say why it is not run"
+
+
+def test_library_examples_run(tmp_path):
+    for page in PAGES:
+        for block in blocks(page):
+            if block.kind == "python" and not block.note and "cupy" not in block.text:
+                exec(compile(block.text, str(page), "exec"), {})
+
+
+def test_page_of_algorithms_is_the_registry():
+    assert (ROOT / "docs/algorithms.md").read_text() == algorithms_page(), (
+        "run: mst list --markdown > docs/algorithms.md"
+    )
