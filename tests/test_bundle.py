@@ -485,7 +485,14 @@ def test_an_import_that_is_told_to_end_leaves_nothing(bundle, results, number):
         "sys.exit(main(sys.argv[1:]))\n"
     )
     command = [sys.executable, "-c", slow, "import", str(bundle), "--results", str(results)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Background jobs of a shell are born deaf to it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout is not None and process.stdout.readline() == "unpacked\n"
     assert list(results.glob(".import-*"))
     process.send_signal(number)

@@ -17,7 +17,7 @@ from mst import ConfigError, DependencyError, Graph, MSTError, UnsupportedError,
 from mst.algorithms.peers._simple import double_weights, simple_edges
 from mst.bench.experiment import Measure
 from mst.bench.records import Run
-from mst.bench.runner import measure_run
+from mst.bench.runner import Order, measure_run
 from mst.bench.verify import make_reference, verify_record
 from mst.formats.canonical import content_digest, write_canonical
 from mst.order import total
@@ -251,7 +251,7 @@ def test_measured_and_proved(program, tmp_path, mode, fields, status, grade):
     make_reference(file, manifest, tmp_path / "reference.json")
     run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
     measure = Measure(processes=1, samples=1, budget=5, timeout=60)
-    measured = measure_run(run, manifest=manifest, graph_file=file, records=tmp_path, measure=measure)
+    measured = measure_run(Order(run, tmp_path / run.path, measure), manifest=manifest, graph_file=file)
     assert measured["status"] == "ok", measured["detail"]
     assert measured["counters"] == {"clock": "process"}
     proof = verify_record(tmp_path / run.path, tmp_path / "reference.json")
