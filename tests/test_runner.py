@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -149,6 +150,21 @@ def test_threads_are_pinned(probe):
     assert measurement["counters"]["cpus"] == 1
     assert measurement["counters"]["pools"] and set(measurement["counters"]["pools"]) == {1}
     assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == "1"
+
+
+def test_threading_layer_is_recorded(probe):
+    order = probe.order("filter-boruvka-threads", width=1, processes=1)
+    (measurement,) = probe.together(order)
+    assert measurement["threading"]["layer"] == "omp" and measurement["threading"]["launched"] == 1
+    (measurement,) = probe.together(probe.order("kruskal", processes=1))
+    assert measurement["threading"] is None
+
+
+def test_every_key_of_a_record_is_documented(probe):
+    page = (Path(__file__).parent.parent / "docs" / "records.md").read_text()
+    (measurement,) = probe.together(probe.order("kruskal", processes=1))
+    missing = [key for key in (*measurement, *measurement["conditions"]) if f"{key}" not in page]
+    assert not missing
 
 
 def test_rayon_is_pinned():

@@ -270,6 +270,7 @@ def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -
         "energy": _median_energy(processes),
         "forest": first.get("forest"),
         "threads": first.get("threads"),
+        "threading": first.get("threading"),
         "machine": this_machine().as_dict(),
         "conditions": state,
         "versions": _versions(algorithm),

@@ -249,8 +249,15 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
         "forest": forest,
         "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
+        "threading": _threading(),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
+
+
+def _threading() -> dict[str, Any] | None:
+    """Return what parallel kernels ran on here, or None where none were loaded."""
+    runtime = sys.modules.get("mst.kernels.parallel_runtime")
+    return runtime.facts() if runtime else None
 
 
 def _per_solve(energy: Energy, solves: int) -> dict[str, Any] | None:
