@@ -7,13 +7,16 @@ from pathlib import Path
 
 from mst.commands.compare import add_results, results_of
 
-HELP = "pack a machine's records, proofs and graph manifests into one file"
+HELP = "pack a machine's records, proofs and graph manifests into one file; or everything as an RO-Crate"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("machine", nargs="?", metavar="MACHINE", help="default: this machine")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: MACHINE.mst.zip")
+    parser.add_argument(
+        "--crate", action="store_true", help="a Workflow Run RO-Crate instead: workflow, inputs, page and table"
+    )
     add_results(parser)
 
 
@@ -21,6 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Pack, say what."""
     from mst.bench.bundle import SUFFIX, export_bundle
 
+    if arguments.crate:
+        return _crate(arguments.out or Path("mst-crate.zip"), results_of(arguments))
     machine = arguments.machine or _this_machine()
     out = arguments.out or Path(machine + SUFFIX)
     packed = export_bundle(machine, results=results_of(arguments), out=out)
@@ -28,6 +33,15 @@ def run(arguments: argparse.Namespace) -> int:
         f"{out}: {packed.records} records of {machine}, {packed.proofs} proofs, "
         f"{packed.manifests} graph manifests, {out.stat().st_size / 1024:,.0f} KiB"
     )
+    return 0
+
+
+def _crate(out: Path, results: Path) -> int:
+    from mst.bench.crate import write_crate
+    from mst.bench.records import load_records
+
+    write_crate(out, root=Path(), results=results, records=load_records(results / "records"))
+    print(f"{out}: Workflow Run RO-Crate, {out.stat().st_size / 2**20:.1f} MiB")
     return 0
 
 
