@@ -122,5 +122,8 @@ def test_theoretical_occupancy_falls_with_the_rounds(cupy):
     module, problem = prepared("contract-boruvka-cuda", graph, work="edge")
     report = module.occupancy(problem, module.counters(problem, module.solve(problem)))
     assert "count_slots_by_edge" in report and "count_slots" not in report
-    for shares in report.values():
-        assert 0 < shares[-1] < shares[0] <= 1
+    for kernel, shares in report.items():
+        assert all(0 < share <= 1 for share in shares), kernel
+    # Rows lose vertices every round; slots hardly fall, because parallel edges are kept.
+    assert report["find_candidates"][-1] < report["find_candidates"][0]
+    assert report["count_slots_by_edge"][-1] > report["find_candidates"][-1]

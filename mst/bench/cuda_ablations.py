@@ -29,9 +29,12 @@ from mst.algorithms.cuda._resident import DeviceGraph
 from mst.bench import cuda_suite
 
 Options = dict[str, Any]
-SAMPLES, WARM = 11, 2
+SAMPLES, WARM = 9, 2
 EDGE, FLAT, CONTRACT = "edge-boruvka-cuda", "flat-boruvka-cuda", "contract-boruvka-cuda"
 FIRST = dict(worklist=False, compression=True)
+COMPRESSING = dict(compression=True)
+WAIT_FREE = dict(union_find="wait-free")
+SEGMENTED = dict(minimum="segmented")
 GPU_U = dict(memory="unified")
 GPU_E = dict(memory="unified", work="edge", scan="host")
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -41,10 +44,9 @@ STALLED = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ra
 
 @dataclass(frozen=True)
 class Ablation:
-    """One published switch: what T(before) / T(after) was said to be, and where."""
+    """One published switch: where it is told (with the claim's id), and what T(before) / T(after) was said to be."""
 
     claim: str
-    place: str
     what: str
     algorithm: str
     before: Options
@@ -54,124 +56,31 @@ class Ablation:
     algorithm_before: str = ""
 
 
-SHOU_HE = ("dense-large", "sparse-large")
+SHOU_HE, ROAD, ECL = ("dense-large", "sparse-large"), ("road-4M",), ("2d-2e20",)
 NETWORKX = ("hypercube-20", "circulant-20", "binomial-20")
-ROAD = ("road-4M",)
+SKEWED = ("rmat22", *ROAD)
+PORT = "ecl-mst-cuda"
 ABLATIONS = (
-    Ablation(
-        "sh-08",
-        "§3.2 Opt. 2",
-        "worklist fused: off / on, with compression",
-        EDGE,
-        FIRST,
-        dict(compression=True),
-        "1.39",
-        SHOU_HE,
-    ),
-    Ablation(
-        "sh-09", "§3.2 Opt. 3", "path compression: on / off", EDGE, dict(compression=True), {}, "1.08", SHOU_HE
-    ),
-    Ablation("sh-10", "§3.2, §4.3", "first version / final", EDGE, FIRST, {}, "1.52; 0.95 sparse", SHOU_HE),
-    Ablation("sh-11", "§3.2 Opt. 1", "block of 1024 / 512", EDGE, dict(block=1024), {}, "about 1", SHOU_HE),
-    Ablation(
-        "future", "§4.3, §4.4", "minimum per edge / per vertex", EDGE, {}, dict(minimum="vertex"), "-", SHOU_HE
-    ),
-    Ablation(
-        "bz-04",
-        "Approach",
-        "wait-free / flattened",
-        FLAT,
-        dict(union_find="wait-free"),
-        {},
-        "1.077",
-        NETWORKX,
-    ),
-    Ablation(
-        "bz-09",
-        "Opt. for CUDA",
-        "shuffled / sorted",
-        FLAT,
-        dict(order="shuffled"),
-        {},
-        "much above 1",
-        NETWORKX,
-    ),
-    Ablation(
-        "chunks",
-        "Opt. for CUDA",
-        "contiguous / interleaved walk",
-        FLAT,
-        dict(walk="contiguous"),
-        {},
-        "above 1",
-        NETWORKX,
-    ),
-    Ablation(
-        "bz-10",
-        "Opt. for CUDA",
-        "edges once / both ways",
-        FLAT,
-        {},
-        dict(edges="both"),
-        "slightly above 1",
-        NETWORKX,
-    ),
-    Ablation(
-        "bz-11",
-        "Approach",
-        "flatten merged / own kernel",
-        FLAT,
-        dict(flatten="merged"),
-        {},
-        "above 1",
-        NETWORKX,
-    ),
-    Ablation(
-        "bz-12", "Approach", "check by flag / by choice", FLAT, dict(check="flag"), {}, "about 1", NETWORKX
-    ),
-    Ablation("bia-06", "Performance", "GPU-u / GPU-e", CONTRACT, GPU_U, GPU_E, "slightly above 1", ROAD),
-    Ablation("memory", "GPU impl.", "unified / device, resident", CONTRACT, GPU_U, {}, "-", (*ROAD, "rmat22")),
-    Ablation(
-        "work", "GPU impl.", "per vertex / per edge", CONTRACT, {}, dict(work="edge"), "-", (*ROAD, "rmat22")
-    ),
-    Ablation(
-        "bia-14",
-        "GPU impl.",
-        "scan on device / host-assisted",
-        CONTRACT,
-        {},
-        dict(scan="host"),
-        "about 1",
-        ROAD,
-    ),
-    Ablation(
-        "bia-13",
-        "Conclusions",
-        "minimum per vertex / segmented",
-        CONTRACT,
-        {},
-        dict(minimum="segmented"),
-        "maybe above 1",
-        (*ROAD, "rmat22"),
-    ),
-    *(
-        Ablation(
-            "tables 3, 4",
-            "Fallin et al.",
-            f"{name} / ecl-mst-cuda",
-            "ecl-mst-cuda",
-            {},
-            {},
-            published,
-            graphs,
-            name,
-        )
-        for name, published, graphs in (
-            ("jucele-cuda", "3.0; 2.5", ("2d-2e20",)),
-            ("gunrock-cuda", "4.0; 5.6", ("2d-2e20",)),
-            (CONTRACT, "5.7; 5.8 (2d), 130; 202 (rmat22)", ("2d-2e20", "rmat22")),
-        )
-    ),
+    Ablation("Fallin T. 3, 4", "Jucele / ECL-MST", PORT, {}, {}, "3.0; 2.5", ECL, "jucele-cuda"),
+    Ablation("Fallin T. 3, 4", "Gunrock / ECL-MST", PORT, {}, {}, "4.0; 5.6", ECL, "gunrock-cuda"),
+    Ablation("Fallin T. 3, 4", "UMinho / ECL-MST", PORT, {}, {}, "5.7; 5.8", ECL, CONTRACT),
+    Ablation("Fallin T. 3, 4", "UMinho / ECL-MST", PORT, {}, {}, "130; 202", ("rmat22",), CONTRACT),
+    Ablation("bia-06, Performance", "GPU-u / GPU-e", CONTRACT, GPU_U, GPU_E, "slightly > 1", ROAD),
+    Ablation("GPU implementation", "unified / device, warm", CONTRACT, GPU_U, {}, "-", SKEWED),
+    Ablation("GPU implementation", "slots by vertex / edge", CONTRACT, {}, dict(work="edge"), "-", SKEWED),
+    Ablation("bia-14, GPU impl.", "scan: device / host", CONTRACT, {}, dict(scan="host"), "about 1", ROAD),
+    Ablation("bia-13, Conclusions", "minimum: vertex / segmented", CONTRACT, {}, SEGMENTED, "> 1?", SKEWED),
+    Ablation("sh-08, §3.2 Opt. 2", "worklist: off / on", EDGE, FIRST, COMPRESSING, "1.39 dense", SHOU_HE),
+    Ablation("sh-09, §3.2 Opt. 3", "compression: on / off", EDGE, COMPRESSING, {}, "1.08 dense", SHOU_HE),
+    Ablation("sh-10, §3.2, §4.3", "first / final version", EDGE, FIRST, {}, "1.52, 0.95", SHOU_HE),
+    Ablation("sh-11, §3.2 Opt. 1", "block: 1024 / 512", EDGE, dict(block=1024), {}, "about 1", SHOU_HE),
+    Ablation("§4.3, future work", "minimum: edge / vertex", EDGE, {}, dict(minimum="vertex"), "-", SHOU_HE),
+    Ablation("bz-04, Approach", "wait-free / flattened", FLAT, WAIT_FREE, {}, "1.077", NETWORKX),
+    Ablation("bz-09, Opt. CUDA", "shuffled / sorted", FLAT, dict(order="shuffled"), {}, "≫ 1", NETWORKX),
+    Ablation("Opt. CUDA", "contiguous / interleaved", FLAT, dict(walk="contiguous"), {}, "> 1", NETWORKX),
+    Ablation("bz-10, Opt. CUDA", "edges: once / both ways", FLAT, {}, dict(edges="both"), "≥ 1", NETWORKX),
+    Ablation("bz-11, Approach", "flatten: merged / kernel", FLAT, dict(flatten="merged"), {}, "> 1", NETWORKX),
+    Ablation("bz-12, Approach", "check: flag / choice", FLAT, dict(check="flag"), {}, "about 1", NETWORKX),
 )
 
 
@@ -219,7 +128,9 @@ def main(arguments: list[str] | None = None) -> int:
     report = Report()
     for name in options.sections.split(","):
         print(f"\n## {name}", flush=True)
+        began = perf_counter()
         SECTIONS[name](graphs, report)
+        print(f"({perf_counter() - began:.0f} s)", flush=True)
         if options.json:
             options.json.write_text(json.dumps(report.rows, indent=1, default=str))
     return int(graphs.wrong > 0)
@@ -343,8 +254,8 @@ def ratio_of(before: list[float], after: list[float]) -> Ratio:
 
 def ablations(graphs: Graphs, report: Report) -> None:
     """Every switch on and off, graph by graph so that each is made once."""
-    print("| claim | place | what | graph | before, ms | after, ms | ratio | quartiles | sign | published |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| place | what | graph | before, ms | after, ms | ratio | quartiles | sign | published |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in dict.fromkeys(graph for a in ABLATIONS for graph in a.graphs):
         for a in ABLATIONS:
             if name in a.graphs:
@@ -361,13 +272,15 @@ def measure(a: Ablation, name: str, graphs: Graphs, report: Report) -> None:
         ]
         r = ratio_of(*alternate(sides))
     except Exception as error:
-        report.say("ablations", f"| {a.claim} | {a.place} | {a.what} | {name} | {error} |", error=str(error))
+        report.say("ablations", f"| {a.claim} | {a.what} | {name} | {error} |", error=str(error))
         return
     warning = "".join(graphs.check(name, m.collect(p, m.solve(p))) for m, p in sides)
     band = f"{r.low:.2f}–{r.high:.2f}"
-    text = f"| {a.claim} | {a.place} | {a.what} | {name} | {r.before:.3f} | {r.after:.3f} | {r.ratio:.2f} | {band} "
+    text = f"| {a.claim} | {a.what} | {name} | {r.before:.3f} | {r.after:.3f} | {r.ratio:.2f} | {band} "
     text += f"| {r.sign} | {a.published} |{warning}"
-    report.say("ablations", text, claim=a.claim, graph=name, sign=r.sign, published=a.published, **vars(r))
+    report.say(
+        "ablations", text, claim=a.claim, what=a.what, graph=name, sign=r.sign, published=a.published, **vars(r)
+    )
     del sides
     _free()
 
@@ -399,7 +312,7 @@ def phases(graphs: Graphs, report: Report) -> None:
 def grid_sizes(graphs: Graphs, report: Report) -> None:
     """bz-14: T(t) / T(2t) as the blocks of a launch double; published: nearly linear (2)."""
     name, times = "binomial-20", {}
-    sizes = [2**k for k in range(11)]
+    sizes = [2**k for k in range(2, 12)]
     for blocks in sizes:
         module, problem = prepared(FLAT, graphs.get(name), dict(blocks=blocks))
         times[blocks] = statistics.median(alternate([(module, problem)], samples=3)[0])
@@ -409,26 +322,34 @@ def grid_sizes(graphs: Graphs, report: Report) -> None:
         report.say("grid", f"| {blocks} | {times[blocks]:.3f} | {gain} |", blocks=blocks, ms=times[blocks])
 
 
-def both_ways(graphs: Graphs, report: Report) -> None:
-    """bz-10's second half: initialisation, transfer and compute of edges once and both ways, from the host."""
+def totals(graphs: Graphs, report: Report) -> None:
+    """Initialisation, transfer and a first solve, from host arrays: bz-10's second half, and unified memory cold."""
     from mst.graph import Graph
 
-    there = graphs.get("binomial-20")
-    graph = Graph(there.n, there.u.get(), there.v.get(), there.w.get())
-    totals = {}
-    for edges in ("once", "both"):
-        algorithm = registry.get(FLAT)
-        module, options = algorithm.load(), algorithm.resolve(dict(edges=edges))
-        runs = []
-        for _ in range(3):
-            began = perf_counter()
-            module.solve(module.transfer(module.prepare(graph, width=1, **options)))
-            runs.append((perf_counter() - began) * 1e3)
-            _free()
-        totals[edges] = statistics.median(runs)
-    ratio = totals["once"] / totals["both"]
-    text = f"bz-10, total from host arrays: once {totals['once']:.1f} ms, both ways {totals['both']:.1f} ms, "
-    report.say("both", f"{text}ratio {ratio:.2f} (published: much below 1)", ratio=ratio, **totals)
+    cases: tuple[tuple[str, str, Options, Options, str, str], ...] = (
+        ("bz-10, edges once / both ways", FLAT, {}, dict(edges="both"), "binomial-20", "much below 1"),
+        ("unified / device memory", CONTRACT, GPU_U, {}, "road-4M", "-"),
+    )
+    print("| what | graph | before, ms | after, ms | ratio | published |\n|---|---|---|---|---|---|")
+    for what, algorithm, before, after, name, published in cases:
+        there = graphs.get(name)
+        graph = Graph(there.n, there.u.get(), there.v.get(), there.w.get())
+        graph.csr()
+        one, other = (from_host(algorithm, graph, options) for options in (before, after))
+        text = f"| {what} | {name} | {one:.1f} | {other:.1f} | {one / other:.2f} | {published} |"
+        report.say("totals", text, what=what, graph=name, before=one, after=other, ratio=one / other)
+
+
+def from_host(algorithm: str, graph: Any, options: Options) -> float:
+    """Return the milliseconds of everything from host arrays to the end of the first solve: the median of three."""
+    chosen = registry.get(algorithm)
+    module, resolved, times = chosen.load(), chosen.resolve(options), []
+    for _ in range(4):
+        began = perf_counter()
+        module.solve(module.transfer(module.prepare(graph, width=1, **resolved)))
+        times.append((perf_counter() - began) * 1e3)
+        _free()
+    return statistics.median(times[1:])
 
 
 def block_sizes(graphs: Graphs, report: Report) -> None:
@@ -582,14 +503,14 @@ def _free() -> None:
 
 
 SECTIONS: dict[str, Callable[[Graphs, Report], None]] = {
-    "ablations": ablations,
     "phases": phases,
     "grid": grid_sizes,
-    "both": both_ways,
+    "totals": totals,
     "blocks": block_sizes,
     "rates": rates,
     "occupancy": occupancy,
     "stalls": stalls,
+    "ablations": ablations,
 }
 
 
