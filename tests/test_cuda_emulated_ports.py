@@ -120,13 +120,17 @@ def test_counters_tell_what_the_papers_count(folder):
     graph = Graph(200, *rng.integers(0, 200, (2, 700)), rng.integers(0, 2**24, 700).astype(np.int32))
     _, final = emulated_ports.solve(folder, "edge-boruvka-cuda", graph)
     _, first = emulated_ports.solve(folder, "edge-boruvka-cuda", graph, worklist=False, compression=True)
-    assert (final["launches_per_round"], first["launches_per_round"]) == (3, 4)
+    assert (final["launches"], first["launches"]) == (3 * final["rounds"], 4 * first["rounds"])
     assert first["lengths"][0] == 700 and first["rounds"] == final["rounds"] <= 8
     assert all(b < a for a, b in pairwise(first["lengths"]))
     _, contracted = emulated_ports.solve(folder, "contract-boruvka-cuda", graph)
     vertices = contracted["vertices"]
     assert vertices[0] == 200 and all(2 * b <= a + 20 for a, b in pairwise(vertices)), "isolated ones stay"
     assert contracted["slots"][0] <= 1400 and contracted["colourings"] >= contracted["rounds"]
+    shares = contracted["theoretical_occupancy_find_candidates"]
+    assert shares[0] == 0.75 and shares[-1] == vertices[-1] / emulated_ports.THREADS
+    _, flat = emulated_ports.solve(folder, "flat-boruvka-cuda", graph, order="shuffled")
+    assert flat["depth_after_flatten"] == 1 and flat["bytes_per_edge"] == 12
 
 
 def test_flat_edges_take_12_bytes_and_their_order():

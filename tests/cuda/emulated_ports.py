@@ -12,7 +12,7 @@ import numpy as np
 from mst import registry
 from mst.algorithms.cuda import _engine, contract_boruvka, edge_boruvka, flat_boruvka, gunrock, jucele
 
-BLOCKS = 3  # of a launch that fills the device
+BLOCKS, THREADS = 1, 256  # that fill the device
 STRUCTS = {
     "edge_boruvka.cu": "EdgeBoruvka",
     "flat_boruvka.cu": "Flat",
@@ -88,6 +88,12 @@ class Engine:
     def filling_blocks(self, name):
         return BLOCKS
 
+    def resident_threads(self):
+        return THREADS
+
+    def occupancy(self, name):
+        return 0.75
+
     def check(self) -> None:
         """Fail if a kernel wrote past an array or into the input."""
         guard = emulated.GUARD
@@ -107,4 +113,4 @@ def solve(folder: Path, name: str, graph, seed: int = 1, **options) -> tuple[np.
     for _ in range(2):
         result = module.solve(p)
         p.engine.check()
-    return np.flatnonzero(result.chosen), result.counters
+    return np.flatnonzero(result.chosen), module.counters(p, result)

@@ -208,11 +208,14 @@ class Engine:
 
     def filling_blocks(self, name: str) -> int:
         """Return how many blocks of a kernel the device can hold at once."""
+        return round(self.occupancy(name) * self.resident_threads() / self.block)
+
+    def resident_threads(self) -> int:
+        """Return how many threads the device can hold at once."""
         import cupy
 
         attributes = cupy.cuda.Device().attributes
-        threads = self.occupancy(name) * attributes["MaxThreadsPerMultiProcessor"]
-        return round(threads / self.block) * attributes["MultiProcessorCount"]
+        return attributes["MaxThreadsPerMultiProcessor"] * attributes["MultiProcessorCount"]
 
     def phases(self, solve: Callable[[], Any], names: dict[str, str]) -> dict[str, float]:
         """Return seconds per phase of a solve by events around each launch; ``other`` is what lies between.

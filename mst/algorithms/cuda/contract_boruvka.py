@@ -191,7 +191,9 @@ def edge_ids(result):
 
 
 def counters(problem, result):
-    return result.counters
+    """What the solve counted, and the theoretical occupancy of each kernel by round."""
+    report = occupancy(problem, result.counters)
+    return result.counters | {f"theoretical_occupancy_{name}": shares for name, shares in report.items()}
 
 
 device_bytes = engines.device_bytes
@@ -231,10 +233,7 @@ def occupancy(problem, counters):
         Kernel to the share of the card's resident warps, one value a round. The profiler's ``achieved`` occupancy
         is measured by `mst.bench.cuda_ablations`.
     """
-    import cupy
-
-    attributes = cupy.cuda.Device().attributes
-    most = attributes["MaxThreadsPerMultiProcessor"] * attributes["MultiProcessorCount"]
+    most = problem.engine.resident_threads()
     rounds = list(zip(counters["vertices"], counters["slots"], strict=True))
     report = {}
     for name in used_kernels(problem):

@@ -46,7 +46,9 @@ ALGORITHM = dict(
             choices=("cheapest", "flag"),
             help="against counting an edge twice: look at the other component's choice, or take a flag",
         ),
-        blocks=dict(default=0, min=0, max=65_536, help="blocks of a launch; 0: as many as can be resident"),
+        blocks=dict(
+            default=0, min=0, max=65_536, help="blocks of a launch; 0: four times what the device holds"
+        ),
     ),
     requires=("cupy",),
     limits=dict(n=2_147_483_647, m=2_147_483_646),
@@ -54,6 +56,7 @@ ALGORITHM = dict(
 
 SOURCE = "flat_boruvka.cu"
 BLOCK = 512
+FILLINGS = 4  # of the device by one launch: short chunks keep the blocks that run together close in the list
 SEED = 1
 _POINTERS = ("edges", "contracted", "ids", "parent", "sets", "cheapest0", "cheapest1", "chosen", "merged")
 STRUCT = engines.arguments(_POINTERS, ("n", "length", "round", "identity"))
@@ -163,7 +166,7 @@ def transfer(problem):
 
 def solve(problem):
     p, engine, g = problem, problem.engine, problem.engine.arguments
-    blocks = p.options["blocks"] or engine.filling_blocks("assign_cheapest")
+    blocks = p.options["blocks"] or FILLINGS * engine.filling_blocks("assign_cheapest")
     g["n"], g["length"], g["identity"] = p.n, length_of(p), int("ids" not in p.inputs)
     engine.fill("chosen", 0)
     engine.fill("merged", 0)
@@ -198,7 +201,22 @@ def edge_ids(result):
 
 
 def counters(problem, result):
-    return result.counters
+    """What the solve counted, bytes per edge of the list, and where it is flattened the depth of the deepest tree."""
+    p = problem
+    told = dict(result.counters, bytes_per_edge=8 + p.bits // 8)
+    flattened = p.options["union_find"] == "flattened" and p.options["flatten"] == "kernel"
+    if flattened and told["rounds"]:
+        p.engine.launch("prepare", p.n, blocks=told["blocks"])
+        told["depth_after_flatten"] = depth(p.engine.arrays["parent"])
+    return told
+
+
+def depth(parent):
+    """Return the longest path to a root."""
+    steps, reached = 0, _module_of(parent).arange(len(parent), dtype=np.uint32)
+    while bool((parent[reached] != reached).any()):
+        steps, reached = steps + 1, parent[reached]
+    return steps
 
 
 device_bytes = engines.device_bytes
