@@ -118,7 +118,7 @@ extern "C" __global__ void minimise(const EdgeBoruvka g) {
   Edge best = {0, 0, NONE, 0};
   if (i < g.length) {
 #if WORKLIST
-    const u32 x = g.first ? i : g.entries[g.from][4 * i];
+    const u32 x = g.first ? i : ((const uint4*)g.entries[g.from])[i].x;
 #else
     const u32 x = i;
 #endif
