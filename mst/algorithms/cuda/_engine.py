@@ -68,7 +68,7 @@ def row_inputs(graph: Any) -> dict[str, Any]:
     }
 
 
-def problem(graph: Any, inputs: dict[str, Any], options: dict[str, Any]) -> Problem:
+def problem_of(graph: Any, inputs: dict[str, Any], options: dict[str, Any]) -> Problem:
     """Return the problem of a graph and its inputs, which hold ``keys``."""
     return Problem(graph.n, graph.m, inputs["keys"].dtype.itemsize * 8, options, inputs)
 

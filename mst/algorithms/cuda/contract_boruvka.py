@@ -73,7 +73,7 @@ def skip(facts, *, width, **options):
 
 
 def prepare(graph, *, width, **options):
-    return engines.problem(graph, engines.row_inputs(graph), options)
+    return engines.problem_of(graph, engines.row_inputs(graph), options)
 
 
 def layout(p):

@@ -47,7 +47,7 @@ def prepare(graph, *, width, **options):
         rows = engines.row_inputs(graph)
         inputs |= {"offsets": rows["offsets"], "neighbours": rows["neighbours"]}
         inputs |= {"row_keys": rows["keys"], "row_ids": rows["ids"]}
-    problem = engines.problem(graph, inputs, options)
+    problem = engines.problem_of(graph, inputs, options)
     del inputs["keys"]
     return problem
 

@@ -73,7 +73,7 @@ def skip(facts, *, width, edges, **options):
 def prepare(graph, *, width, **options):
     """Order the edge list as asked; a place is an edge id unless that moved an edge."""
     given = engines.edge_inputs(graph)
-    problem = engines.problem(graph, given, options)
+    problem = engines.problem_of(graph, given, options)
     array = _module_of(given["u"])
     u, v, keys, ids = given["u"], given["v"], given["keys"], None
     if options["edges"] == "both":

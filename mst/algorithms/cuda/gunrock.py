@@ -41,7 +41,7 @@ def skip(facts, *, width):
 def prepare(graph, *, width):
     ends = engines.edge_inputs(graph)
     rows = engines.row_inputs(graph)
-    return engines.problem(graph, {"u": ends["u"], "v": ends["v"], **rows}, {})
+    return engines.problem_of(graph, {"u": ends["u"], "v": ends["v"], **rows}, {})
 
 
 def layout(p):

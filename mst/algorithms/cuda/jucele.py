@@ -56,7 +56,7 @@ def skip(facts, *, width):
 
 
 def prepare(graph, *, width):
-    return engines.problem(graph, engines.edge_inputs(graph), {})
+    return engines.problem_of(graph, engines.edge_inputs(graph), {})
 
 
 def layout(p):
