@@ -32,7 +32,7 @@ install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
 # Kernels that write through raw pointers are tested in processes of their own: a stray write of one would show in
 # whatever runs after it.
-EMULATED = tests/test_cuda_emulated.py
+EMULATED = tests/test_cuda_emulated.py tests/test_cuda_emulated_ports.py
 CONCURRENT = tests/test_atomics.py tests/test_concurrent_union_find.py tests/test_parallel_kernels.py tests/test_threads_races.py
 APART = $(EMULATED) tests/test_cuda_compile.py $(CONCURRENT)
 

@@ -14,6 +14,20 @@ VARIANTS = {
     "filter_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}, {"INTERLEAVED": 0}, {"TIMED": 1}],
     "ecl_mst.cu": [{"RUNG": rung, "KEY_BITS": bits} for bits in (32, 64) for rung in range(9)]
     + [{"RUNG": 4, "JUMPING": 1}],
+    "edge_boruvka.cu": [
+        {"KEY_BITS": 64},
+        {"WORKLIST": 0, "COMPRESSION": 1},
+        {"BY_VERTEX": 1, "KEY_BITS": 64},
+        {"BY_VERTEX": 1, "WORKLIST": 0},
+    ],
+    "flat_boruvka.cu": [
+        {"KEY_BITS": 64},
+        {"WAIT_FREE": 1, "COMPRESSION": 1, "BOTH_WAYS": 1},
+        {"MERGED": 1, "FLAG": 1, "CONTIGUOUS": 1},
+    ],
+    "contract_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
+    "jucele.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
+    "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
 }
 
 

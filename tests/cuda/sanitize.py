@@ -53,6 +53,14 @@ def variants():
     yield "filter-boruvka-cuda", {"start": "edges", "factor": 0.6}
     for rung in range(9):
         yield "ecl-mst-cuda", {"rung": rung}
+    yield "edge-boruvka-cuda", {}
+    yield "edge-boruvka-cuda", {"worklist": False, "compression": True}
+    yield "edge-boruvka-cuda", {"minimum": "vertex"}
+    yield "flat-boruvka-cuda", {}
+    yield "flat-boruvka-cuda", {"union_find": "wait-free", "edges": "both", "order": "shuffled"}
+    yield "flat-boruvka-cuda", {"flatten": "merged", "check": "flag", "walk": "contiguous"}
+    yield "contract-boruvka-cuda", {}
+    yield "contract-boruvka-cuda", {"minimum": "segmented", "work": "edge", "scan": "host", "block": 64}
 
 
 def main():

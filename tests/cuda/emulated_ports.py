@@ -1,0 +1,116 @@
+"""Stands in for `mst.algorithms.cuda._engine.Engine`: the ports' kernels on numpy arrays, on the host."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import emulated
+import numpy as np
+
+from mst import registry
+from mst.algorithms.cuda import _engine, contract_boruvka, edge_boruvka, flat_boruvka, gunrock, jucele
+
+BLOCKS, THREADS = 1, 256  # that fill the device
+STRUCTS = {
+    "edge_boruvka.cu": "EdgeBoruvka",
+    "flat_boruvka.cu": "Flat",
+    "contract_boruvka.cu": "Contract",
+    "jucele.cu": "Jucele",
+    "gunrock.cu": "Gunrock",
+}
+MODULES = {
+    "edge-boruvka-cuda": edge_boruvka,
+    "flat-boruvka-cuda": flat_boruvka,
+    "contract-boruvka-cuda": contract_boruvka,
+    "jucele-cuda": jucele,
+    "gunrock-cuda": gunrock,
+}
+
+
+@cache
+def compiled(folder: Path, source: str, kernels: tuple[str, ...], macros: tuple) -> emulated.Kernels:
+    return emulated.Kernels(folder, source, STRUCTS[source], kernels, **dict(macros))
+
+
+def variant(module: ModuleType, p: _engine.Problem) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return kernels and macros of a problem."""
+    if hasattr(module, "macros"):
+        return tuple(module.kernels(p)), module.macros(p)
+    return module.KERNELS, {"KEY_BITS": p.bits}
+
+
+class Engine:
+    """The same methods as the engine of the device; every array of the workspace lies between guards."""
+
+    block = emulated.THREADS
+
+    def __init__(self, folder: Path, module: ModuleType, p: _engine.Problem, seed: int):
+        kernels, macros = variant(module, p)
+        self._kernels = compiled(folder, module.SOURCE, kernels, tuple(sorted(macros.items())))
+        guard = emulated.GUARD
+        self._guarded = {
+            name: np.full(length + 2 * guard, emulated.FILL & (2 ** (8 * np.dtype(dtype).itemsize) - 1), dtype)
+            for name, (dtype, length) in module.layout(p).items()
+        }
+        self._inputs = p.inputs
+        self._before = {name: array.copy() for name, array in p.inputs.items()}
+        self.arrays = dict(p.inputs) | {name: array[guard:-guard] for name, array in self._guarded.items()}
+        self.arguments = _engine.addressed(
+            module.STRUCT, {name: array.ctypes.data for name, array in self.arrays.items()}
+        )
+        self._seed = seed
+
+    def address(self, name):
+        return self.arrays[name].ctypes.data
+
+    def launch(self, name, size, *, blocks=0):
+        self._seed += 1
+        if grid := blocks or -(-size // self.block):
+            self._kernels(name, grid, self.arguments, self._seed)
+
+    def fill(self, name, byte, length=None):
+        self.arrays[name][:length].view(np.uint8)[:] = byte
+
+    def copy(self, source, target, length):
+        self.arrays[target][:length] = self.arrays[source][:length]
+
+    def read(self, name, index=0):
+        return int(self.arrays[name][index])
+
+    def get(self, name, length):
+        return self.arrays[name][:length].copy()
+
+    def put(self, name, values):
+        self.arrays[name][: len(values)] = values
+
+    def filling_blocks(self, name):
+        return BLOCKS
+
+    def resident_threads(self):
+        return THREADS
+
+    def occupancy(self, name):
+        return 0.75
+
+    def check(self) -> None:
+        """Fail if a kernel wrote past an array or into the input."""
+        guard = emulated.GUARD
+        for name, array in self._guarded.items():
+            for edge in (array[:guard], array[-guard:]):
+                fill = emulated.FILL & (2 ** (8 * array.itemsize) - 1)
+                assert (edge == fill).all(), f"{name} was overrun"
+        for name, array in self._before.items():
+            assert np.array_equal(array, self._inputs[name]), f"{name} is input and was changed"
+
+
+def solve(folder: Path, name: str, graph, seed: int = 1, **options) -> tuple[np.ndarray, dict]:
+    """Return edge ids, ascending, and counters of the second of two solves."""
+    module = MODULES[name]
+    p = module.prepare(graph, width=1, **registry.get(name).resolve(options))
+    p.engine = Engine(folder, module, p, seed)
+    for _ in range(2):
+        result = module.solve(p)
+        p.engine.check()
+    return np.flatnonzero(result.chosen), module.counters(p, result)

@@ -1,0 +1,149 @@
+"""The published GPU programs' kernels on the host: every option, ties, loops and forests, in random interleavings."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+
+from mst import Graph, registry
+from mst.errors import UnsupportedError
+
+sys.path.insert(0, str(Path(__file__).parent / "cuda"))
+import emulated_ports
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
+
+# Option sets that between them meet every option's every value; with the default, each has few compiled variants.
+VARIANTS = {
+    "edge-boruvka-cuda": [
+        {},
+        {"worklist": False, "compression": True},
+        {"minimum": "vertex"},
+        {"minimum": "vertex", "worklist": False, "compression": True},
+    ],
+    "flat-boruvka-cuda": [
+        {"order": "shuffled"},
+        {"union_find": "wait-free", "edges": "both", "blocks": 2},
+        {"flatten": "merged", "check": "flag", "blocks": 1},
+        {"flatten": "merged", "edges": "both", "walk": "contiguous"},
+    ],
+    "contract-boruvka-cuda": [
+        {},
+        {"work": "edge", "scan": "host"},
+        {"minimum": "segmented", "work": "edge"},
+        {"minimum": "segmented", "scan": "host"},
+    ],
+    "jucele-cuda": [{}],
+    "gunrock-cuda": [{}],
+}
+CONNECTED = ("jucele-cuda", "gunrock-cuda")
+RUNS = [
+    pytest.param(name, options, id=f"{name}-{registry.get(name).options_slug(options)}")
+    for name, variants in VARIANTS.items()
+    for options in variants
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("emulator")
+
+
+def special():
+    yield Graph(1, [], [], np.zeros(0, np.int32))
+    yield Graph(3, [0, 1, 2, 0, 1], [0, 1, 2, 1, 2], [-9, 1, 1, 4, 4])
+    yield Graph(2, [0, 1, 0, 1], [1, 0, 1, 0], [5, 3, 3, 4])
+    i = np.arange(130)
+    yield Graph(131, np.zeros(130, int), i + 1, i[::-1].copy())
+    yield Graph(131, i, i + 1, np.log2((i + 1) & -(i + 1)).astype(np.int32))
+    yield Graph(130, i, (i + 1) % 130, np.full(130, 7))
+    yield Graph(30, *np.triu_indices(30, 1), np.ones(435, np.float32))
+    yield Graph(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], np.array([np.inf, -np.inf, np.inf, 0.0, -0.0]))
+    yield Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], np.array([2**63 - 1, -(2**63), 0, 2**63 - 1]))
+    top = 2**63 - 1 - np.array([0, 1, 0, 1, 2, 0])
+    top[0] = -(2**63)
+    yield Graph(4, [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], top)
+    yield Graph(3, [0, 1, 2], [1, 2, 0], np.full(3, 2**31 - 1, np.int32))
+
+
+def forests():
+    yield Graph(50, [], [], np.zeros(0, np.float64))
+    yield Graph(3, [0, 1, 2], [0, 1, 2], [1, 1, 1])
+    i = np.arange(40)
+    yield Graph(100, 2 * i, 2 * i + 1, np.ones(40, np.int32))
+
+
+def drawn(name: str, seed: int):
+    rng = np.random.default_rng(seed)
+    for weights in (
+        rng.integers(0, 2**24, 700).astype(np.int32),
+        rng.integers(-1, 2, 700),
+        rng.integers(0, 9, 700) + 1 / 3,
+        rng.choice([-np.inf, np.inf, -0.0, 0.0, 1.0], 700).astype(np.float32),
+        rng.integers(-(2**62), 2**62, 700),
+    ):
+        n = int(rng.integers(20, 260))
+        u, v = rng.integers(0, n, (2, 700))
+        if rng.random() < 0.5:
+            u = np.where(rng.random(700) < 0.6, 0, u)
+        if name in CONNECTED:
+            u[: n - 1], v[: n - 1] = np.arange(n - 1), np.arange(1, n)
+        yield Graph(n, u, v, weights)
+
+
+@pytest.mark.parametrize("name,options", RUNS)
+def test_ports_find_the_forest(folder, name, options):
+    graphs = [*special(), *drawn(name, len(str(options))), *([] if name in CONNECTED else forests())]
+    for seed, graph in enumerate(graphs):
+        found, counters = emulated_ports.solve(folder, name, graph, seed + 1, **options)
+        assert found.tolist() == oracles.by_python_kruskal(graph), (seed, graph, counters)
+
+
+@pytest.mark.parametrize("name", CONNECTED)
+def test_unconnected_graphs_are_refused(folder, name):
+    graph = Graph(4, [0, 2], [1, 3], [1, 2])
+    facts = registry.Facts(n=4, m=2, components=2)
+    assert "connected graphs only, and this one has 2 components" in registry.get(name).skip(facts)
+    assert registry.get(name).skip(registry.Facts(n=4, m=3, components=1)) is None
+    with pytest.raises(UnsupportedError, match=f"{name} does not take this graph: it is not connected"):
+        emulated_ports.solve(folder, name, graph)
+
+
+def test_counters_tell_what_the_papers_count(folder):
+    rng = np.random.default_rng(4)
+    graph = Graph(200, *rng.integers(0, 200, (2, 700)), rng.integers(0, 2**24, 700).astype(np.int32))
+    _, final = emulated_ports.solve(folder, "edge-boruvka-cuda", graph)
+    _, first = emulated_ports.solve(folder, "edge-boruvka-cuda", graph, worklist=False, compression=True)
+    assert (final["launches"], first["launches"]) == (3 * final["rounds"], 4 * first["rounds"])
+    assert first["lengths"][0] == 700 and first["rounds"] == final["rounds"] <= 8
+    assert all(b < a for a, b in pairwise(first["lengths"]))
+    _, contracted = emulated_ports.solve(folder, "contract-boruvka-cuda", graph)
+    vertices = contracted["vertices"]
+    assert vertices[0] == 200 and all(2 * b <= a + 20 for a, b in pairwise(vertices)), "isolated ones stay"
+    assert contracted["slots"][0] <= 1400 and contracted["colourings"] >= contracted["rounds"]
+    shares = contracted["theoretical_occupancy_find_candidates"]
+    assert shares[0] == 0.75 and shares[-1] == vertices[-1] / emulated_ports.THREADS
+    _, flat = emulated_ports.solve(folder, "flat-boruvka-cuda", graph, order="shuffled")
+    assert flat["depth_after_flatten"] == 1 and flat["bytes_per_edge"] == 12
+
+
+def test_flat_edges_take_12_bytes_and_their_order():
+    module = emulated_ports.MODULES["flat-boruvka-cuda"]
+    graph = Graph(5, [3, 0, 2], [1, 4, 2], np.array([7, 5, 6], np.int32))
+
+    def prepared(**options):
+        return module.prepare(graph, width=1, **registry.get("flat-boruvka-cuda").resolve(options)).inputs
+
+    ordered = prepared()
+    assert ordered["edges"].nbytes == 3 * 12
+    assert ordered["edges"].reshape(3, 3)[:, 0].tolist() == [0, 2, 3] and ordered["ids"].tolist() == [1, 2, 0]
+    both = prepared(edges="both")
+    assert both["edges"].reshape(6, 3)[:, 0].tolist() == [0, 1, 2, 2, 3, 4]
+    assert sorted(both["ids"].tolist()) == [0, 0, 1, 1, 2, 2]
+    assert sorted(prepared(order="shuffled")["ids"].tolist()) == [0, 1, 2]

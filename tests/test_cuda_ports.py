@@ -1,0 +1,129 @@
+"""The published GPU programs on a GPU: races and ties under stress, arrays on the device, unified memory, figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import pytest
+
+import mst
+from mst import Graph, registry
+from mst.errors import OutOfMemoryError, UnsupportedError
+
+pytestmark = pytest.mark.cuda
+
+PORTS = ("edge-boruvka-cuda", "flat-boruvka-cuda", "contract-boruvka-cuda", "jucele-cuda", "gunrock-cuda")
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    module = pytest.importorskip("cupy", reason="needs CuPy")
+    try:
+        module.cuda.runtime.getDevice()
+    except Exception as error:
+        pytest.skip(f"no CUDA device answers: {error}")
+    return module
+
+
+def option_sets(name):
+    """Every option's values, each combined with those that share code with it."""
+    yield {}
+    if name == "edge-boruvka-cuda":
+        for minimum in ("edge", "vertex"):
+            for worklist in (False, True):
+                yield dict(minimum=minimum, worklist=worklist, compression=not worklist, block=64)
+                yield dict(minimum=minimum, worklist=worklist, compression=worklist, block=1024)
+    if name == "flat-boruvka-cuda":
+        for union_find in ("flattened", "wait-free"):
+            for flatten in ("kernel", "merged"):
+                for edges in ("once", "both"):
+                    for check in ("cheapest", "flag"):
+                        yield dict(union_find=union_find, flatten=flatten, edges=edges, check=check)
+        yield from (dict(order="shuffled", walk="contiguous", blocks=blocks) for blocks in (1, 7, 3000))
+    if name == "contract-boruvka-cuda":
+        for memory in ("device", "unified"):
+            for work in ("vertex", "edge"):
+                for minimum in ("vertex", "segmented"):
+                    yield dict(memory=memory, work=work, minimum=minimum, scan="host", block=64)
+                    yield dict(memory=memory, work=work, minimum=minimum, block=1024)
+
+
+def prepared(name, graph, **options):
+    algorithm = registry.get(name)
+    module = algorithm.load()
+    return module, module.transfer(module.prepare(graph, width=1, **algorithm.resolve(options)))
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_ties_and_races_under_stress(cupy, name):
+    rng = np.random.default_rng(7)
+    n, m = 5000, 60_000
+    u, v = np.where(rng.random(m) < 0.3, 0, rng.integers(0, n, m)), rng.integers(0, n, m)
+    u[: n - 1], v[: n - 1] = np.arange(n - 1), np.arange(1, n)
+    for weights in (np.ones(m, np.int32), rng.integers(0, 3, m).astype(np.float32), rng.integers(0, 2, m) / 3):
+        graph = Graph(n, u, v, weights)
+        expected = oracles.by_python_kruskal(graph)
+        for options in option_sets(name):
+            module, problem = prepared(name, graph, **options)
+            for _ in range(4):
+                found = np.sort(module.collect(problem, module.solve(problem))).tolist()
+                assert found == expected, options
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_graphs_on_the_device_stay_there(cupy, name):
+    rng = np.random.default_rng(3)
+    n, m = 2000, 20_000
+    u, v = rng.integers(0, n, (2, m)).astype(np.int32)
+    u[: n - 1], v[: n - 1] = np.arange(n - 1), np.arange(1, n)
+    for w in (rng.integers(0, 1000, m), rng.random(m)):
+        expected = oracles.by_python_kruskal(Graph(n, u, v, w))
+        forest = mst.minimum_spanning_forest((n, *map(cupy.asarray, (u, v, w))), algorithm=name)
+        assert isinstance(forest.edge_ids, cupy.ndarray)
+        assert forest.edge_ids.get().tolist() == expected
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_phases_and_counters(cupy, name):
+    rng = np.random.default_rng(5)
+    n, m = 20_000, 200_000
+    u, v = rng.integers(0, n, (2, m))
+    u[: n - 1], v[: n - 1] = np.arange(n - 1), np.arange(1, n)
+    module, problem = prepared(name, Graph(n, u, v, rng.integers(0, 2**24, m).astype(np.int32)))
+    module.phases(problem)
+    phases = module.phases(problem)
+    assert all(isinstance(s, float) and s >= 0 for s in phases.values()) and 0 < sum(phases.values()) < 1
+    counters = module.counters(problem, module.solve(problem))
+    assert 2 <= counters["rounds"] <= 15
+    assert module.device_bytes(problem) > 8 * n + m
+
+
+@pytest.mark.parametrize("name", ("jucele-cuda", "gunrock-cuda"))
+def test_unconnected_graphs_are_refused(cupy, name):
+    module, problem = prepared(name, Graph(4, [0, 2], [1, 3], [1, 2]))
+    with pytest.raises(UnsupportedError, match="not connected"):
+        module.solve(problem)
+
+
+def test_unified_memory_is_never_more_than_is_free(cupy, monkeypatch):
+    module = registry.get("contract-boruvka-cuda").load()
+    graph = Graph(3, [0, 1], [1, 2], [1, 2])
+    problem = module.prepare(
+        graph, width=1, **registry.get("contract-boruvka-cuda").resolve({"memory": "unified"})
+    )
+    monkeypatch.setattr(module, "layout", lambda p: {"values": (np.uint8, 10**15)})
+    with pytest.raises(OutOfMemoryError, match=r"needs 1e\+06 GB .* of unified memory"):
+        module.transfer(problem)
+
+
+def test_theoretical_occupancy_falls_with_the_rounds(cupy):
+    rng = np.random.default_rng(2)
+    graph = Graph(2**20, *rng.integers(0, 2**20, (2, 2**22)), rng.integers(0, 2**24, 2**22).astype(np.int32))
+    module, problem = prepared("contract-boruvka-cuda", graph, work="edge")
+    report = module.occupancy(problem, module.counters(problem, module.solve(problem)))
+    assert "count_slots_by_edge" in report and "count_slots" not in report
+    for kernel, shares in report.items():
+        assert all(0 < share <= 1 for share in shares), kernel
+    # Rows lose vertices every round; slots hardly fall, because parallel edges are kept.
+    assert report["find_candidates"][-1] < report["find_candidates"][0]
+    assert report["count_slots_by_edge"][-1] > report["find_candidates"][-1]
