@@ -30,21 +30,8 @@ help:  ## this list
 
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
-# Kernels that write through raw pointers are tested in processes of their own: a stray write of one would show in
-# whatever runs after it.
-EMULATED = tests/test_cuda_emulated.py tests/test_cuda_emulated_ports.py
-CONCURRENT = tests/test_atomics.py tests/test_concurrent_union_find.py tests/test_parallel_kernels.py tests/test_threads_races.py
-APART = $(EMULATED) tests/test_cuda_compile.py $(CONCURRENT)
-
 test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment that is already there; TESTS=… a part)
-ifeq ($(TESTS),)
-	$(PYTHON) -m pytest $(addprefix --ignore=,$(APART))
-	$(PYTHON) -m pytest $(CONCURRENT)
-	$(PYTHON) -m pytest tests/test_cuda_compile.py
-	$(PYTHON) -m pytest $(EMULATED)
-else
 	$(PYTHON) -m pytest $(TESTS)
-endif
 
 lint: $(SETUP_DEV)  ## ruff, snakefmt, types
 	$(PYTHON) -m ruff check .

@@ -43,7 +43,8 @@ def compiled(source: str, architecture: str, macros: dict[str, int]) -> int:
     program = call(nvrtc.nvrtcCreateProgram, source_text(source).encode(), source.encode(), 0, [], [])
     options = [option.encode() for option in options_for(architecture, macros)]
     (error,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    log = b" " * call(nvrtc.nvrtcGetProgramLogSize, program)
+    # NVRTC writes into this object. One byte alone would be Python's own b" ", which all code shares.
+    log = bytes(call(nvrtc.nvrtcGetProgramLogSize, program) + 1)
     call(nvrtc.nvrtcGetProgramLog, program, log)
     assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
     assert "warning" not in log.decode(), log.decode()
