@@ -50,11 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     folder, manifest = graph_of(settings, orders[0].run.graph)
     file = folder / "graph.arrow"
     for measurement in measure_runs(orders, manifest=manifest, graph_file=file, granted=arguments.granted):
-        print(_told(measurement), flush=True)
+        print(told(measurement), flush=True)
     return 0
 
 
-def _told(measurement: dict[str, Any]) -> str:
+def told(measurement: dict[str, Any]) -> str:
+    """Return one line about a measurement."""
     from mst.bench.records import medians
     from mst.bench.stats import summarise
 

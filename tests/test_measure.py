@@ -1,0 +1,47 @@
+"""``mst measure``: an experiment without the workflow engine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from mst import cli, registry
+
+
+@pytest.fixture
+def experiment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MST_CACHE", str(tmp_path / "cache"))
+    config = {
+        "machine": "box",
+        "experiment": {
+            "title": "small",
+            "graphs": ["dense-small", "USA-road-d.NY"],
+            "measure": {"processes": 2, "samples": 2, "budget": 5, "timeout": 30},
+            "runs": [{"algorithms": ["kruskal", "boruvka"]}],
+        },
+        "offline": True,
+    }
+    monkeypatch.setenv("MST_MIRROR", "")
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(config))
+    yield ["measure", "--configfile", str(file)]
+    registry.use_programs(None)
+
+
+def test_measures_proves_and_does_nothing_twice(experiment, tmp_path, capsys):
+    assert cli.main(experiment) == 0
+    told = capsys.readouterr().out
+    assert told.count("; identical") == 2 and "2 runs measured, 0 wrong" in told
+    assert "USA-road-d.NY: unavailable" in told
+    records = [p for p in (tmp_path / "results/records").glob("box/*/*/*/*/*.json") if "proof" not in p.name]
+    assert len(records) == 2
+    assert {json.loads(p.with_suffix(".proof.json").read_text())["grade"] for p in records} == {"identical"}
+    records[0].with_suffix(".proof.json").unlink()
+    assert cli.main(experiment) == 0
+    told = capsys.readouterr().out
+    assert told.count("; identical") == 1, "only the missing proof is made"
+    assert cli.main(experiment) == 0
+    assert "0 runs measured" in capsys.readouterr().out
