@@ -96,21 +96,39 @@ def rank_same_set(words, x, y):
 
 
 @njit
+def rank_root(words, x):
+    """Return the root of `x` at some moment during the call, and change nothing."""
+    x = np.uint64(x)
+    word = load(words, x)
+    while word & _PARENT != x:
+        x = word & _PARENT
+        word = load(words, x)
+    return np.int64(x)
+
+
+@njit
+def rank_link(words, x, y):
+    """Hang one of two roots below the other, the one of lower rank; return False if another thread was faster."""
+    low, high = load(words, x), load(words, y)
+    rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS
+    if rank_low > rank_high or (rank_low == rank_high and x > y):
+        x, y = y, x
+        rank_low, rank_high = rank_high, rank_low
+    root = (rank_low << _PARENT_BITS) | np.uint64(x)
+    if compare_and_swap(words, x, root, (rank_low << _PARENT_BITS) | np.uint64(y)) != root:
+        return False
+    if rank_low == rank_high:
+        root = (rank_high << _PARENT_BITS) | np.uint64(y)
+        compare_and_swap(words, y, root, root + _NEXT_RANK)
+    return True
+
+
+@njit
 def rank_unite(words, x, y):
     """Join the trees of `x` and `y`, the one of lower rank below; return True if this call joined them."""
     while True:
         x, y = rank_find(words, x), rank_find(words, y)
         if x == y:
             return False
-        low, high = load(words, x), load(words, y)
-        rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS
-        if rank_low > rank_high or (rank_low == rank_high and x > y):
-            x, y = y, x
-            low, high = high, low
-            rank_low, rank_high = rank_high, rank_low
-        root = (rank_low << _PARENT_BITS) | np.uint64(x)
-        if compare_and_swap(words, x, root, (rank_low << _PARENT_BITS) | np.uint64(y)) == root:
-            if rank_low == rank_high:
-                root = (rank_high << _PARENT_BITS) | np.uint64(y)
-                compare_and_swap(words, y, root, root + _NEXT_RANK)
+        if rank_link(words, x, y):
             return True
