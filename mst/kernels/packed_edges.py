@@ -7,11 +7,8 @@ the key alone, ids lie in an array beside, and equal words are told apart by the
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from mst.kernels.jit import njit
-from mst.kernels.parallel_keys import key_of, words_of
-from mst.kernels.parallel_runtime import claim, deal, grain_for, new_counters
 
 NONE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 """Above every packed word; a key of 64 bits may be as large, and is then the only one there is to find."""
@@ -20,17 +17,15 @@ _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFF_FFFF)
 
 
-def pack(weights: np.ndarray, ids: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+def pack(keys: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``(words, ids)`` of edges, or of the slots of a CSR.
 
     Parameters
     ----------
-    weights : numpy.ndarray, shape (k,)
-        int32, int64, float32 or float64 without NaN.
+    keys : numpy.ndarray of uint32 or uint64, shape (k,)
+        Order-preserving keys of the weights.
     ids : numpy.ndarray of int, shape (k,)
         Edge ids.
-    width : int
-        Threads to use; the caller has set them (`mst.kernels.parallel_runtime.workers`).
 
     Returns
     -------
@@ -38,24 +33,12 @@ def pack(weights: np.ndarray, ids: np.ndarray, width: int) -> tuple[np.ndarray, 
     ids : numpy.ndarray of int64, shape (k,) or (0,)
         Empty when the words hold the ids.
     """
-    keys, kind = words_of(weights, width)
-    packed = keys.dtype == np.uint32 and (len(ids) == 0 or int(ids.max()) < 2**32)
-    words = np.empty(len(ids), np.uint64)
-    grain = grain_for(len(ids), width, smallest=1 << 12, largest=1 << 16)
-    _pack(width, grain, keys, kind, ids, packed, words, new_counters(width))
-    return words, np.empty(0, np.int64) if packed else ids.astype(np.int64)
-
-
-@njit(parallel=True)
-def _pack(width, grain, keys, kind, ids, packed, words, counters):
-    deal(counters, width)
-    for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, keys.size)
-        while first < last:
-            for i in range(first, last):
-                word = np.uint64(key_of(keys[i], kind))
-                words[i] = (word << _HALF) | np.uint64(ids[i]) if packed else word
-            first, last = claim(counters, worker, width, grain, keys.size)
+    words = keys.astype(np.uint64)
+    if keys.dtype != np.uint32 or (len(ids) and int(ids.max()) >= 2**32):
+        return words, ids.astype(np.int64)
+    words <<= _HALF
+    words |= ids.astype(np.uint64)
+    return words, np.empty(0, np.int64)
 
 
 @njit(inline="always")

@@ -7,7 +7,6 @@ an atomic minimum, and rows drop inner edges without tickets. Minima and marks a
 
 from __future__ import annotations
 
-import numpy as np
 from numba import prange
 
 from mst.kernels.atomics import fetch_add, load, lower

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mst import order
 from mst.errors import UnsupportedError
 from mst.kernels import parallel_owners as kernel
 from mst.kernels.packed_edges import pack
@@ -30,8 +31,7 @@ class Problem:
 def prepare(graph, *, width, locking, staggered, covered):
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    with workers(width):
-        words, ids = pack(graph.w, np.arange(graph.m), width)
+    words, ids = pack(order.keys(graph.w), np.arange(graph.m))
     return Problem(graph.n, graph.u, graph.v, words, ids, width, locking, staggered, covered)
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mst import order
 from mst.errors import UnsupportedError
 from mst.kernels import parallel_edge_boruvka as kernel
 from mst.kernels import parallel_vertex_boruvka as rows
@@ -43,8 +44,12 @@ ALGORITHM = dict(
         fused=dict(default=False, help="2: three loops a round, not four; filters by ticket"),
         compression=dict(default=True, help="3: compress paths in the union-find"),
         chunk=dict(default=1024, min=1, help="edges (or vertices) dealt out at a time"),
-        join=dict(default="either", choices=("either", "both"), help="ends that an edge must be the minimum of"),
-        minimum=dict(default="edge", choices=("edge", "vertex"), help="minima by atomics per edge, or per vertex"),
+        join=dict(
+            default="either", choices=("either", "both"), help="ends that an edge must be the minimum of"
+        ),
+        minimum=dict(
+            default="edge", choices=("edge", "vertex"), help="minima by atomics per edge, or per vertex"
+        ),
     ),
     requires=("numba",),
 )
@@ -65,8 +70,7 @@ class Problem:
 def prepare(graph, *, width, **options):
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    with workers(width):
-        structure = _rows(graph, width) if options["minimum"] == "vertex" else _edges(graph, width)
+    structure = _rows(graph) if options["minimum"] == "vertex" else _edges(graph)
     return Problem(graph.n, graph.m, graph.u.dtype, structure, width, options)
 
 
@@ -106,19 +110,19 @@ def skip(facts, *, width, filter, fused, minimum, **options):
     return None
 
 
-def _edges(graph, width):
+def _edges(graph):
     """Return ``a, b, words, ids`` without self-loops, which §2.1 excludes."""
     u, v, w, ids = graph.u, graph.v, graph.w, np.arange(graph.m)
     proper = u != v
     if not proper.all():
         u, v, w, ids = u[proper], v[proper], w[proper], ids[proper]
-    return u.copy(), v.copy(), *pack(w, ids, width)
+    return u.copy(), v.copy(), *pack(order.keys(w), ids)
 
 
-def _rows(graph, width):
+def _rows(graph):
     """Return the offsets, other ends, words and ids of the CSR."""
     csr = graph.csr()
-    return csr.offsets.copy(), csr.neighbours.copy(), *pack(csr.weights, csr.edge_ids, width)
+    return csr.offsets.copy(), csr.neighbours.copy(), *pack(order.keys(csr.weights), csr.edge_ids)
 
 
 def _nothing(phase):
@@ -211,9 +215,7 @@ class _OverEdges(_Run):
 
     def break_ties(self, edges, size):
         if not self.packed:
-            kernel.break_ties(
-                self.width, self.chunk, size, *edges, self.least, self.least_id, self.shared
-            )
+            kernel.break_ties(self.width, self.chunk, size, *edges, self.least, self.least_id, self.shared)
 
     def unite(self, edges, size):
         kernel.unite_minima(
@@ -240,9 +242,7 @@ class _OverRows(_Run):
             )
             source = kept
             if not self.packed:
-                rows.break_row_ties(
-                    w, k, begins, ends, *kept[1:], home, pick, self.least, self.least_id, c
-                )
+                rows.break_row_ties(w, k, begins, ends, *kept[1:], home, pick, self.least, self.least_id, c)
             self.probe("minimum edges")
             rows.unite_rows(
                 w, k, begins, ends, *kept, home, pick, self.least, self.least_id, self.both, self.compress,

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mst import order
 from mst.errors import UnsupportedError
 from mst.kernels import parallel_cheapest as kernel
 from mst.kernels.packed_edges import pack
@@ -65,8 +66,7 @@ class Problem:
 def prepare(graph, *, width, filter, find, compare):
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    with workers(width):
-        words, ids = pack(graph.w, np.arange(graph.m), width)
+    words, ids = pack(order.keys(graph.w), np.arange(graph.m))
     return Problem(graph.n, (graph.u.copy(), graph.v.copy(), words, ids), width, filter, _WAYS[find], compare)
 
 
