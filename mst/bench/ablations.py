@@ -2,8 +2,8 @@
 
 ``python -m mst.bench.ablations threads --width 16`` runs every switch of the papers' shared-memory algorithms off and
 on, on graphs of the catalogue, in turns, child process by child process (see `mst.bench.suite`), and prints the
-effect with its 95 % interval, its sign and the published figure with its place. Then come the speedups of every
-algorithm over its own time on one thread, the published phases of one, and how much work the algorithms count.
+effect with its 95 % interval, its sign and the published figure with its place. Then come the published phases of
+one algorithm, how much work the algorithms count, and every one's speedup over its own time on one thread.
 A result that goes another way than the paper says is a finding, and stays.
 """
 
@@ -145,8 +145,8 @@ THREADS = Ablations(
     baselines=(Contender("kruskal"), Contender("boruvka")),
     phases=((_edge(filter="serial", gather="serial"), _SHOU_HE), (_edge(), _SHOU_HE)),
     counted=(
-        (_edge(), ("sparse-small",)),
-        (_edge(join="both"), ("sparse-small",)),
+        (_edge(), ("Graph10K_3",)),
+        (_edge(join="both"), ("Graph10K_3",)),
         (Contender("lock-boruvka"), _DURBHAKULA[:1]),
         (Contender("lock-boruvka", {"staggered": False}), _DURBHAKULA[:1]),
         (Contender("cas-boruvka"), _DURBHAKULA[:1]),
@@ -156,7 +156,7 @@ THREADS = Ablations(
 )  # fmt: skip
 
 SUITES = {"threads": THREADS}
-PARTS = ("switches", "scaling", "phases", "counted")
+PARTS = ("switches", "phases", "counted", "scaling")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -204,18 +204,25 @@ class Run:
         self.suite, self.chosen, self.folder = suite, chosen, folder
         self.until = time.monotonic() + chosen.seconds
         self.digests: dict[str, str] = {}
+        self.compiled: set[str] = set()
         self.kept: list[dict[str, Any]] = []
         self.wrong: list[str] = []
 
     def switches(self) -> Iterable[str]:
-        """Yield the table of switches."""
+        """Yield the table of switches; the sides of all switches on a graph and at a width take turns."""
         yield "| switch | graph | width | without, ms | with, ms | effect | sign | published |"
         yield "|---|---|---|---|---|---|---|---|"
+        groups: dict[tuple[str, int], list[Switch]] = {}
         for switch in self.suite.switches:
             width = min(switch.width or self.chosen.width, self.chosen.width)
-            for graph in self.graphs(switch.graphs):
-                sides = [(switch.without, width), (switch.with_, width)]
-                without, with_ = self.measure(graph, sides, self.chosen.processes)
+            for graph in self.chosen.graphs or switch.graphs:
+                groups.setdefault((graph, width), []).append(switch)
+        for (graph, width), switches in groups.items():
+            sides = {side.label: (side, width) for s in switches for side in (s.without, s.with_)}
+            times = self.measure(graph, list(sides.values()), self.chosen.processes)
+            found = dict(zip(sides, times))
+            for switch in switches if times else ():
+                without, with_ = found[switch.without.label], found[switch.with_.label]
                 effect = ratio(with_, without)
                 yield (
                     f"| {switch.name} | {graph} | {width} | {_ms(without)} | {_ms(with_)} | {_percent(effect)} | "
@@ -223,26 +230,32 @@ class Run:
                 )
 
     def scaling(self) -> Iterable[str]:
-        """Yield the table of speedups: over one's own time on one thread, and over the sequential baselines."""
+        """Yield the table of speedups over one's own time on one thread, and the sequential baselines' times."""
         widths = [w for w in self.chosen.widths if w <= self.chosen.width]
         names = [c.algorithm for c in self.suite.baselines]
         heads = [f"T({widths[0]}), ms", *(f"×{w}" for w in widths[1:]), *(f"{name}, ms" for name in names)]
-        yield f"\n| algorithm | graph | {' | '.join(heads)} |"
+        yield f"\n| graph | algorithm | {' | '.join(heads)} |"
         yield "|---" * (2 + len(heads)) + "|"
+        groups: dict[str, list[Contender]] = {}
         for contender, graphs in self.suite.scaling:
-            for graph in self.graphs(graphs):
-                sides = [(contender, w) for w in widths] + [(c, 1) for c in self.suite.baselines]
-                times = self.measure(graph, sides, max(self.chosen.processes - 2, 1))
-                own = [ratio(t, times[0]).estimate for t in times[1 : len(widths)]]
-                cells = [_ms(times[0]), *(f"{x:.2f}" for x in own), *map(_ms, times[len(widths) :])]
-                yield f"| {contender.label} | {graph} | {' | '.join(cells)} |"
+            for graph in self.chosen.graphs or graphs:
+                groups.setdefault(graph, []).append(contender)
+        for graph, contenders in groups.items():
+            sides = [(c, 1) for c in self.suite.baselines] + [(c, w) for c in contenders for w in widths]
+            times = self.measure(graph, sides, max(self.chosen.processes // 2, 1))
+            baselines, times = times[: len(names)], times[len(names) :]
+            for contender in contenders if times else ():
+                own, times = times[: len(widths)], times[len(widths) :]
+                speedups = [f"{ratio(t, own[0]).estimate:.2f}" for t in own[1:]]
+                cells = [_ms(own[0]), *speedups, *map(_ms, baselines)]
+                yield f"| {graph} | {contender.label} | {' | '.join(cells)} |"
 
     def phases(self) -> Iterable[str]:
         """Yield the table of phases."""
         yield "\n| algorithm | graph | width | phases, ms (share) |"
         yield "|---|---|---|---|"
         for contender, graphs in self.suite.phases:
-            for graph in self.graphs(graphs):
+            for graph in self.in_time(graphs):
                 seconds = self.counting(contender, graph, self.chosen.width)["phases"]
                 whole = sum(seconds.values())
                 parts = (f"{name} {1e3 * s:.4g} ({s / whole:.0%})" for name, s in seconds.items())
@@ -253,13 +266,13 @@ class Run:
         yield "\n| algorithm | graph | width | counted |"
         yield "|---|---|---|---|"
         for contender, graphs in self.suite.counted:
-            for graph in self.graphs(graphs):
+            for graph in self.in_time(graphs):
                 for width in sorted({1, min(4, self.chosen.width), self.chosen.width}):
                     counters = self.counting(contender, graph, width)["counters"]
                     parts = (f"{name} {_brief(value)}" for name, value in counters.items())
                     yield f"| {contender.label} | {graph} | {width} | {', '.join(parts)} |"
 
-    def graphs(self, names: Sequence[str]) -> Iterable[str]:
+    def in_time(self, names: Sequence[str]) -> Iterable[str]:
         """Yield the graphs that there is time for."""
         for name in self.chosen.graphs or names:
             if time.monotonic() < self.until:
@@ -283,7 +296,12 @@ class Run:
         return file
 
     def measure(self, graph: str, sides: list[tuple[Contender, int]], processes: int) -> list[list[float]]:
-        """Return the processes' medians, in seconds, of each (contender, width), measured in turns."""
+        """Return the processes' medians, in seconds, of each (contender, width), measured in turns.
+
+        Nothing at all if the time is up.
+        """
+        if time.monotonic() > self.until:
+            return []
         file = self.file(graph)
         servers = [Server(contender, file, width) for contender, width in sides]
         times: list[list[float]] = [[] for _ in sides]
@@ -291,6 +309,9 @@ class Run:
             for (contender, _), server in zip(sides, servers):
                 if reason := server.get_ready():
                     raise MSTError(f"{contender.label} on {graph}: {reason}")
+                if contender.label not in self.compiled:
+                    self.compiled.add(contender.label)
+                    server.fork()
             for _ in range(processes):
                 for (contender, width), server, seconds in zip(sides, servers, times):
                     answer = server.fork()

@@ -174,10 +174,10 @@ class _OverEdges(_Run):
         edges = self.problem.edges
         step = self.fused_round if self.problem.options["fused"] else self.round
         while size:
-            self.sizes.append(size)
             edges, size = step(edges, size)
 
     def round(self, edges, size):
+        self.sizes.append(size)
         a, b, words, ids = edges
         w, k, c = self.width, self.chunk, self.shared
         kernel.find_minima(w, k, size, a, b, words, self.least, c)
@@ -205,6 +205,9 @@ class _OverEdges(_Run):
         kept = self.spare[0]
         size = kernel.fused(w, k, size, *edges, *kept, self.compress, self.sets, self.least, c)
         self.spare.reverse()
+        if size == 0:
+            return kept, size
+        self.sizes.append(size)
         self.break_ties(kept, size)
         self.probe("minimum edges")
         self.unite(kept, size)
@@ -236,11 +239,13 @@ class _OverRows(_Run):
         kept = tuple(np.empty_like(part) for part in source)
         left = row.size
         while left:
-            self.sizes.append(left)
             left = rows.scan_rows(
                 w, k, begins, ends, *source, *kept, home, pick, self.compress, self.sets, self.least, c
             )
             source = kept
+            if left == 0:
+                break
+            self.sizes.append(left)
             if not self.packed:
                 rows.break_row_ties(w, k, begins, ends, *kept[1:], home, pick, self.least, self.least_id, c)
             self.probe("minimum edges")
