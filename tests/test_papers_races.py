@@ -1,0 +1,73 @@
+"""Races looked for in the papers' algorithms: fights over few components, chunks of one, more threads than cores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import test_threads_races
+
+from mst import registry
+from mst.algorithms.sequential import kruskal
+from mst.graph import Graph
+
+VARIANTS = (
+    ("edge-boruvka", {"chunk": 1}),
+    ("edge-boruvka", {"chunk": 3, "compression": False, "gather": "serial"}),
+    ("edge-boruvka", {"chunk": 2, "fused": True}),
+    ("edge-boruvka", {"chunk": 1, "minimum": "vertex"}),
+    ("lock-boruvka", {}),
+    ("lock-boruvka", {"covered": False, "staggered": False}),
+    ("cas-boruvka", {}),
+    ("cas-boruvka", {"covered": False}),
+    ("parlay-boruvka", {}),
+    ("parlay-boruvka", {"find": "grandparent", "filter": False}),
+    ("parlay-boruvka", {"find": "splitting", "compare": False}),
+    ("contract-boruvka", {}),
+    ("component-boruvka", {}),
+)
+
+
+def solve(name, options, graph, width, delay):
+    algorithm = registry.get(name)
+    module = algorithm.load()
+    problem = module.prepare(graph, width=width, **algorithm.resolve(options))
+    if name in ("lock-boruvka", "cas-boruvka"):
+        result = module.solve(problem)
+    elif name == "edge-boruvka":
+        result = module._solve(problem, delay_seed=delay)
+    else:
+        result = module._solve(problem, smallest=1, delay_seed=delay)
+    return np.sort(module.collect(problem, result))
+
+
+def race(width, rounds, seed):
+    rng = np.random.default_rng(seed)
+    for round_ in range(rounds):
+        for n, u, v, w in test_threads_races.graphs(rng):
+            graph = Graph(n, u, v, w if round_ % 4 else w.astype(np.float64) / 3)
+            expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+            for name, options in VARIANTS:
+                found = solve(name, options, graph, width, round_ % 3)
+                assert np.array_equal(found, expected), (name, options, width, round_, n, len(u))
+
+
+def test_at_one_width():
+    race(1, 3, 1)
+
+
+def test_with_more_threads_than_cores():
+    width = 4 * len(os.sched_getaffinity(0))
+    code = f"import test_papers_races as t; [t.race(w, 6, w) for w in (2, 3, {width})]"
+    environment = {
+        **os.environ,
+        "NUMBA_NUM_THREADS": str(max(width, 3)),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=250
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
