@@ -168,6 +168,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--widths", type=int, nargs="*", default=[1, 2, 4, 8, 16], help="of the speedups")
     parser.add_argument("--graphs", nargs="*", help="catalogue names to use in place of each switch's own")
+    parser.add_argument(
+        "--algorithms", nargs="*", metavar="ID", help="only what compares or measures one of these"
+    )
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--processes", type=int, default=5, help="children of each side of a switch")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin nothing new after these")
@@ -179,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         with tempfile.TemporaryDirectory(prefix="mst-ablations-") as folder:
-            run = Run(SUITES[chosen.suite], chosen, Path(folder))
+            run = Run(only(SUITES[chosen.suite], chosen.algorithms), chosen, Path(folder))
             for part in chosen.parts:
                 for line in getattr(run, part)():
                     print(line, flush=True)
@@ -339,6 +342,25 @@ class Run:
         found = json.loads(done.stdout)
         self.kept.append(dict(graph=graph, contender=contender.label, width=width, **found))
         return found
+
+
+def only(suite: Ablations, algorithms: Sequence[str] | None) -> Ablations:
+    """Return the part of a suite that is about some algorithms; all of it when none is named."""
+    if not algorithms:
+        return suite
+    for name in algorithms:
+        registry.get(name)
+
+    def about(measured: Iterable[tuple[Contender, tuple[str, ...]]]) -> tuple:
+        return tuple(pair for pair in measured if pair[0].algorithm in algorithms)
+
+    return Ablations(
+        tuple(s for s in suite.switches if {s.without.algorithm, s.with_.algorithm} & set(algorithms)),
+        about(suite.scaling),
+        suite.baselines,
+        about(suite.phases),
+        about(suite.counted),
+    )
 
 
 def count(spec: dict[str, Any]) -> dict[str, Any]:
