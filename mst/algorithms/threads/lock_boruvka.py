@@ -21,8 +21,8 @@ its lines; what stands here instead:
    owner is half through the edges: its minimum is then neither that of the old component nor of the new one, and the
    thread that joined, being the owner now, adds it. The proof assumes that ownership guards against this, but it is
    handed over after the union, and with it the unfinished minimum. Here all minima are found before anything is
-   joined. A union then makes no minimum wrong: that of the smaller component still crosses the cut which it was
-   found for, and is in the forest by the cut property, whatever has been joined since.
+   joined. A union then makes no minimum wrong: it is still the lightest edge that leaves the component for which it
+   was found, and so in the forest by the cut property, whatever that component has become part of.
 5. *No end* (15). On a graph of several components one is never left. Here the rounds end when one joins nothing: while
    a minimum is left, some thread succeeds, because a failure means that another holds a larger component.
 

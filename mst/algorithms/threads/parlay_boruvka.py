@@ -5,8 +5,7 @@ final project (CMU, 2024), *Approach* and *Synchronization*; a reimplementation,
 the cheapest edge of every component by compare-and-swap, joins along those, counting once what is the cheapest of
 both ends, and replaces ends by components, dropping self-edges or not.
 
-They found two bugs of their own and say how they got rid of them. Both are kept as tests
-(`tests/test_published_failures.py`), and made right here:
+They report three bugs of their own. All are kept as tests (`tests/test_published_failures.py`), and made right here:
 
 - *Ties.* Equal edges were ordered by their ends, which are components after the first round: parallel edges are then
   equal, and two components may choose two of them, which is a cycle. Ties go by place in the edge list here, as
@@ -15,6 +14,8 @@ They found two bugs of their own and say how they got rid of them. Both are kept
   is sound if it writes only where the grandparent differs from the parent. Without that test, a find that read a
   root writes "this is a root" back after another thread has hung it under another tree, and undoes that union.
   Links go from the larger root to the smaller one, by compare-and-swap; theirs went from the first end to the second.
+- *A failed exchange* overwrites, in C++, the value that it expects. Their union compares with that value before it
+  tries again, and after one failure no root ever has it: a loop without end that compare-before-swap makes rare.
 """
 
 from __future__ import annotations

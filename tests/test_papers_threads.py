@@ -1,0 +1,205 @@
+"""The papers' shared-memory algorithms: what their options do, what they count, and the kernels that they share."""
+
+from __future__ import annotations
+
+import itertools
+
+import adversarial
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mst import order, registry
+from mst.graph import Graph
+from mst.kernels.concurrent_union_find import rank_find, rank_link, rank_root, ranked_forest
+from mst.kernels.jit import njit
+from mst.kernels.packed_edges import edge_id, lighter, pack
+from mst.kernels.parallel_cheapest import halve
+from mst.kernels.parallel_owners import FREE, permit
+from mst.registry import Facts
+
+
+def run(name, graph, width=1, **options):
+    """Return the forest and the counters of a run."""
+    algorithm = registry.get(name)
+    module = algorithm.load()
+    problem = module.prepare(graph, width=width, **algorithm.resolve(options))
+    result = module.solve(problem)
+    return np.sort(module.collect(problem, result)), module.counters(problem, result)
+
+
+def random_graph(n=500, m=3_000, seed=1):
+    rng = np.random.default_rng(seed)
+    return Graph(n, *rng.integers(0, n, (2, m)), rng.permutation(m))
+
+
+# -- what is counted, and what options do -----------------------------------------------------------------------
+
+
+def test_joining_on_both_ends_takes_a_round_for_every_edge_of_a_star():
+    star = Graph(41, np.zeros(40, int), np.arange(1, 41), np.arange(40))
+    assert run("edge-boruvka", star)[1]["rounds"] == 1
+    assert run("edge-boruvka", star, join="both")[1]["rounds"] == 40
+    assert run("edge-boruvka", star, join="both", minimum="vertex")[1]["rounds"] == 40
+
+
+@pytest.mark.parametrize("options", [{"fused": True}, {"filter": "serial"}, {"compression": False}])
+def test_published_optimisations_leave_the_rounds_as_they_are(options):
+    graph = random_graph()
+    assert run("edge-boruvka", graph, **options)[1] == run("edge-boruvka", graph)[1]
+
+
+def test_edges_and_slots_shrink_alike():
+    graph = random_graph()
+    edges = run("edge-boruvka", graph)[1]["edges by round"]
+    slots = run("edge-boruvka", graph, minimum="vertex")[1]["edges by round"]
+    assert slots == [2 * size for size in edges]
+    assert run("parlay-boruvka", graph)[1]["edges by round"][1:] == edges[1:]
+
+
+def test_phases_are_the_published_ones():
+    algorithm = registry.get("edge-boruvka")
+    module = algorithm.load()
+    names = {"minimum edges", "unions", "mapping", "filtering", "gathering"}
+    for options in ({}, {"fused": True}, {"minimum": "vertex"}):
+        problem = module.prepare(random_graph(), width=1, **algorithm.resolve(options))
+        seconds = module.phases(problem)
+        assert set(seconds) == names
+        assert sum(seconds.values()) > 0
+
+
+def test_options_that_contradict_each_other_are_refused():
+    algorithm = registry.get("edge-boruvka")
+    facts = Facts(n=10, m=10)
+    assert "ticket" in algorithm.skip(facts, options={"fused": True, "filter": "serial"})
+    assert "vertex" in algorithm.skip(facts, options={"fused": True, "minimum": "vertex"})
+    assert algorithm.skip(facts, options={"minimum": "vertex", "join": "both"}) is None
+
+
+@pytest.mark.parametrize("name", ["lock-boruvka", "cas-boruvka"])
+def test_every_owner_visits_every_edge(name):
+    graph = random_graph()
+    for width in (1, 2):
+        counters = run(name, graph, width)[1]
+        assert counters["edge visits"] == counters["rounds"] * width * graph.m
+
+
+def test_unfiltered_edges_stay():
+    graph = random_graph()
+    counters = run("parlay-boruvka", graph, filter=False)[1]
+    assert set(counters["edges by round"]) == {graph.m}
+    components = counters["components by round"]
+    assert all(2 * after <= before for before, after in itertools.pairwise(components))
+
+
+def test_contraction_halves_the_vertices():
+    vertices = run("contract-boruvka", random_graph())[1]["vertices by round"]
+    assert all(2 * after <= before for before, after in itertools.pairwise(vertices))
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------
+
+
+@njit
+def before(words, ids, i, j):
+    return lighter(words, ids, i, j)
+
+
+@njit
+def id_of(words, ids, i):
+    return edge_id(words, ids, i)
+
+
+@given(st.sampled_from(adversarial.DTYPES).flatmap(lambda dtype: adversarial.weights(dtype, 9)))
+def test_words_order_like_weights_and_ids(w):
+    ids = np.arange(9)[::-1] * 3
+    words, beside = pack(order.keys(w), ids)
+    for i in range(9):
+        assert id_of(words, beside, i) == ids[i]
+        for j in range(9):
+            assert before(words, beside, i, j) == ((w[i], ids[i]) < (w[j], ids[j]))
+
+
+def test_ids_beyond_32_bits_lie_beside_the_words():
+    words, ids = pack(np.array([5, 5], np.uint32), np.array([2**32, 2**32 - 1]))
+    assert words.tolist() == [5, 5]
+    assert before(words, ids, 1, 0)
+    assert not before(words, ids, 0, 1)
+
+
+def test_links_of_ranked_trees_keep_them_flat_and_lookups_agree():
+    sets = ranked_forest(16)
+    for step in (1, 2, 4, 8):
+        for x in range(0, 16, 2 * step):
+            assert rank_link(sets, rank_root(sets, x), rank_root(sets, x + step))
+    top = rank_root(sets, 0)
+    below = next(x for x in range(16) if x != top)
+    assert not rank_link(sets, below, top), "only roots can be hung"
+    untouched = sets.copy()
+    assert {rank_root(sets, x) for x in range(16)} == {top}
+    assert np.array_equal(sets, untouched)
+    assert {rank_find(sets, x) for x in range(16)} == {top}
+
+
+def test_halving_moves_every_other_vertex():
+    parent = np.array([0, 0, 1, 2, 3, 4])
+    assert halve(parent, 5) == 0
+    assert parent.tolist() == [0, 0, 1, 1, 3, 3]
+
+
+def test_permission_is_for_both_or_for_none():
+    permissions = np.full(4, FREE, np.int32)
+    assert permit(permissions, 3, 1, np.int32(7))
+    assert permissions.tolist() == [FREE, 7, FREE, 7]
+    assert not permit(permissions, 0, 3, np.int32(8))
+    assert not permit(permissions, 1, 2, np.int32(8))
+    assert permissions.tolist() == [FREE, 7, FREE, 7]
+
+
+# -- the ablations ----------------------------------------------------------------------------------------------
+
+
+def test_ablations_print_effect_sign_and_the_published_figure(monkeypatch, capsys, tmp_path):
+    from mst.bench import ablations
+
+    suite = ablations.only(ablations.THREADS, ["cas-boruvka"])
+    switch = next(s for s in suite.switches if s.name == "covered, CAS")
+    small = ablations.Ablations((switch,), (), (), (), suite.counted[:1])
+    monkeypatch.setitem(ablations.SUITES, "threads", small)
+    arguments = [
+        "threads",
+        "--width",
+        "1",
+        "--graphs",
+        "Graph10K_3",
+        "--processes",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
+    assert ablations.main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "| covered, CAS | Graph10K_3 | 1 |" in printed
+    assert "part of the algorithm (§2.2)" in printed
+    assert "rounds 8, edge visits 120000" in printed
+    assert (tmp_path / "ablations-threads.json").exists()
+
+
+def test_every_switch_names_known_options_graphs_and_a_place():
+    from mst.bench.ablations import THREADS
+    from mst.catalog import load as load_catalogue
+
+    catalogue = load_catalogue()
+    for switch in THREADS.switches:
+        for side in (switch.without, switch.with_):
+            registry.get(side.algorithm).resolve(side.options)
+        assert all(graph in catalogue for graph in switch.graphs)
+        assert switch.published
+
+
+def test_ablations_refuse_an_unknown_algorithm(capsys):
+    from mst.bench import ablations
+
+    assert ablations.main(["threads", "--algorithms", "edge-boruvk"]) == 2
+    assert "edge-boruvka" in capsys.readouterr().err
