@@ -81,22 +81,22 @@ THREADS = Ablations(
     switches=(
         Switch(
             "1a ticketed filtering", _edge(filter="serial"), _edge(), _SHOU_HE,
-            "dense/large +32 %, sparse/large +4 % (sums of Figs. 1–4)", 1,
+            "dense/large +32 %, sparse/large +4 % (§3.3 and §4.4, sums of Figs. 1–4; sh-28)", 1,
         ),
-        Switch("1b ticketed gathering", _edge(gather="serial"), _edge(), _SHOU_HE, "best with it (§3.3)", 1),
-        Switch("2 fused loops", _edge(), _edge(fused=True), _SHOU_HE, "not in the best version (§3.3)", -1),
+        Switch("1b ticketed gathering", _edge(gather="serial"), _edge(), _SHOU_HE, "best with it (§3.3; sh-32)", 1),
+        Switch("2 fused loops", _edge(), _edge(fused=True), _SHOU_HE, "not in the best version (§3.3; sh-32)", -1),
         Switch(
             "3 no path compression", _edge(), _edge(compression=False), _SHOU_HE,
-            "not in the best version (§3.3); +8 % on its GPU (§3.2)", -1,
+            "not in the best version (§3.3; sh-32); +8 % on its GPU (§3.2)", -1,
         ),
-        Switch("chunk 1024, not 64", _edge(chunk=64), _edge(), _SHOU_HE, "1024 is best (§3.3)", 1),
-        Switch("chunk 1024, not 16384", _edge(chunk=16384), _edge(), _SHOU_HE, "1024 is best (§3.3)", 1),
+        Switch("chunk 1024, not 64", _edge(chunk=64), _edge(), _SHOU_HE, "1024 is best (§3.3; sh-33)", 1),
+        Switch("chunk 1024, not 16384", _edge(chunk=16384), _edge(), _SHOU_HE, "1024 is best (§3.3; sh-33)", 1),
         Switch(
             "minimum per vertex", _edge(), _edge(minimum="vertex"), _SHOU_HE, "expected to help (§4.3, §4.4)", 1
         ),
         Switch(
             "covered, sequential", Contender("boruvka", {"covered": False}), Contender("boruvka"), _DURBHAKULA,
-            "+24 % to +45 % (§4, Fig. 1)", 1, 1,
+            "+24 % to +45 % (§4, Fig. 1; dur-01)", 1, 1,
         ),
         Switch(
             "covered, locks", Contender("lock-boruvka", {"covered": False}), Contender("lock-boruvka"),
@@ -108,30 +108,30 @@ THREADS = Ablations(
         ),
         Switch(
             "staggered, locks", Contender("lock-boruvka", {"staggered": False}), Contender("lock-boruvka"),
-            _DURBHAKULA, "reduces collisions (§2.2.1)", 1, 4,
+            _DURBHAKULA, "reduces collisions (§2.2.1; dur-15)", 1, 4,
         ),
         Switch(
             "staggered, CAS", Contender("cas-boruvka", {"staggered": False}), Contender("cas-boruvka"),
-            _DURBHAKULA, "reduces collisions (§2.2.1)", 1, 4,
+            _DURBHAKULA, "reduces collisions (§2.2.1; dur-15)", 1, 4,
         ),
         Switch(
             "CAS, not locks", Contender("lock-boruvka"), Contender("cas-boruvka"), _DURBHAKULA,
-            "up to +15.5 % at 4 threads (§4, Fig. 4)", 1, 4,
+            "up to +15.5 % at 4 threads (§4, Fig. 4; dur-07, dur-08)", 1, 4,
         ),
         Switch(
             "self-edge filter", _parlay(filter=False), _parlay(), _BHARGAVA_ZAIA,
-            "small, varies by graph (Approach)", 1, 8,
+            "small, varies by graph (Approach; bz-05)", 1, 8,
         ),
         Switch(
             "find splits paths", _parlay(), _parlay(find="splitting"), _BHARGAVA_ZAIA, "nothing said", None, 8
         ),
         Switch(
             "find links grandparents", _parlay(), _parlay(find="grandparent"), _BHARGAVA_ZAIA,
-            "hung (Synchronization)", None, 8,
+            "hung (Synchronization; bz-19)", None, 8,
         ),
         Switch(
             "compare before CAS", _parlay(compare=False), _parlay(), _BHARGAVA_ZAIA,
-            "no practical difference (Synchronization)", 0, 8,
+            "no practical difference (Synchronization; bz-13)", 0, 8,
         ),
     ),
     scaling=(
@@ -173,6 +173,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--processes", type=int, default=5, help="children of each side of a switch")
+    parser.add_argument(
+        "--clock", choices=("cpu", "wall"), default="wall", help="cpu for one thread of a busy machine"
+    )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin nothing new after these")
     parser.add_argument("--out", type=Path, help="folder for a JSON file of all samples")
     parser.add_argument("--spec", help=argparse.SUPPRESS)
@@ -320,14 +323,14 @@ class Run:
                     answer = server.fork()
                     if "reason" in answer:
                         raise MSTError(f"{contender.label} on {graph}: {answer['reason']}")
-                    seconds.append(median(answer["wall"]))
+                    seconds.append(median(answer[self.chosen.clock]))
                     if self.digests.setdefault(graph, answer["digest"]) != answer["digest"]:
                         self.wrong.append(f"{contender.label} on {graph} at width {width}")
         finally:
             for server in servers:
                 server.close()
         for (contender, width), seconds in zip(sides, times):
-            self.kept.append(dict(graph=graph, contender=contender.label, width=width, wall=seconds))
+            self.kept.append(dict(graph=graph, contender=contender.label, width=width, seconds=seconds))
         return times
 
     def counting(self, contender: Contender, graph: str, width: int) -> dict[str, Any]:
