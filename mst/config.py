@@ -15,6 +15,7 @@ from mst import registry
 from mst.bench.experiment import Experiment, read_experiment
 from mst.bench.machine import Machine, host_name, this_machine
 from mst.bench.plan import GraphState, Planned, plan, to_retry
+from mst.bench.reference import bundles
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.typed import StrictModel, parse, read_yaml
@@ -191,11 +192,12 @@ def request_document(config: Config, papers: Mapping[str, Experiment], machine: 
     }
 
 
-def _records_of_others(config: Config) -> dict[str, int]:
+def _records_of_others(config: Config) -> dict[str, Any]:
     """Return how many records of other machines there are: an import is news to the table."""
     folders = [*config.records.glob("*"), *config.root.glob("reference/*/records/*")]
     others = sorted(f for f in folders if f.is_dir() and f != config.records / config.machine_name)
-    return {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
+    counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
+    return counted | bundles(config.root)
 
 
 def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:

@@ -78,7 +78,7 @@ class Records:
         run, value = fake_records.measurement(
             self.name, graph, fake, width, facts=self.machine, samples=samples, **more
         )
-        value["phases"], value["counters"] = {"union": 1.0, "map": 3.0}, {"rounds": 5}
+        value["phases"], value["counters"] = {"union": 1.0, "map": 3.0}, {"rounds": 5, "edges by round": [8, 3]}
         fake_records.write_record(self.folder, run, value, wrong=wrong, grade=grade)
         return self
 
@@ -233,6 +233,7 @@ def test_phases_counters_facts_and_memory(records, book):
         ("share('kruskal', 'USA-road-d.NY', 'map')", 0.75),
         ("phase('kruskal', 'USA-road-d.NY', 'union')", 1.0),
         ("counter('kruskal', 'USA-road-d.NY', 'rounds')", 5),
+        ("counter('kruskal', 'USA-road-d.NY', 'edges by round[1]')", 3),
         ("m('USA-road-d.NY') / n('USA-road-d.NY')", ROAD.m / ROAD.n),
         ("memory('kruskal', 'USA-road-d.NY')", 24 * ROAD.m + 1_000_000),
     ):
@@ -270,11 +271,13 @@ def test_criteria_that_say_nothing_or_too_much(criterion):
 
 
 def test_overall_prefers_the_paper_s_machine():
-    def outcome(verdict, on_kind=False):
-        return claims.Outcome("c", "m", verdict, "", on_kind)
+    def outcome(verdict, on_kind=False, value=None):
+        return claims.Outcome("c", "m", verdict, "", on_kind, value=value)
 
     assert claims.overall([]) == NOT_MEASURED
-    assert claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE)]) == NOT_COMPARABLE
+    assert claims.overall([outcome(NOT_COMPARABLE)]) == NOT_COMPARABLE
+    assert claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE)]) == NOT_MEASURED
+    assert claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE, value=2.0)]) == NOT_COMPARABLE
     assert claims.overall([outcome(CONFIRMED), outcome(CONTRADICTED)]) == CONTRADICTED
     assert claims.overall([outcome(CONFIRMED, True), outcome(CONTRADICTED)]) == CONFIRMED
 

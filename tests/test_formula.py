@@ -89,7 +89,7 @@ def value(text, source=None, **bound):
         ("pearson((T('quick', g), T('quick', g)) for g in G)", 1),
         ("spearman((T('quick', g), 0 - T('slow', g)) for g in G)", -1),
         ("kendall((T('quick', g), T('slow', g)) for g in G)", 1),
-        ("I('slow', 'a') + X('slow', 'a')", 0.3),
+        ("I('slow', 'a') + X('slow', 'a') + M('slow', 'a')", 1.3),
         ("phase('quick', 'a', 'union') + share('quick', 'a', 'union') + counter('quick', 'a', 'rounds')", 7.75),
         ("memory('quick', 'a') + spread('quick', 'a') + excess('quick', 'a')", 64.01),
         ("ran('quick', 'a') + wrong('quick', 'a')", 2),

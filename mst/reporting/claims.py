@@ -368,7 +368,10 @@ def overall(outcomes: Iterable[Outcome]) -> str:
         for verdict in (CONTRADICTED, CONFIRMED):
             if any(o.verdict == verdict for o in chosen):
                 return verdict
-    return NOT_COMPARABLE if any(o.verdict == NOT_COMPARABLE for o in known) else NOT_MEASURED
+    if any(o.verdict == NOT_COMPARABLE and o.value is not None for o in known):
+        return NOT_COMPARABLE
+    # A machine that could measure it has not yet; where none could, that is what is to be said.
+    return NOT_MEASURED if not known or any(o.verdict == NOT_MEASURED for o in known) else NOT_COMPARABLE
 
 
 def check_document(book: Document | None = None) -> set[str]:

@@ -15,9 +15,10 @@ threads on fewer cores, too.
 ``T(selection, graph)``             seconds to find the forest (*compute*)
 ``I(selection, graph)``             seconds to build the own structure (*init*)
 ``X(selection, graph)``             seconds of copies to the device (*transfer*)
+``M(selection, graph)``             arithmetic mean of all raw samples of *compute*
 ``phase(selection, graph, name)``   seconds of a named phase, from the instrumented run
 ``share(selection, graph, name)``   that phase over the sum of all
-``counter(selection, graph, name)`` what the run counted itself
+``counter(selection, graph, name)`` what the run counted itself; of a list of counts ``"name[1]"`` is the second
 ``memory(selection, graph)``        working memory in bytes
 ``spread(selection, graph)``        standard deviation over mean of the raw samples
 ``excess(selection, graph)``        weight of the forest over that of the minimum, less 1
@@ -59,7 +60,7 @@ FEWEST_PROCESSES = 3
 _SELECTION = re.compile(
     r"(?P<algorithm>[a-z][a-z0-9-]*)(?:\[(?P<options>[^\]]*)\])?(?:@(?P<width>\d+|best)(?P<over>\+)?)?"
 )
-_MEASURED = ("T", "I", "X", "memory", "spread", "excess", "ran", "wrong")
+_MEASURED = ("T", "I", "X", "M", "memory", "spread", "excess", "ran", "wrong")
 _NAMED = ("phase", "share", "counter")
 _FACTS = ("n", "m", "components", "degree", "max_degree")
 LEAVES = (*_MEASURED, *_NAMED, *_FACTS, "widths", "published")
@@ -272,7 +273,7 @@ class _Evaluation:
         if name in AGGREGATES or name in PAIRED:
             items = list(self.items(arguments, bound, unfit=name == "fastest"))
             if not items:
-                raise Missing("; ".join(dict.fromkeys(self.missing)) or f"{name} of nothing")
+                raise Missing(_told(self.missing) or f"{name} of nothing")
             if name in PAIRED:
                 return PAIRED[name](*(self.stacked([item[k] for item in items], name) for k in (0, 1)))
             return AGGREGATES[name](self.stacked(items, name))
@@ -342,6 +343,12 @@ def _draws(value: float, medians: tuple[float, ...], key: str) -> Quantity:
     data = np.asarray(medians)
     resampled = np.median(data[rng.integers(0, len(data), (DRAWS, len(data)))], axis=1)
     return np.concatenate(([value], resampled))
+
+
+def _told(missing: Sequence[str]) -> str:
+    """Return the first two of what is missing, and how many more there are."""
+    known = list(dict.fromkeys(missing))
+    return "; ".join(known[:2]) + (f"; and {len(known) - 2} more" if len(known) > 2 else "")
 
 
 def _quantity(value: Any, where: str) -> Quantity:

@@ -227,13 +227,23 @@ def _share(record: Record, name: str) -> Found | None:
 
 
 def _counter(record: Record, name: str) -> Found | None:
-    value = (record.measurement.get("counters") or {}).get(name)
+    counters = record.measurement.get("counters") or {}
+    name, _, place = name.removesuffix("]").partition("[")
+    value = counters.get(name)
+    if place and isinstance(value, list) and -len(value) <= int(place) < len(value):
+        value = value[int(place)]
     return (float(value), ()) if isinstance(value, int | float) else None
 
 
 def _memory(record: Record, _: str) -> Found | None:
     value = (record.measurement.get("memory") or {}).get("working_bytes")
     return None if value is None else (float(value), ())
+
+
+def _mean(record: Record, _: str) -> Found | None:
+    processes = [p for p in record.measurement["samples"].get("compute", []) if p]
+    means = tuple(float(np.mean(p)) for p in processes)
+    return (float(np.mean([x for p in processes for x in p])), means) if means else None
 
 
 def _spread(record: Record, _: str) -> Found | None:
@@ -245,6 +255,7 @@ _READERS: dict[str, Any] = {
     "T": _timed("compute"),
     "I": _timed("init"),
     "X": _timed("transfer"),
+    "M": _mean,
     "phase": _phase,
     "share": _share,
     "counter": _counter,

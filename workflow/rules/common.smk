@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mst import catalog, config as settings_of, registry
 from mst.bench.records import proof_path, write_json
+from mst.bench.reference import references
 from mst.errors import MSTError
 
 try:
@@ -90,11 +91,9 @@ def imported_manifests(scope):
     if scope != "default":
         return []
     own = {Path(file).parts[-3] for file in manifests(scope)}
-    return [
-        str(f)
-        for f in sorted(RESULTS.glob("manifests/*/*.json"))
-        if f.parent.name not in own
-    ]
+    imported = sorted(RESULTS.glob("manifests/*/*.json"))
+    came = [file for reference in REFERENCES for file in reference.manifests]
+    return [str(f) for f in (*imported, *came) if f.parent.name not in own]
 
 
 def planned_rows(scope):
