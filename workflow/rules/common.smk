@@ -16,7 +16,7 @@ try:
     CONFIG = settings_of.from_mapping(config, "configuration")
     CATALOG = catalog.load()
     MACHINE = settings_of.machine_of(CONFIG)
-    PAPERS = settings_of.papers()
+    PAPERS = settings_of.papers(CONFIG)
 except MSTError as error:
     raise WorkflowError(str(error))
 
