@@ -15,6 +15,7 @@ from mst import registry
 from mst.bench.experiment import Experiment, read_experiment
 from mst.bench.machine import Machine, host_name, this_machine
 from mst.bench.plan import GraphState, Planned, plan, to_retry
+from mst.bench.reference import bundles
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.typed import StrictModel, parse, read_yaml
@@ -33,6 +34,7 @@ class Config(StrictModel):
     results: str = Field("results", description="folder of everything produced")
     mirrors: list[str] = Field(default_factory=list, description="folders or address prefixes, tried first")
     offline: bool = Field(False, description="never touch the network")
+    scale: Literal["small", "full"] = Field("small", description="of the papers' experiments")
     strict: bool = Field(False, description="an unavailable graph is an error")
     retry: list[Literal["error", "timeout", "out-of-memory", "unavailable"]] = Field(
         default_factory=list, description="statuses that are planned again"
@@ -94,23 +96,24 @@ def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -
     return parse(Config, values, where)
 
 
-def papers() -> dict[str, Experiment]:
-    """Return every experiment of ``config/papers/`` by the name of its file."""
-    return {file.stem: read_experiment(file) for file in sorted(resource("config/papers").glob("*.yaml"))}
+def papers(config: Config) -> dict[str, Experiment]:
+    """Return every experiment of ``config/papers/`` by the name of its file, at the configuration's scale."""
+    files = sorted(resource("config/papers").glob("*.yaml"))
+    return {file.stem: read_experiment(file).at_scale(config.scale) for file in files}
 
 
 def every_experiment(config: Config) -> list[Experiment]:
     """Return the default experiment and every paper's."""
-    return [config.experiment, *papers().values()]
+    return [config.experiment, *papers(config).values()]
 
 
-def paper(name: str) -> Experiment:
-    """Return one paper's experiment, or raise `ConfigError` with the nearest known one."""
+def paper(config: Config, name: str) -> Experiment:
+    """Return one paper's experiment at the configuration's scale, or raise `ConfigError` with the nearest known one."""
     file = resource("config/papers") / f"{name}.yaml"
     if not file.is_file():
         known = [f.stem for f in resource("config/papers").glob("*.yaml")]
         raise ConfigError(f"no paper {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
-    return read_experiment(file)
+    return read_experiment(file).at_scale(config.scale)
 
 
 def graph_folder(config: Config, entry: Entry) -> Path:
@@ -191,11 +194,12 @@ def request_document(config: Config, papers: Mapping[str, Experiment], machine: 
     }
 
 
-def _records_of_others(config: Config) -> dict[str, int]:
+def _records_of_others(config: Config) -> dict[str, Any]:
     """Return how many records of other machines there are: an import is news to the table."""
     folders = [*config.records.glob("*"), *config.root.glob("reference/*/records/*")]
     others = sorted(f for f in folders if f.is_dir() and f != config.records / config.machine_name)
-    return {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
+    counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
+    return counted | bundles(config.root)
 
 
 def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:

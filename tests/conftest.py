@@ -51,5 +51,6 @@ def report(tmp_path_factory) -> Path:
         config=made["config"],
         out=root / "report.html",
         figures_folder=root / "figures",
+        records=[made["records"]],
     )
     return root

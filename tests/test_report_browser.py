@@ -98,14 +98,26 @@ def test_filtering_by_words_and_by_choice(open_page):
     page = open_page(1280)
     visible = "Array.from(document.querySelectorAll('#all-records tbody tr:not([hidden])'), r => r.textContent)"
     everything = len(page.evaluate(visible))
-    page.fill("form.filters input", "kruskal youtube")
+    page.fill("form[data-table=all-records] input", "kruskal youtube")
     some = page.evaluate(visible)
     assert 0 < len(some) < everything
     assert all("kruskal" in text and "com-youtube" in text for text in some)
-    page.fill("form.filters input", "")
-    page.select_option("form.filters select[name=status]", "timeout")
+    page.fill("form[data-table=all-records] input", "")
+    page.select_option("form[data-table=all-records] select[name=status]", "timeout")
     assert all("timeout" in text for text in page.evaluate(visible))
-    assert page.locator("form.filters output").inner_text().endswith(f"of {everything} rows")
+    assert page.locator("form[data-table=all-records] output").inner_text().endswith(f"of {everything} rows")
+
+
+def test_filtering_claims(open_page):
+    page = open_page(1280)
+    visible = "Array.from(document.querySelectorAll('#all-claims tbody tr:not([hidden])'), r => r.id)"
+    assert len(page.evaluate(visible)) == 188
+    page.select_option("form[data-table=all-claims] select[name=paper]", "durbhakula")
+    assert len(page.evaluate(visible)) == 16
+    page.select_option("form[data-table=all-claims] select[name=standing]", "contradicted")
+    assert page.evaluate(visible) == ["claim-dur-13"]
+    page.select_option("form[data-table=all-claims] select[name=paper]", "")
+    assert len(page.evaluate(visible)) == 13
 
 
 def test_tables_are_there_without_scripts(browser, report):
@@ -119,5 +131,5 @@ def test_tables_are_there_without_scripts(browser, report):
 def test_prints(open_page):
     page = open_page(1280)
     page.emulate_media(media="print")
-    assert not page.locator("form.filters").is_visible()
+    assert not page.locator("form.filters").first.is_visible()
     assert len(page.pdf()) > 10_000

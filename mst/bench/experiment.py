@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
 from mst import registry
 from mst.errors import ConfigError
@@ -38,16 +38,30 @@ class Block(StrictModel):
     paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
     measure: Measure | None = None
+    optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
 
-    @field_validator("algorithms")
-    @classmethod
-    def _known(cls, value: list[str] | str) -> list[str] | str:
-        for name in value if isinstance(value, list) else ():
+    @model_validator(mode="after")
+    def _known(self) -> Block:
+        for name in self.algorithms if isinstance(self.algorithms, list) and not self.optional else ():
             try:
                 registry.get(name)
             except ConfigError as error:
                 raise ValueError(str(error)) from None
-        return value
+        return self
+
+    @property
+    def absent(self) -> list[str]:
+        """Algorithms that are named but not here: programs that nobody configured."""
+        named = self.algorithms if isinstance(self.algorithms, list) else []
+        return [name for name in named if name not in registry.algorithms()]
+
+
+class Small(StrictModel):
+    """The small version of an experiment."""
+
+    graphs: list[str]
+    measure: Measure | None = None
+    within: float | None = Field(None, gt=0, description="in place of the experiment's own")
 
 
 class Experiment(StrictModel):
@@ -64,6 +78,23 @@ class Experiment(StrictModel):
     within: float | None = Field(
         None, gt=0, description="seconds that all runs share: no run's budget is more than its equal share"
     )
+    small: Small | None = Field(None, description="what of it a laptop does in minutes")
+    left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
+
+    def at_scale(self, scale: str) -> Experiment:
+        """Return the experiment at a scale: ``full`` is all of it, ``small`` what `small` says."""
+        if scale == "full" or self.small is None:
+            return self
+        reason = "left out at scale: small; run it with scale: full"
+        left_out = {graph: reason for graph in self.graphs if graph not in self.small.graphs}
+        return self.model_copy(
+            update={
+                "graphs": self.small.graphs,
+                "left_out": {**self.left_out, **left_out},
+                "measure": self.small.measure or self.measure,
+                "within": self.small.within or self.within,
+            }
+        )
 
 
 def read_experiment(path: Path) -> Experiment:

@@ -117,10 +117,15 @@ def _rows_of(
     machine: Machine,
     records: Path,
 ) -> Iterator[Planned]:
-    for graph in experiment.graphs:
+    for graph in (*experiment.graphs, *experiment.left_out):
         if block.graphs is not None and graph not in block.graphs:
             continue
-        state = graphs.get(graph, GraphState(graph, "waiting"))
+        if graph in experiment.left_out:
+            state = GraphState(graph, "left-out", reason=experiment.left_out[graph])
+        else:
+            state = graphs.get(graph, GraphState(graph, "waiting"))
+        for name in block.absent:
+            yield Planned(graph, name, "peer", "default", 1, "unsupported", state.reason or _absence(name))
         for algorithm in _algorithms_of(block):
             for options in option_sets(block, algorithm):
                 for width in widths_of(block, algorithm.paradigm, machine.cores):
@@ -148,11 +153,18 @@ def _rows_of(
                     )
 
 
+def _absence(name: str) -> str:
+    program = name.removeprefix("command-")
+    return f"{name} is not here" + (
+        f": describe {program} under programs: to run it" if program != name else ""
+    )
+
+
 def _algorithms_of(block: Block) -> list[registry.Algorithm]:
     if block.algorithms == "all":
         chosen = list(registry.algorithms().values())
     else:
-        chosen = [registry.get(name) for name in block.algorithms]
+        chosen = [registry.get(name) for name in block.algorithms if name not in block.absent]
     return [a for a in chosen if block.paradigms is None or a.paradigm in block.paradigms]
 
 
@@ -166,6 +178,8 @@ def _status(
 ) -> tuple[str, str]:
     if state.status == "unavailable":
         return "unavailable", state.reason
+    if state.status == "left-out":
+        return "unsupported", state.reason
     absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, machine, oversubscribe)
     if absent:
         return "unsupported", absent

@@ -30,7 +30,9 @@ def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
     _, manifest = graph_of(settings, name)
     run = _run_of(arguments, settings.machine_name, machine, manifest["digest"])
     if arguments.record is None:
-        experiments = [config.paper(arguments.paper)] if arguments.paper else config.every_experiment(settings)
+        experiments = (
+            [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
+        )
         measure, oversubscribe = _measure_of(run, experiments)
         path = settings.records / run.path
         return [Order(run, path, measure, oversubscribe or arguments.oversubscribe)]
@@ -53,7 +55,7 @@ def _planned(
     settings: Config, machine: Machine, scopes: list[str], graph: str
 ) -> Iterator[tuple[Run, tuple[Measure, bool]]]:
     """Yield the runs that the scopes plan for a graph, and how each is to be measured."""
-    papers, entries = config.papers(), catalog.load()
+    papers, entries = config.papers(settings), catalog.load()
     for scope in scopes:
         for row in config.scope_plan(settings, papers, entries, machine, scope):
             if row.graph == graph and row.run and row.measure:

@@ -115,7 +115,7 @@ def _papers() -> list[dict]:
 
     return [
         {"name": name, "title": e.title, "graphs": len(e.graphs), "baseline": e.baseline}
-        for name, e in config.papers().items()
+        for name, e in config.papers(config.load()).items()
     ]
 
 

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.bench.plan import plan
 
     settings = config.load(arguments.configfile)
-    experiment = config.paper(arguments.paper) if arguments.paper else settings.experiment
+    experiment = config.paper(settings, arguments.paper) if arguments.paper else settings.experiment
     graphs = config.graph_states(settings, catalog.load(), experiment.graphs)
     rows = plan(
         [experiment],

@@ -20,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write table, figures and page; say where they are."""
     from mst import config
+    from mst.bench.reference import references
     from mst.errors import InputError
     from mst.reporting.facts import machine_facts
     from mst.reporting.page import write_report
@@ -27,31 +28,35 @@ def run(arguments: argparse.Namespace) -> int:
 
     results = results_of(arguments)
     out = arguments.out or results / "report.html"
-    folders = [results / "records", *sorted(results.glob("reference/*/records"))]
+    others = references(results)
+    elsewhere = [reference.records for reference in others]
+    folders = [results / "records", *elsewhere]
     planned = results / "plan.json"
     plan = json.loads(planned.read_text()) if planned.is_file() else []
     table = out.with_name("table.parquet")
-    if not write_table(folders, plan, table, table.with_suffix(".csv")):
+    if not write_table(folders[:1], plan, table, table.with_suffix(".csv"), references=elsewhere):
         table.unlink()
         table.with_suffix(".csv").unlink()
         raise InputError(f"{results / 'records'} holds no records: mst run measures one, make report all")
     settings = config.load()
     write_report(
         table=table,
-        graphs=_manifests(results),
+        graphs=_manifests(results, [file for reference in others for file in reference.manifests]),
         machines=machine_facts(folders),
         config={"scope": "default", "machine": settings.machine_name, **settings.experiment.model_dump()},
         out=out,
         figures_folder=out.with_name("figures"),
+        records=folders,
+        references=others,
     )
     print(f"report: {out.resolve()}")
     return 0
 
 
-def _manifests(results: Path) -> list[Path]:
-    """Return one manifest for each graph, those made here before those imported."""
+def _manifests(results: Path, others: list[Path]) -> list[Path]:
+    """Return one manifest for each graph, those made here before those imported and those of references."""
     found: dict[tuple, Path] = {}
-    for file in (*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json")):
+    for file in (*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json"), *others):
         manifest = json.loads(file.read_text())
         found.setdefault((manifest["name"], manifest.get("digest")), file)
     return sorted(found.values())

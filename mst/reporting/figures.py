@@ -156,7 +156,7 @@ def _dots(
     axes.set_ylabel("")
     axes.set_title(title)
     axes.grid(axis="y", visible=False)
-    _readable(axes.xaxis)
+    readable(axes.xaxis)
     return save(figure, folder, name)
 
 
@@ -311,7 +311,7 @@ def _lines(
         axes.minorticks_off()
     else:
         for axis in (axes.xaxis, axes.yaxis):
-            _readable(axis)
+            readable(axis)
     ends = group.sort_values(x).groupby("algorithm").last()
     _name_ends(axes, [(a, ends.loc[a, x], ends.loc[a, y], palette[a]) for a in names])
     axes.set_xlabel(xlabel)
@@ -353,7 +353,7 @@ def _by_size(rows: pd.DataFrame, keys: list[str]):
     return sorted(groups, key=lambda item: (item[0][0], item[1]["m"].iloc[0], item[0][1]))
 
 
-def _readable(axis) -> None:
+def readable(axis) -> None:
     """Label 1, 2 and 5 of every decade when fewer than two decades are spanned."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -7,10 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mst import resources
 from mst.reporting.table import replacing
+
+if TYPE_CHECKING:
+    from mst.bench.reference import About, Reference
+    from mst.reporting.papers.section import Papers
 
 _MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 _RECORD_COLUMNS = (
@@ -31,6 +35,7 @@ _RECORD_COLUMNS = (
     ("processes", "number"),
     ("flags", "text"),
 )
+_FILTERS = ("machine", "origin", "graph", "paradigm", "status")
 
 
 def write_report(
@@ -41,6 +46,8 @@ def write_report(
     config: Mapping[str, Any],
     out: Path,
     figures_folder: Path,
+    records: Sequence[Path] = (),
+    references: Sequence[Reference] = (),
 ) -> None:
     """Write the page, and its figures beside it.
 
@@ -59,6 +66,10 @@ def write_report(
         The page.
     figures_folder : Path
         Where the figures go, as SVG and PDF, each with its numbers as CSV; ``figures`` beside the page.
+    records : sequence of Path
+        Folders of records: the papers' claims are judged by them.
+    references : sequence of Reference
+        Machines whose records came with the code: shown apart, attributed and dated.
     """
     import pandas as pd
 
@@ -70,7 +81,8 @@ def write_report(
     manifests = [json.loads(Path(path).read_text()) for path in graphs]
     Path(figures_folder).mkdir(parents=True, exist_ok=True)
     figures = draw_all(rows, Path(figures_folder), baseline)
-    html = render(rows, manifests, machines, config, baseline, figures)
+    papers = _papers(rows, records, manifests, config, out, Path(figures_folder))
+    html = render(rows, manifests, machines, config, baseline, figures, papers, references)
     with replacing(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
 
@@ -82,6 +94,8 @@ def render(
     config: Mapping[str, Any],
     baseline: str,
     figures: Sequence[Any],
+    papers: Papers | None = None,
+    references: Sequence[Reference] = (),
 ) -> str:
     """Return the page's HTML."""
     import jinja2
@@ -103,26 +117,30 @@ def render(
     best = data.best_of_each(rows)
     matrix_graphs, matrix_rows = data.matrix(rows)
     used = set(rows["machine"])
-    shown_machines = [_with_commits(m, rows) for m in machines if m["name"] in used]
+    about = {reference.machine: reference.about for reference in references}
+    shown_machines = [_described(m, rows, about) for m in machines if m["name"] in used]
     return environment.get_template("page.html.j2").render(
         title=config.get("title", "Minimum spanning forests"),
         description=config.get("description", ""),
         css=_verbatim(folder / "style.css") + variables(),
         js=_verbatim(folder / "page.js"),
-        answer=_answer(best, rows, baseline),
+        answer=_answer(best, rows, baseline, about),
         counts=_counts(rows, manifests, shown_machines),
         sections=[
             ("answer", "Fastest"),
             ("machines", "Machines"),
             ("verification", "Verification"),
             *((figure.name, figure.title) for figure in figures),
+            *_paper_sections(papers),
             ("records", "All records"),
             ("graphs", "Graphs"),
             ("noise", "Noise"),
             ("method", "Method"),
             ("versions", "Versions"),
         ],
-        best=best,
+        best=_apart(best, about),
+        papers=papers,
+        exhibit_ids={e["id"] for p in papers.papers for e in p["exhibits"]} if papers else set(),
         baseline=baseline,
         several_machines=len(used) > 1,
         machines=shown_machines,
@@ -134,10 +152,7 @@ def render(
         figures=figures,
         marker_legend=_MARKERS,
         captions=captions,
-        filters={
-            name: sorted(str(v) for v in rows[name].dropna().unique())
-            for name in ("machine", "graph", "paradigm", "status")
-        },
+        filters={name: sorted(str(v) for v in rows[name].dropna().unique()) for name in _FILTERS},
         record_columns=_RECORD_COLUMNS,
         records=[_record(row) for row in rows.to_dict("records")],
         graphs=[_graph(m) for m in sorted(manifests, key=lambda m: (m.get("m") or 0, m["name"]))],
@@ -156,20 +171,54 @@ def _verbatim(file: Path) -> Any:
     return Markup(file.read_text(encoding="utf-8"))
 
 
-def _answer(best: Sequence[Any], rows: Any, baseline: str) -> str:
+def _papers(
+    rows: Any,
+    records: Sequence[Path],
+    manifests: Sequence[Mapping[str, Any]],
+    config: Mapping[str, Any],
+    out: Path,
+    folder: Path,
+) -> Papers | None:
+    """Return what the page shows of the papers: all of them, one, or none where it is about one graph or algorithm."""
+    from mst.reporting.observations import gather
+    from mst.reporting.papers.section import papers_of
+
+    kind, _, name = str(config.get("scope", "default")).partition("/")
+    if kind not in ("default", "papers"):
+        return None
+    sources = gather(records, rows.to_dict("records"), manifests)
+    return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers")
+
+
+def _paper_sections(papers: Papers | None) -> list[tuple[str, str]]:
+    if papers is None:
+        return []
+    return [("claims", "Claims"), *((f"paper-{p['id']}", p["title"].partition(":")[0]) for p in papers.papers)]
+
+
+def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, list[Any]]]:
+    """Return what was measured here and what came as reference, each under its heading."""
+    here = [b for b in best if b.machine not in about]
+    elsewhere = [b for b in best if b.machine in about]
+    groups = [("Measured here", here), ("Reference measurements, made on other machines", elsewhere)]
+    return [(name, rows) for name, rows in groups if rows]
+
+
+def _answer(best: Sequence[Any], rows: Any, baseline: str, about: Mapping[str, About]) -> str:
     """Return the first sentence: what is fastest, how often, by how much."""
     from mst.reporting.data import geometric_mean
 
     if not best:
         return "Nothing has been measured and proved yet."
     sentences = []
-    for machine in dict.fromkeys(b.machine for b in best):
+    for machine in sorted(dict.fromkeys(b.machine for b in best), key=lambda name: name in about):
         mine = [b for b in best if b.machine == machine]
         winner, wins = Counter(b.algorithm for b in mine).most_common(1)[0]
         won = [b for b in mine if b.algorithm == winner]
         over = geometric_mean(b.over_baseline for b in won if b.over_baseline)
         graphs = f"{wins} of {len(mine)} graphs" if len(mine) > 1 else f"the one graph, {mine[0].graph}"
-        sentence = f"On {machine}, {winner} is fastest on {graphs}"
+        where = f"On {machine} (reference)" if machine in about else f"On {machine}"
+        sentence = f"{where}, {winner} is fastest on {graphs}"
         if not math.isnan(over) and winner != baseline:
             sentence += f", {over:.1f}× over {baseline} there (geometric mean)"
         peers = geometric_mean(b.over_peer for b in mine if b.over_peer)
@@ -224,9 +273,16 @@ def _flags(rows: Any, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]
     return [(flag, number, meanings.get(flag, "")) for flag, number in counted.most_common()]
 
 
-def _with_commits(machine: Mapping[str, Any], rows: Any) -> dict[str, Any]:
-    commits = rows.loc[rows["machine"] == machine["name"], "commit"].dropna().unique()
-    return {**machine, "commits": sorted(commits)}
+def _described(machine: Mapping[str, Any], rows: Any, about: Mapping[str, About]) -> dict[str, Any]:
+    """Return a machine's facts with its commits and, of a reference machine, whose and of when they are."""
+    own = rows[rows["machine"] == machine["name"]]
+    reference = about.get(machine["name"])
+    days = sorted({str(created)[:10] for created in own["created"].dropna()})
+    dated = (reference.date if reference else "") or " to ".join(
+        dict.fromkeys((days[0], days[-1])) if days else ()
+    )
+    commits = sorted(own["commit"].dropna().unique())
+    return {**machine, "commits": commits, "reference": reference, "measured": dated}
 
 
 def _graph(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -283,7 +339,7 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
         _number(row["processes"] or None, row["processes"]),
         text((row["flags"] or "").replace(",", ", "), ' class="flag"'),
     ]
-    return {"cells": cells, "filters": {n: row[n] for n in ("machine", "graph", "paradigm", "status")}}
+    return {"cells": cells, "filters": {n: row[n] for n in _FILTERS}}
 
 
 def _number(value: Any, shown: Any) -> Any:

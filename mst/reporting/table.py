@@ -65,6 +65,7 @@ def write_table(
     out_csv: Path,
     *,
     only_planned: bool = False,
+    references: Iterable[Path] = (),
 ) -> int:
     """Write the tidy table of every record and of every planned run that could not be; return its row count.
 
@@ -82,9 +83,11 @@ def write_table(
     only_planned : bool
         Leave out records that no row of the plan asks for; machine and width do not matter here, so that other
         machines' records of the same runs stay.
+    references : iterable of Path
+        Further folders of records, which came with the code: their origin is ``reference``.
     """
     plan = [dict(row) for row in plan_rows]
-    rows = _records(records_folders)
+    rows = _records([*((f, "measured") for f in records_folders), *((f, "reference") for f in references)])
     if only_planned:
         asked = {(row["graph"], row["algorithm"], row["options"]) for row in plan}
         rows = [row for row in rows if (row["graph"], row["algorithm"], row["options"]) in asked]
@@ -100,10 +103,10 @@ def write_table(
     return len(rows)
 
 
-def _records(folders: Iterable[Path]) -> list[dict[str, Any]]:
+def _records(folders: Iterable[tuple[Path, str]]) -> list[dict[str, Any]]:
     rows: dict[tuple, dict[str, Any]] = {}
-    for folder in folders:
-        for row in table_rows(load_records(Path(folder))):
+    for folder, origin in folders:
+        for row in table_rows(load_records(Path(folder), origin=origin)):
             rows.setdefault((*_key(row), row["fingerprint"]), {**_blank(), **row})
     return list(rows.values())
 

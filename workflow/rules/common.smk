@@ -9,13 +9,14 @@ from pathlib import Path
 
 from mst import catalog, config as settings_of, registry
 from mst.bench.records import proof_path, write_json
+from mst.bench.reference import references
 from mst.errors import MSTError
 
 try:
     CONFIG = settings_of.from_mapping(config, "configuration")
     CATALOG = catalog.load()
     MACHINE = settings_of.machine_of(CONFIG)
-    PAPERS = settings_of.papers()
+    PAPERS = settings_of.papers(CONFIG)
 except MSTError as error:
     raise WorkflowError(str(error))
 
@@ -90,11 +91,9 @@ def imported_manifests(scope):
     if scope != "default":
         return []
     own = {Path(file).parts[-3] for file in manifests(scope)}
-    return [
-        str(f)
-        for f in sorted(RESULTS.glob("manifests/*/*.json"))
-        if f.parent.name not in own
-    ]
+    imported = sorted(RESULTS.glob("manifests/*/*.json"))
+    came = [file for reference in REFERENCES for file in reference.manifests]
+    return [str(f) for f in (*imported, *came) if f.parent.name not in own]
 
 
 def planned_rows(scope):

@@ -1,8 +1,8 @@
 # One tidy table of everything measured, here and on other machines, and the last gate.
 
-IMPORTED = [
-    str(folder) for folder in sorted(Path("results/reference").glob("*/records"))
-]
+# Measured on other machines, and committed with the code.
+REFERENCES = references(Path("results"))
+IMPORTED = [str(reference.records) for reference in REFERENCES]
 
 
 rule plan:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mst.bench.reference import references
 from mst.reporting.facts import machine_facts
 from mst.reporting.page import write_report
 
@@ -12,4 +13,6 @@ write_report(
     config=snakemake.params.experiment,
     out=Path(snakemake.output[0]),
     figures_folder=Path(snakemake.params.figures),
+    records=[Path(folder) for folder in snakemake.params.records],
+    references=references(Path("results")),
 )

@@ -6,9 +6,10 @@ from pathlib import Path
 from mst.reporting.table import write_table
 
 write_table(
-    [Path(snakemake.params.records), *map(Path, snakemake.params.imported)],
+    [Path(snakemake.params.records)],
     json.loads(Path(snakemake.input.plan).read_text()),
     Path(snakemake.output.parquet),
     Path(snakemake.output.csv),
     only_planned=snakemake.params.only_planned,
+    references=[Path(folder) for folder in snakemake.params.imported],
 )

@@ -1,0 +1,396 @@
+"""Published claims, and what the records say of them.
+
+`report/claims.yaml` holds what five papers claim, each as a formula over records with what would confirm it. A claim
+has a verdict for every machine that has records:
+
+*confirmed*, *contradicted*
+    Its formula could be worked out whole, by those who may judge it, and its 95 % interval meets, or misses, what
+    counts on this kind of machine.
+*not comparable here*
+    The machine lacks what the claim needs; or the claim is about another kind of machine only; or the programs that it
+    is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound.
+*not measured*
+    Something is missing. Of a claim about every graph a part can contradict, but nothing partial confirms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from mst import registry, resources
+from mst.reporting.formula import Missing, Names, Result, check, evaluate, parse_selection
+from mst.reporting.observations import Measured, Printed
+from mst.typed import StrictModel, parse, read_yaml
+
+CONFIRMED, CONTRADICTED = "confirmed", "contradicted"
+NOT_COMPARABLE, NOT_MEASURED = "not comparable here", "not measured"
+VERDICTS = (CONFIRMED, CONTRADICTED, NOT_COMPARABLE, NOT_MEASURED)
+Judge = Literal["original", "port", "facts"]
+
+
+class Criterion(StrictModel):
+    """What confirms a claim: a range that the interval must meet, or a side on which all of it must lie."""
+
+    quantity: str | None = Field(None, description="a formula in place of the claim's own")
+    near: float | None = None
+    within: float | None = Field(None, description="share of near")
+    plus_minus: float | None = None
+    low: float | None = None
+    high: float | None = None
+    equals: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Criterion:
+        kinds = [
+            self.near is not None and (self.within is None) != (self.plus_minus is None),
+            self.low is not None and self.high is not None,
+            self.equals is not None,
+            self.above is not None,
+            self.below is not None,
+        ]
+        if sum(kinds) != 1:
+            raise ValueError("give near with within or plus_minus, low with high, equals, above, or below")
+        return self
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The range that the interval must meet; None for a direction."""
+        if self.near is not None:
+            width = self.plus_minus if self.plus_minus is not None else abs(self.near) * (self.within or 0)
+            return self.near - width, self.near + width
+        if self.equals is not None:
+            return self.equals, self.equals
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def judge(self, low: float, high: float) -> bool | None:
+        """Return whether an interval confirms (True), contradicts (False) or cannot tell (None)."""
+        if self.range is not None:
+            least, most = self.range
+            slack = 1e-9 * max(abs(least), abs(most), 1)
+            return low <= most + slack and high >= least - slack
+        if self.above is not None:
+            return True if low > self.above else False if high <= self.above else None
+        assert self.below is not None
+        return True if high < self.below else False if low >= self.below else None
+
+
+class Needs(StrictModel):
+    """What a machine must have for a claim to mean anything on it."""
+
+    gpu: bool = False
+    cores: int = 1
+    threads: int = 1
+    threads_below: int | None = None
+
+    def lacking(self, machine: Mapping[str, Any]) -> str | None:
+        """Return what the machine lacks, or None."""
+        if self.gpu and not machine.get("gpus"):
+            return "needs a GPU, this machine has none"
+        for name, unit in (("cores", "cores"), ("threads", "hardware threads")):
+            has = machine["cores" if name == "cores" else "hardware_threads"]
+            if has < getattr(self, name):
+                return f"needs {getattr(self, name)} {unit}, this machine has {has}"
+        threads = machine["hardware_threads"]
+        if self.threads_below is not None and threads >= self.threads_below:
+            return f"needs fewer than {self.threads_below} hardware threads, this machine has {threads}"
+        return None
+
+
+class Kind(StrictModel):
+    """A kind of machine that a paper used: what its GPU's and processor's names contain (a regular expression)."""
+
+    title: str
+    gpu: str | None = None
+    cpu: str | None = None
+
+    def matches(self, machine: Mapping[str, Any]) -> bool:
+        """Return whether a machine is of this kind."""
+        gpus = " ".join(machine.get("gpus") or [])
+        return all(
+            pattern is None or re.search(pattern, text, re.IGNORECASE)
+            for pattern, text in ((self.gpu, gpus), (self.cpu, machine.get("cpu") or ""))
+        )
+
+
+class Claim(StrictModel):
+    """One published claim; ``report/claims.yaml`` says what the keys mean."""
+
+    id: str
+    place: str
+    says: str
+    quantity: str
+    published: float | None = None
+    unit: Literal["ratio", "percent", "count", "rate"] = Field("ratio", alias="as")
+    machine: str | None = None
+    judge: Judge | None = None
+    needs: Needs = Needs()
+    every: bool = False
+    there: Criterion | None = None
+    elsewhere: Criterion | None = None
+    anywhere: Criterion | None = None
+    standing: Literal["contradicted", "imprecise"] | None = None
+    arithmetic: str = ""
+    note: str = ""
+    exhibit: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Claim:
+        if self.anywhere is None and self.there is None:
+            raise ValueError("say what confirms it: there or anywhere")
+        if self.anywhere is not None and (self.there or self.elsewhere):
+            raise ValueError("anywhere stands alone")
+        if (self.standing is None) != (not self.arithmetic):
+            raise ValueError("standing and arithmetic go together")
+        return self
+
+    def criterion(self, *, on_kind: bool) -> Criterion | None:
+        """Return what counts on the paper's kind of machine, or elsewhere."""
+        return self.anywhere or (self.there if on_kind else self.elsewhere)
+
+
+class Paper(StrictModel):
+    """A paper: its title, and who judges its claims."""
+
+    title: str
+    judge: Judge
+
+
+class Document(StrictModel):
+    """``report/claims.yaml``."""
+
+    papers: dict[str, Paper]
+    machines: dict[str, Kind]
+    originals: dict[str, str]
+    selections: dict[str, str]
+    sets: dict[str, list[Any]]
+    claims: dict[str, list[Claim]]
+
+    def names(self) -> Names:
+        """Return what formulas may name."""
+        from mst import catalog
+
+        sets: dict[str, Any] = {name: _frozen(members) for name, members in self.sets.items()}
+        algorithms = {*registry.algorithms(), *(parse_selection(o).algorithm for o in self.originals.values())}
+        return Names(sets | dict(self.selections), frozenset(catalog.load()), frozenset(algorithms))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
+
+
+@cache
+def document(file: Path | None = None) -> Document:
+    """Return the claims, or raise `ConfigError` with the place of what is wrong."""
+    file = file or resources.path("report/claims.yaml")
+    return parse(Document, read_yaml(file), str(file))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the records of one machine say of a claim.
+
+    Attributes
+    ----------
+    verdict : str
+        One of `VERDICTS`.
+    reason : str
+        Why it is not comparable or not measured; what the interval was held against otherwise.
+    value, low, high : float or None
+        What was measured, with its interval; of a part where `partial`.
+    by : str
+        ``original``, ``port`` or ``facts``: whose runs gave the value.
+    agrees : bool or None
+        Where a port cannot judge: whether it goes the same way.
+    on_kind : bool
+        Whether this is the paper's kind of machine.
+    """
+
+    claim: str
+    machine: str
+    verdict: str
+    reason: str
+    on_kind: bool
+    by: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    partial: bool = False
+    agrees: bool | None = None
+    records: tuple[str, ...] = ()
+    graphs: tuple[str, ...] = ()
+    missing: tuple[str, ...] = field(default=())
+
+
+def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
+    """Return the verdict of one machine's records on one claim."""
+    kind = book.machines.get(claim.machine or "")
+    on_kind = kind is not None and kind.matches(source.machine)
+    who = claim.judge or paper.judge
+
+    def outcome(verdict: str, reason: str, **more: Any) -> Outcome:
+        return Outcome(claim.id, source.name, verdict, reason, on_kind, **more)
+
+    if lacking := claim.needs.lacking(source.machine):
+        return outcome(NOT_COMPARABLE, lacking)
+    criterion = claim.criterion(on_kind=on_kind)
+    formula = (criterion.quantity if criterion else None) or claim.quantity
+    try:
+        result, by = _measure(formula, who, source, book, names)
+    except Missing as reason:
+        return outcome(NOT_MEASURED, str(reason))
+    told: dict[str, Any] = {
+        "by": by,
+        "value": result.value,
+        "low": result.low,
+        "high": result.high,
+        "partial": bool(result.missing),
+        "records": tuple(result.records),
+        "graphs": tuple(result.used),
+        "missing": tuple(dict.fromkeys(result.missing)),
+    }
+    if criterion is None:
+        stated = kind.title if kind else "another machine"
+        return outcome(NOT_COMPARABLE, f"stated for {stated}, which this machine is not", **told)
+    holds = criterion.judge(result.low, result.high)
+    if result.thin:
+        return outcome(NOT_MEASURED, "a run had fewer than three processes: no interval", **told)
+    if result.missing and not (claim.every and holds is False):
+        count = len(told["missing"])
+        return outcome(
+            NOT_MEASURED, f"{count} of its numbers are missing, the first: {told['missing'][0]}", **told
+        )
+    if who == "original" and by == "port":
+        way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
+        return outcome(
+            NOT_COMPARABLE,
+            f"the program itself was not measured; our port {way}",
+            agrees=holds,
+            **told,
+        )
+    if holds is None:
+        bound = criterion.above if criterion.above is not None else criterion.below
+        return outcome(NOT_COMPARABLE, f"cannot tell: the interval lies on both sides of {bound:g}", **told)
+    return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion), **told)
+
+
+def _measure(formula: str, who: str, source: Measured, book: Document, names: Names) -> tuple[Result, str]:
+    """Return the formula's value and whose runs gave it; originals first, where they are to be had."""
+    if who != "original":
+        return evaluate(formula, source, names), who
+    try:
+        originals = evaluate(formula, _Originals(source, book.originals), names)
+        if not originals.missing:
+            return originals, "original"
+    except Missing:
+        pass
+    return evaluate(formula, source, names), "port"
+
+
+class _Originals:
+    """A source in which programs stand in place of our ports of them; a port without one is missing."""
+
+    def __init__(self, source: Measured, originals: Mapping[str, str]):
+        self._all, self._source = originals, source.with_aliases(originals)
+        self.draws = source.draws
+
+    def leaf(self, quantity: str, selection: Any, graph: str, name: str = "") -> Any:
+        """Return a number of the program's record."""
+        self._known(selection)
+        return self._source.leaf(quantity, selection, graph, name)
+
+    def widths(self, selection: Any, graph: str) -> tuple[int, ...]:
+        """Return the widths that the program was run at."""
+        self._known(selection)
+        return self._source.widths(selection, graph)
+
+    def _known(self, selection: Any) -> None:
+        if selection.what not in self._all:
+            raise Missing(f"no program is known as {selection.what}")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+def _stated(criterion: Criterion) -> str:
+    if criterion.range is not None:
+        least, most = criterion.range
+        return f"counts: {least:.4g}" if least == most else f"counts: {least:.4g} to {most:.4g}"
+    if criterion.above is not None:
+        return f"counts: above {criterion.above:g}"
+    return f"counts: below {criterion.below:g}"
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the paper's own printed numbers give for its claim."""
+
+    value: float
+    partial: bool
+    holds: bool | None
+
+
+def own_value(claim: Claim, paper: str, book: Document, names: Names) -> Own | None:
+    """Work a claim's formula out from what the paper prints; None where that does not suffice."""
+    source = Printed(paper, claim.machine)
+    try:
+        result = evaluate(claim.quantity, source, names)
+    except Missing:
+        return None
+    criterion = claim.criterion(on_kind=True)
+    assert criterion is not None
+    return Own(result.value, bool(result.missing), criterion.judge(result.value, result.value))
+
+
+def judge_all(sources: Sequence[Measured], book: Document | None = None) -> dict[str, list[Outcome]]:
+    """Return the outcomes of every claim, a list in the order of the machines."""
+    book = book or document()
+    names = book.names()
+    return {
+        claim.id: [judge(claim, book.papers[paper], source, book, names) for source in sources]
+        for paper, claims in book.claims.items()
+        for claim in claims
+    }
+
+
+def overall(outcomes: Iterable[Outcome]) -> str:
+    """Return one verdict of several machines: the paper's kind first, then what is worse, then what is known."""
+    known = list(outcomes)
+    for chosen in ([o for o in known if o.on_kind], known):
+        for verdict in (CONTRADICTED, CONFIRMED):
+            if any(o.verdict == verdict for o in chosen):
+                return verdict
+    if any(o.verdict == NOT_COMPARABLE and o.value is not None for o in known):
+        return NOT_COMPARABLE
+    # A machine that could measure it has not yet; where none could, that is what is to be said.
+    return NOT_MEASURED if not known or any(o.verdict == NOT_MEASURED for o in known) else NOT_COMPARABLE
+
+
+def check_document(book: Document | None = None) -> set[str]:
+    """Refuse formulas that name what there is not; return the selections that they name.
+
+    Raises
+    ------
+    ConfigError
+        A formula does not parse, or names an unknown function, set, graph or algorithm.
+    """
+    book = book or document()
+    names = book.names()
+    found: set[str] = set()
+    for claims in book.claims.values():
+        for claim in claims:
+            for formula in (
+                claim.quantity,
+                *(c.quantity for c in (claim.there, claim.elsewhere, claim.anywhere) if c),
+            ):
+                if formula:
+                    found |= check(formula, names)
+    return found

@@ -1,0 +1,280 @@
+"""Exhibits: what the tables and figures of the papers hold, and the numbers that go into them.
+
+`report/exhibits.yaml` describes every table and figure as rows, columns and a formula for each column. `fill` works
+the formulas out from what the paper prints and from the records of each machine: one `Grid` for each panel, which
+`mst.reporting.papers.tables` writes and `mst.reporting.papers.drawing` draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from mst import resources
+from mst.reporting.claims import Document
+from mst.reporting.formula import Missing, Names, Source, Unfit, check, evaluate
+from mst.reporting.observations import Measured, Printed, published
+from mst.typed import StrictModel, parse, read_yaml
+
+PRINTED = "printed"
+As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]
+Loop = dict[str, str | list[Any]]
+
+
+class Column(StrictModel):
+    """One column: its formula, the formula of what is printed where that is another, and its unit."""
+
+    quantity: str
+    printed: str | None = None
+    unit: As | None = Field(None, alias="as")
+
+
+class Exhibit(StrictModel):
+    """One table or figure; ``report/exhibits.yaml`` says what the keys mean."""
+
+    id: str
+    number: str
+    title: str
+    rows: Loop = Field(default_factory=dict)
+    panels: Loop = Field(default_factory=dict)
+    each: Loop = Field(default_factory=dict, description="columns for every value of a name")
+    columns: dict[str, Column] = Field(default_factory=dict)
+    means: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    printed_means: dict[str, dict[str, str]] = Field(default_factory=dict)
+    unit: As = Field("ratio", alias="as")
+    draw: Literal["table", "bars", "points", "curves", "boxes"] = "table"
+    values: Literal["printed", "image", "none"] = "printed"
+    static: str | None = None
+    machine: str | None = None
+    note: str = ""
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _plain(cls, value: Any) -> Any:
+        return {k: {"quantity": v} if isinstance(v, str) else v for k, v in value.items()}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Exhibit:
+        if (self.static is None) == (not self.columns):
+            raise ValueError("give columns, or the published table that is shown as it is")
+        if self.columns and len(self.rows) != 1:
+            raise ValueError("rows is one name and its set")
+        return self
+
+
+class Exhibits(StrictModel):
+    """``report/exhibits.yaml``, by paper."""
+
+    papers: dict[str, list[Exhibit]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of an exhibit; without a value, why."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+    unfit: bool = False
+    graphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One panel of an exhibit: rows × columns of cells from one source.
+
+    Attributes
+    ----------
+    source : str
+        ``printed``, or the name of a machine.
+    panel : str
+        What the panel is about; empty where there is one.
+    cells : list of list of Cell
+        By row, then by column; means follow the rows.
+    """
+
+    source: str
+    panel: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    means: int = 0
+
+    @property
+    def known(self) -> int:
+        """How many cells have a value."""
+        return sum(cell.value is not None for row in self.cells for cell in row)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """An exhibit with its numbers.
+
+    Attributes
+    ----------
+    panels : list
+        For each panel its name, the printed grid (None where the paper prints nothing of it) and the machines' grids.
+    """
+
+    paper: str
+    exhibit: Exhibit
+    panels: list[tuple[str, Grid | None, list[Grid]]] = field(default_factory=list)
+
+    @property
+    def slug(self) -> str:
+        """Name of its files."""
+        return f"{self.paper}-{self.exhibit.id}"
+
+    @property
+    def measured(self) -> int:
+        """How many cells have a measured value."""
+        return sum(grid.known for _, _, grids in self.panels for grid in grids)
+
+    @property
+    def printed(self) -> int:
+        """How many cells have a printed value."""
+        return sum(grid.known for _, grid, _ in self.panels if grid)
+
+
+@cache
+def exhibits(file: Path | None = None) -> dict[str, list[Exhibit]]:
+    """Return every exhibit by paper, or raise `ConfigError` with the place of what is wrong."""
+    file = file or resources.path("report/exhibits.yaml")
+    return parse(Exhibits, {"papers": read_yaml(file)}, str(file)).papers
+
+
+def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names) -> Filled:
+    """Work out an exhibit's numbers.
+
+    Parameters
+    ----------
+    paper : str
+    exhibit : Exhibit
+    sources : sequence of Measured
+        One for each machine; those without a single number are left out.
+    names : Names
+    """
+    filled = Filled(paper, exhibit)
+    if exhibit.static:
+        return filled
+    for panel, bound in _panels(exhibit, names):
+        grid = None
+        if exhibit.values == "printed":
+            grid = _grid(exhibit, PRINTED, Printed(paper, exhibit.machine), names, panel, bound)
+        own = [_grid(exhibit, source.name, source, names, panel, bound) for source in sources]
+        measured = _merged([g for g in own if g.known])
+        filled.panels.append((panel, grid if grid and grid.known else None, measured))
+    return filled
+
+
+def _merged(grids: Sequence[Grid]) -> list[Grid]:
+    """Put machines together whose numbers are the same, as the facts of graphs are."""
+    merged: dict[tuple, Grid] = {}
+    for grid in grids:
+        values = tuple(tuple(cell.value for cell in row) for row in grid.cells)
+        known = merged.get(values)
+        merged[values] = replace(known, source=f"{known.source}, {grid.source}") if known else grid
+    return list(merged.values())
+
+
+def _panels(exhibit: Exhibit, names: Names) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not exhibit.panels:
+        yield "", {}
+    for name, members in exhibit.panels.items():
+        for member in _members(members, names):
+            yield _label(member), {name: member}
+
+
+def _members(chosen: str | list[Any], names: Names) -> tuple[Any, ...]:
+    if isinstance(chosen, str):
+        return names.sets[chosen]
+    return tuple(tuple(member) if isinstance(member, list) else member for member in chosen)
+
+
+def _label(member: Any) -> str:
+    # The last alternative is the name that the papers use.
+    return str(member[-1] if isinstance(member, tuple) else member)
+
+
+def _grid(
+    exhibit: Exhibit, source_name: str, source: Source, names: Names, panel: str, bound: Mapping[str, Any]
+) -> Grid:
+    ((name, chosen),) = exhibit.rows.items()
+    members = _members(chosen, names)
+    columns = dict(_columns(exhibit, names))
+    printed = source_name == PRINTED
+    cells = [
+        tuple(
+            _cell(
+                (c.printed if printed and c.printed else c.quantity), source, names, {**bound, **extra, name: m}
+            )
+            for c, extra in columns.values()
+        )
+        for m in members
+    ]
+    for mean, (aggregate, over) in exhibit.means.items():
+        stated = exhibit.printed_means.get(mean, {}) if printed else {}
+        row = []
+        for title, (c, extra) in columns.items():
+            formula = f"{aggregate}({c.quantity} for {name} in {over})"
+            row.append(_cell(stated.get(title, formula), source, names, {**bound, **extra}, whole=True))
+        cells.append(tuple(row))
+    labels = (*map(_label, members), *exhibit.means)
+    return Grid(source_name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means))
+
+
+def _columns(exhibit: Exhibit, names: Names) -> Iterator[tuple[str, tuple[Column, dict[str, Any]]]]:
+    loops = [(name, member) for name, chosen in exhibit.each.items() for member in _members(chosen, names)]
+    for title, column in exhibit.columns.items():
+        if not loops:
+            yield title, (column, {})
+        for name, member in loops:
+            yield title.format(**{name: member}), (column, {name: member})
+
+
+def _cell(formula: str, source: Source, names: Names, bound: Mapping[str, Any], *, whole: bool = False) -> Cell:
+    try:
+        result = evaluate(formula, source, names, bound)
+    except Unfit as reason:
+        return Cell(reason=str(reason), unfit=True)
+    except Missing as reason:
+        return Cell(reason=str(reason))
+    if whole and result.missing:
+        # A mean over a part would stand beside one over all.
+        return Cell(reason=f"{len(result.missing)} missing, the first: {result.missing[0]}")
+    spread = source.draws and not result.thin
+    low, high = (result.low, result.high) if spread else (None, None)
+    return Cell(result.value, low, high, graphs=tuple(result.used))
+
+
+def check_exhibits(book: Document) -> None:
+    """Refuse exhibits that name what there is not.
+
+    Raises
+    ------
+    ConfigError
+        A formula does not parse, or names an unknown function, set, graph or algorithm.
+    """
+    names = book.names()
+    for paper, made in exhibits().items():
+        for exhibit in made:
+            if exhibit.static:
+                published(exhibit.static)
+            bound = [*exhibit.rows, *exhibit.panels, *exhibit.each]
+            for column in exhibit.columns.values():
+                for formula in (column.quantity, column.printed):
+                    if formula:
+                        check(formula, names, bound)
+            for aggregate, over in exhibit.means.values():
+                check(f"{aggregate}(1 for x in {over})", names)
+            for formulas in exhibit.printed_means.values():
+                for formula in formulas.values():
+                    check(formula, names)
+            if paper not in book.papers:
+                raise KeyError(paper)

@@ -1,0 +1,253 @@
+"""What the page shows of the papers: their claims with verdicts, their tables and figures with numbers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mst.reporting import claims
+from mst.reporting.claims import Claim, Document, Outcome
+from mst.reporting.observations import Measured, published
+from mst.reporting.papers import drawing, tables
+from mst.reporting.papers.exhibits import Exhibit, Filled, Grid, exhibits, fill
+
+_MOST_RECORDS = 8
+_SHORT = {
+    claims.CONFIRMED: "confirmed",
+    claims.CONTRADICTED: "contradicted",
+    claims.NOT_COMPARABLE: "not-comparable",
+    claims.NOT_MEASURED: "not-measured",
+}
+
+
+@dataclass(frozen=True)
+class Papers:
+    """Everything that the page's template needs of the papers."""
+
+    claims: list[dict[str, Any]]
+    counts: list[tuple[str, str, int]]
+    papers: list[dict[str, Any]]
+    machines: list[str]
+
+
+def papers_of(
+    sources: Sequence[Measured],
+    out: Path,
+    folder: Path,
+    *,
+    only: str | None = None,
+    every_picture: bool = False,
+) -> Papers:
+    """Judge claims, fill exhibits, and write their files.
+
+    Parameters
+    ----------
+    sources : sequence of Measured
+        One for each machine.
+    out : Path
+        The page, which links to records and files.
+    folder : Path
+        Where pictures and tables go.
+    only : str, optional
+        One paper instead of all.
+    every_picture : bool
+        Draw what is printed, too, where nothing was measured yet.
+    """
+    book = claims.document()
+    names = book.names()
+    judged = {
+        claim.id: [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
+        for paper, made in book.claims.items()
+        if only in (None, paper)
+        for claim in made
+    }
+    rows = [
+        _claim(claim, paper, judged[claim.id], book, out, names)
+        for paper, made in book.claims.items()
+        if only in (None, paper)
+        for claim in made
+    ]
+    shown = []
+    for paper, made in exhibits().items():
+        if only not in (None, paper):
+            continue
+        filled = [fill(paper, exhibit, sources, names) for exhibit in made]
+        tally = Counter(row["overall"] for row in rows if row["paper"] == paper)
+        shown.append(
+            {
+                "id": paper,
+                "title": book.papers[paper].title,
+                "judge": book.papers[paper].judge,
+                "tally": [
+                    (verdict, _SHORT[verdict], tally[verdict]) for verdict in claims.VERDICTS if tally[verdict]
+                ],
+                "exhibits": [_exhibit(one, out, folder, every_picture=every_picture) for one in filled],
+            }
+        )
+    counted = Counter(row["overall"] for row in rows)
+    counts = [(verdict, _SHORT[verdict], counted[verdict]) for verdict in claims.VERDICTS]
+    return Papers(rows, counts, shown, [source.name for source in sources])
+
+
+def _claim(
+    claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path, names: Any
+) -> dict[str, Any]:
+    own = claims.own_value(claim, paper, book, names)
+    overall = claims.overall(outcomes)
+    return {
+        "id": claim.id,
+        "paper": paper,
+        "place": claim.place,
+        "says": claim.says,
+        "quantity": " ".join(claim.quantity.split()),
+        "published": claim.published,
+        "published_text": _value(claim, claim.published),
+        "own": own.value if own and not own.partial else None,
+        "own_text": _value(claim, own.value) if own and not own.partial else "",
+        "machine": book.machines[claim.machine].title if claim.machine else "",
+        "judge": claim.judge or book.papers[paper].judge,
+        "standing": claim.standing,
+        "arithmetic": claim.arithmetic,
+        "note": claim.note,
+        "exhibit": f"{claim.exhibit.replace('/', '-')}" if claim.exhibit else None,
+        "overall": overall,
+        "overall_class": _SHORT[overall],
+        "outcomes": _outcomes(claim, outcomes, out),
+    }
+
+
+def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict[str, Any]]:
+    """Return one entry for each machine; those of which nothing else is to be said share one."""
+    entries: dict[tuple, dict[str, Any]] = {}
+    for outcome in outcomes:
+        alone = outcome.machine if outcome.value is not None else None
+        key = (outcome.verdict, outcome.reason, outcome.on_kind, alone)
+        entry = entries.setdefault(key, _outcome(claim, outcome, out))
+        if outcome.machine not in entry["machines"]:
+            entry["machines"].append(outcome.machine)
+    return list(entries.values())
+
+
+def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
+    measured = _value(claim, outcome.value)
+    if outcome.value is not None and outcome.low != outcome.high:
+        measured += f" [{_value(claim, outcome.low)}, {_value(claim, outcome.high)}]"
+    return {
+        "machines": [],
+        "verdict": outcome.verdict,
+        "class": _SHORT[outcome.verdict],
+        "reason": outcome.reason,
+        "on_kind": outcome.on_kind,
+        "measured": measured,
+        "partial": outcome.partial,
+        "by": {"port": "by our port", "original": "by the program itself"}.get(outcome.by, ""),
+        "records": [os.path.relpath(record, out.parent) for record in outcome.records[:_MOST_RECORDS]],
+        "more": max(0, len(outcome.records) - _MOST_RECORDS),
+    }
+
+
+def _value(claim: Claim, value: float | None) -> str:
+    if value is None:
+        return ""
+    if claim.unit == "percent":
+        return f"{100 * value:.3g} %"
+    if claim.unit in ("count", "rate"):
+        return tables.number(value, claim.unit) + ("/s" if claim.unit == "rate" else "")
+    return f"{value:.3g}"
+
+
+def _exhibit(filled: Filled, out: Path, folder: Path, *, every_picture: bool) -> dict[str, Any]:
+    exhibit = filled.exhibit
+    write_files(filled, folder, pictures=False)
+    pictures = drawing.draw(filled, folder) if filled.measured or every_picture else []
+    return {
+        "id": filled.slug,
+        "number": exhibit.number,
+        "title": exhibit.title,
+        "note": exhibit.note,
+        "values": exhibit.values,
+        "static": _static(exhibit),
+        "tables": [
+            table for panel, printed, grids in filled.panels for table in _tables(filled, panel, printed, grids)
+        ],
+        "pictures": [_labelled(svg, f"{exhibit.number}, {exhibit.title}") for _, svg in pictures],
+        "measured": filled.measured,
+        "printed": filled.printed,
+        "why": _why(filled) if not filled.measured and not exhibit.static else "",
+        "files": [os.path.relpath(folder / f"{filled.slug}.{kind}", out.parent) for kind in ("csv", "tex")],
+    }
+
+
+def _labelled(svg: str, label: str) -> Any:
+    """Return a picture for the page, with its name for those who do not see it."""
+    from markupsafe import Markup, escape
+
+    return Markup(svg.replace('role="img"', f'role="img" aria-label="{escape(label)}"', 1))
+
+
+def write_files(filled: Filled, folder: Path, *, pictures: bool = True) -> list[Path]:
+    """Write an exhibit's files: CSV, LaTeX, and its pictures as SVG and PDF; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / f"{filled.slug}.csv", folder / f"{filled.slug}.tex"]
+    tables.write_csv(filled, written[0])
+    tables.write_latex(filled, written[1])
+    drawn = drawing.draw(filled, folder) if pictures else []
+    return [*written, *(folder / f"{name}.{kind}" for name, _ in drawn for kind in ("svg", "pdf"))]
+
+
+def _static(exhibit: Exhibit) -> dict[str, Any] | None:
+    if not exhibit.static:
+        return None
+    rows = published(exhibit.static).rows
+    return {"head": list(rows[0]), "rows": [list(row.values()) for row in rows]}
+
+
+def _tables(filled: Filled, panel: str, printed: Grid | None, grids: Sequence[Grid]) -> list[dict[str, Any]]:
+    """Return a table for each machine; what is printed stands in each cell, or alone where nothing was measured."""
+    made = []
+    for grid in grids or ([printed] if printed else []):
+        beside = printed if grid is not printed else None
+        made.append(
+            {
+                "caption": ", ".join(
+                    filter(None, (panel, "as printed" if grid is printed else f"measured on {grid.source}"))
+                ),
+                "head": [(c, tables.unit_of(tables.kind_of(filled, c))) for c in grid.columns],
+                "rows": [_row(filled, grid, beside, index) for index in range(len(grid.rows))],
+                "printed_alone": grid is printed,
+                "beside": beside is not None,
+            }
+        )
+    return made
+
+
+def _row(filled: Filled, grid: Grid, beside: Grid | None, index: int) -> dict[str, Any]:
+    cells = []
+    for place, column in enumerate(grid.columns):
+        kind, cell = tables.kind_of(filled, column), grid.cells[index][place]
+        there = beside.cells[index][place] if beside else None
+        told = there is not None and (there.value is not None or there.unfit)
+        cells.append(
+            {
+                "text": tables.cell_text(cell, kind),
+                "value": cell.value,
+                "printed": tables.cell_text(there, kind) if told and there else "",
+                "title": cell.reason if cell.value is None else _interval(cell, kind),
+            }
+        )
+    return {"label": grid.rows[index], "mean": index >= len(grid.rows) - grid.means, "cells": cells}
+
+
+def _interval(cell: Any, kind: str) -> str:
+    if cell.low is None or cell.low == cell.high:
+        return ""
+    return f"{tables.number(cell.low, kind)} to {tables.number(cell.high, kind)}"
+
+
+def _why(filled: Filled) -> str:
+    """Return why nothing of an exhibit was measured."""
+    return "Not measured here yet." if filled.panels else ""

@@ -1,0 +1,228 @@
+"""The formula language: what it accepts, what each function gives, how uncertainty and absence travel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mst.errors import ConfigError
+from mst.reporting.formula import (
+    AGGREGATES,
+    LEAVES,
+    PAIRED,
+    SCALARS,
+    Leaf,
+    Missing,
+    Names,
+    Selection,
+    Unfit,
+    check,
+    evaluate,
+    parse_selection,
+)
+
+NAMES = Names(
+    {"G": ("a", "b", "c"), "P": (1, 2, 4), "ALT": (("original", "a"), "b"), "FAST": "quick[mode=x]"},
+    frozenset({"a", "b", "c", "original"}),
+    frozenset({"slow", "quick"}),
+)
+SECONDS = {"slow": {"a": 2.0, "b": 8.0, "c": 32.0}, "quick": {"a": 1.0, "b": 2.0, "c": 4.0}}
+
+
+class Fake:
+    """Times of two algorithms on three graphs, with scatter; `quick` has widths and phases."""
+
+    draws = 1000
+
+    def __init__(self, scatter: float = 0.0, absent: tuple = (), unfit: tuple = (), processes: int = 5):
+        self.scatter, self.absent, self.unfit, self.processes = scatter, absent, unfit, processes
+
+    def leaf(self, quantity, selection, graph, name=""):
+        if (selection.algorithm, graph) in self.unfit:
+            raise Unfit(f"{selection} does not take {graph}")
+        if (selection.algorithm, graph) in self.absent:
+            raise Missing(f"{selection} on {graph}: not run")
+        value = SECONDS[selection.algorithm][graph] / max(selection.width, 1)
+        if quantity in ("phase", "share", "counter"):
+            return Leaf({"phase": 0.5, "share": 0.25, "counter": 7.0}[quantity])
+        if quantity != "T":
+            return Leaf({"I": 0.1, "X": 0.2, "memory": 64.0, "spread": 0.01, "excess": 0.0}.get(quantity, 1.0))
+        steps = np.linspace(-1, 1, self.processes)
+        return Leaf(value, tuple(value * (1 + self.scatter * steps)), record=f"{selection}/{graph}")
+
+    def fact(self, name, graph):
+        return {"n": 10.0, "m": 40.0, "degree": 8.0}.get(name, 1.0)
+
+    def widths(self, selection, graph):
+        return (1, 2, 4)
+
+    def published(self, table, column, row):
+        return 3.0
+
+    def has(self, graph):
+        return graph != "original"
+
+
+def value(text, source=None, **bound):
+    return evaluate(text, source or Fake(), NAMES, bound).value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 + 2 * 3 - 4 / 2 ** 2", 6),
+        ("-T('slow', 'a')", -2),
+        ("T('slow', 'a') > T('quick', 'a')", 1),
+        ("T('slow', 'a') <= T('quick', 'a')", 0),
+        ("T('quick@4', 'c')", 1),
+        ("T(FAST, 'c')", 4),
+        ("gm(T('slow', g) / T('quick', g) for g in G)", 4),
+        ("mean(T('slow', g) for g in G)", 14),
+        ("median(T('slow', g) for g in G)", 8),
+        ("sd(1, 3)", 2**0.5),
+        ("min(T('slow', g) for g in G)", 2),
+        ("max(T('slow', 'a'), T('slow', 'b'))", 8),
+        ("fastest(T(s, 'b') for s in ('slow', 'quick'))", 2),
+        ("sum(T(f'quick@{p}', 'c') for p in P)", 7),
+        ("sum(p for p in widths('quick', 'a'))", 7),
+        ("abs(0 - 3) + log2(8) + sqrt(16) + ceil(0.2)", 11),
+        ("pearson((T('quick', g), T('quick', g)) for g in G)", 1),
+        ("spearman((T('quick', g), 0 - T('slow', g)) for g in G)", -1),
+        ("kendall((T('quick', g), T('slow', g)) for g in G)", 1),
+        ("I('slow', 'a') + X('slow', 'a') + M('slow', 'a')", 1.3),
+        ("phase('quick', 'a', 'union') + share('quick', 'a', 'union') + counter('quick', 'a', 'rounds')", 7.75),
+        ("memory('quick', 'a') + spread('quick', 'a') + excess('quick', 'a')", 64.01),
+        ("ran('quick', 'a') + wrong('quick', 'a')", 2),
+        ("2 * m('a') / n('a') + components('a') + degree('a') + max_degree('a')", 18),
+        ("published('table', 'column', 'row')", 3),
+        ("sum(T('slow', g) for g in ALT)", 10),
+        ("gm(T('slow', g) for g in G for p in P)", 8),
+    ],
+)
+def test_every_function(text, expected):
+    assert value(text) == pytest.approx(expected)
+
+
+def test_the_examples_above_call_every_function():
+    called = " ".join(str(case) for case in test_every_function.pytestmark[0].args[1])
+    for name in (*LEAVES, *SCALARS, *AGGREGATES, *PAIRED):
+        assert f"{name}(" in called, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')",
+        "T.__class__",
+        "[x for x in G]",
+        "lambda: 1",
+        "max(T('slow', g) for g in G if 1)",
+        "T('slow', 'a') if 1 else 2",
+        "open('/etc/passwd')",
+        "True",
+        "gm(T('slow', g) for g in NOWHERE)",
+        "1 < 2 < 3",
+        "not 1",
+        "T('slow', 'a', key=1)",
+        "gm(",
+    ],
+)
+def test_nothing_else_is_accepted(text):
+    with pytest.raises(ConfigError):
+        evaluate(text, Fake(), NAMES)
+    with pytest.raises(ConfigError):
+        check(text, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("T('slwo', 'a')", "slow"),
+        ("T('slow', 'aa')", "'a'"),
+        ("gmean(T('slow', g) for g in G)", "mean"),
+        ("T('slow')", "2 arguments"),
+        ("T('slow[mode]', 'a')", "name=value"),
+    ],
+)
+def test_check_names_the_nearest(text, hint):
+    with pytest.raises(ConfigError, match=hint):
+        check(text, NAMES)
+
+
+def test_check_returns_what_is_selected():
+    text = "T('slow', 'a') / T(f'quick[mode=x]@{p}', 'a')"
+    assert check(text, NAMES, ["p"]) == {"slow", "quick[mode=x]"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kruskal", Selection("kruskal")),
+        ("a-b[y=2,x=1]@16", Selection("a-b", (("x", "1"), ("y", "2")), 16)),
+        ("a@best", Selection("a", (), 0)),
+        ("a@16+", Selection("a", (), 16, True)),
+    ],
+)
+def test_selections(text, expected):
+    assert parse_selection(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "A", "a[", "a@", "a@x", "a[x=1]b"])
+def test_what_is_no_selection(text):
+    with pytest.raises(ConfigError):
+        parse_selection(text)
+
+
+def test_interval_grows_with_the_scatter_and_covers_the_estimate():
+    widths = []
+    for scatter in (0.0, 0.02, 0.1):
+        result = evaluate("gm(T('slow', g) / T('quick', g) for g in G)", Fake(scatter), NAMES)
+        assert result.low <= result.value <= result.high
+        widths.append(result.high - result.low)
+    assert widths[0] == pytest.approx(0, abs=1e-9) and widths[0] < widths[1] < widths[2]
+
+
+def test_interval_of_one_run_is_that_of_its_median():
+    result = evaluate("T('slow', 'a')", Fake(0.1), NAMES)
+    assert result.value == 2 and 1.8 <= result.low < 2 < result.high <= 2.2
+
+
+def test_the_same_run_twice_is_the_same_draw():
+    result = evaluate("T('slow', 'a') / T('slow', 'a')", Fake(0.1), NAMES)
+    assert result.low == result.high == 1
+    other = evaluate("T('slow', 'a') / T('quick', 'a')", Fake(0.1), NAMES)
+    assert other.low < other.high
+
+
+def test_what_is_missing_is_left_out_and_told():
+    result = evaluate("gm(T('slow', g) for g in G)", Fake(absent=(("slow", "b"),)), NAMES)
+    assert result.value == pytest.approx(8) and result.missing == ["slow on b: not run"]
+    assert sorted(result.used) == ["a", "c"] and result.records == ["slow/a", "slow/c"]
+
+
+def test_nothing_there_is_missing():
+    everything = tuple(("slow", g) for g in "abc")
+    for text in ("gm(T('slow', g) for g in G)", "T('slow', 'a')", "1 + T('slow', 'a')"):
+        with pytest.raises(Missing, match="not run"):
+            evaluate(text, Fake(absent=everything), NAMES)
+
+
+def test_fastest_passes_over_what_does_not_fit_but_not_over_what_is_missing():
+    text = "fastest(T(s, 'b') for s in ('slow', 'quick'))"
+    unfit = evaluate(text, Fake(unfit=(("quick", "b"),)), NAMES)
+    assert unfit.value == 8 and not unfit.missing
+    absent = evaluate(text, Fake(absent=(("quick", "b"),)), NAMES)
+    assert absent.value == 8 and absent.missing
+    plain = evaluate(text.replace("fastest", "min"), Fake(unfit=(("quick", "b"),)), NAMES)
+    assert plain.missing
+
+
+def test_too_few_processes_make_it_thin():
+    assert evaluate("T('slow', 'a')", Fake(processes=2), NAMES).thin
+    assert not evaluate("T('slow', 'a')", Fake(processes=3), NAMES).thin
+    assert not evaluate("n('a')", Fake(processes=1), NAMES).thin
+
+
+def test_division_by_zero_is_missing_not_infinite():
+    with pytest.raises(Missing, match="not defined"):
+        evaluate("T('slow', 'a') / (n('a') - 10)", Fake(), NAMES)

@@ -1,0 +1,218 @@
+"""The papers' tables and figures: every one has its files, printed and measured numbers side by side."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import fake_records
+import pytest
+from test_claims import COMING
+
+from mst.bench.bundle import export_bundle
+from mst.bench.reference import references
+from mst.errors import ConfigError, FormatError
+from mst.reporting import claims
+from mst.reporting.observations import gather, read_manifests
+from mst.reporting.papers import drawing
+from mst.reporting.papers.exhibits import Exhibit, Exhibits, check_exhibits, exhibits, fill
+from mst.reporting.papers.section import write_files
+from mst.reporting.papers.tables import cell_text, latex, number
+from mst.reporting.style import setup
+from mst.typed import parse
+
+EVERY = [(paper, exhibit) for paper, made in exhibits().items() for exhibit in made]
+NUMBERED = {
+    "ecl-mst": {*(f"Table {k}" for k in range(1, 6)), *(f"Figure {k}" for k in range(3, 8))},
+    "shou-he": {"Figure 1", "Figure 2", "Figure 3", "Figure 4"},
+    "durbhakula": {"Table 1", "Table 2", "Figure 1", "Figure 2", "Figure 3", "Figure 4"},
+    "biagiotti": {"Table I", "Table II", "first figure", "second figure", "third figure"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def names():
+    return claims.document().names()
+
+
+@pytest.fixture(scope="module")
+def sources(report):
+    return gather([report / "records"], (), read_manifests(report.glob("graphs/*/manifest.json")))
+
+
+def one(paper, id):
+    return next(e for e in exhibits()[paper] if e.id == id)
+
+
+def test_every_numbered_table_and_figure_is_there():
+    for paper, numbers in NUMBERED.items():
+        assert numbers <= {e.number for e in exhibits()[paper]}
+    ids = [f"{paper}-{e.id}" for paper, e in EVERY]
+    assert len(ids) == len(set(ids))
+
+
+def test_claims_point_at_exhibits():
+    known = {f"{paper}/{e.id}" for paper, e in EVERY}
+    for made in claims.document().claims.values():
+        for claim in made:
+            assert claim.exhibit is None or claim.exhibit in known, claim.id
+
+
+def test_every_formula_names_what_there_is(monkeypatch, names):
+    wider = names.__class__(names.sets, names.graphs, names.algorithms | COMING)
+    monkeypatch.setattr(claims.Document, "names", lambda _: wider)
+    check_exhibits(claims.document())
+
+
+@pytest.mark.parametrize(("paper", "exhibit"), EVERY, ids=[f"{p}-{e.id}" for p, e in EVERY])
+def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
+    filled = fill(paper, exhibit, sources, names)
+    table, tex = write_files(filled, tmp_path, pictures=False)
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == filled.printed + filled.measured or exhibit.static or len(rows) > filled.printed
+    text = tex.read_text()
+    assert exhibit.number in text and text.count(r"\begin{tabular}") == text.count(r"\end{tabular}")
+    if exhibit.values == "image":
+        assert filled.printed == 0, "what is only a picture has no printed numbers"
+
+
+@pytest.mark.parametrize("draw", ["points", "bars", "curves"])
+def test_every_kind_of_picture(draw, names, sources, tmp_path):
+    setup()
+    paper, exhibit = next((p, e) for p, e in EVERY if e.draw == draw and e.values == "printed")
+    written = write_files(fill(paper, exhibit, sources, names), tmp_path)
+    suffixes = {file.suffix for file in written}
+    assert suffixes == {".csv", ".tex", ".svg", ".pdf"} and all(file.is_file() for file in written)
+
+
+def test_boxes_need_a_sample(names, sources, tmp_path):
+    setup()
+    made = {"id": "x", "number": "Figure 6", "title": "…", "values": "image", "draw": "boxes", "as": "seconds"}
+    made |= {"rows": {"g": ["USA-road-d.NY"]}, "each": {"a": ["kruskal", "boruvka", "filter-boruvka"]}}
+    exhibit = parse(Exhibit, {**made, "columns": {"{a}": "T(a, g)"}}, "test")
+    assert drawing.draw(fill("ecl-mst", exhibit, sources, names), tmp_path)
+    few = exhibit.model_copy(update={"each": {"a": ["kruskal"]}})
+    assert not drawing.draw(fill("ecl-mst", few, sources, names), tmp_path)
+
+
+def test_printed_and_measured_stand_side_by_side(names, sources):
+    filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
+    ((_, printed, grids),) = filled.panels
+    (grid,) = (g for g in grids if g.source == "fake-gpu-box")
+    row, column = grid.rows.index("USA-road-d.NY"), grid.columns.index("ECL-MST")
+    assert printed.cells[row][column].value == 0.0006
+    cell = grid.cells[row][column]
+    assert cell.low <= cell.value <= cell.high and cell.value != 0.0006
+    assert "(0.0006)" in latex(filled) and "(NC)" in latex(filled)
+
+
+def test_means_of_a_part_are_not_shown(names, sources):
+    filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
+    ((_, printed, grids),) = filled.panels
+    assert printed.cells[-2][0].value == pytest.approx(0.0103, rel=0.03)
+    (grid,) = (g for g in grids if g.source == "fake-gpu-box")
+    assert grid.known and all(cell.value is None and cell.reason for cell in grid.cells[-1])
+    assert "missing, the first:" in grid.cells[-1][grid.columns.index("ECL-MST")].reason
+
+
+def test_machines_with_the_same_facts_are_one_table(names, sources):
+    filled = fill("ecl-mst", one("ecl-mst", "table-2"), sources, names)
+    ((_, _, grids),) = filled.panels
+    assert len(sources) > 1 and len(grids) == 1 and all(s.name in grids[0].source for s in sources)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (0.02482, "milliseconds", "24.8"),
+        (1.23e-3, "seconds", "0.00123"),
+        (4_190_208, "count", "4,190,208"),
+        (7.09e9, "rate", "7.09 G"),
+        (0.000005, "percent", "0.0005"),
+        (2**21, "bytes", "2"),
+        (1.0, "ratio", "1"),
+        (0.0, "ratio", "0"),
+        (None, "ratio", ""),
+    ],
+)
+def test_numbers(value, kind, text):
+    assert number(value, kind) == text
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"id": "x", "number": "1", "title": "…"},
+        {"id": "x", "number": "1", "title": "…", "columns": {"a": "n(g)"}},
+        {
+            "id": "x",
+            "number": "1",
+            "title": "…",
+            "columns": {"a": "n(g)"},
+            "rows": {"g": "NX"},
+            "drawn": "bars",
+        },
+    ],
+)
+def test_exhibits_that_make_no_sense(bad):
+    with pytest.raises(ConfigError):
+        parse(Exhibits, {"papers": {"p": [bad]}}, "test")
+
+
+def test_page_shows_papers_and_links_that_lead_somewhere(report):
+    page = (report / "report.html").read_text()
+    for paper in exhibits():
+        assert f'id="paper-{paper}"' in page
+    for link in re.findall(r'href="([^"#:]+)"', page):
+        assert (report / link).is_file() or link.endswith("/"), link
+
+
+# Reference bundles.
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A folder of results with one bundle of a machine that is not this one."""
+    fake_records.write_experiment(tmp_path / "other", graphs=fake_records.GRAPHS[:1])
+    for file in (tmp_path / "other" / "graphs").glob("*/manifest.json"):
+        (file.parent / "0a1b2c3d").mkdir()
+        file.rename(file.parent / "0a1b2c3d" / "manifest.json")
+    folder = tmp_path / "results" / "reference" / "fake-gpu-box"
+    folder.mkdir(parents=True)
+    export_bundle("fake-gpu-box", results=tmp_path / "other", out=folder / "fake-gpu-box.mst.zip")
+    (folder / "about.yaml").write_text("by: the authors\nstand_ins: {twitter: com-youtube}\n")
+    return tmp_path / "results"
+
+
+def test_bundles_are_unpacked_once_and_attributed(elsewhere):
+    (first,) = references(elsewhere)
+    assert first.machine == "fake-gpu-box" and first.about.by == "the authors"
+    assert list(first.records.glob("fake-gpu-box/*/*/*/w*/*.json")) and first.manifests
+    stamp = first.records.stat().st_mtime_ns
+    (again,) = references(elsewhere)
+    assert again == first and again.records.stat().st_mtime_ns == stamp
+
+
+def test_damaged_bundles_are_refused_and_leave_nothing(elsewhere):
+    (bundle,) = elsewhere.glob("reference/*/*.mst.zip")
+    bundle.write_bytes(bundle.read_bytes()[:-200])
+    with pytest.raises(FormatError):
+        references(elsewhere)
+    assert not list((elsewhere / ".reference").glob("*"))
+
+
+def test_report_shows_references_apart(elsewhere, capsys):
+    from mst.cli import main
+
+    assert main(["report", "--results", str(elsewhere)]) == 0
+    page = (elsewhere / "report.html").read_text()
+    assert "Reference measurements, made on other machines" in page and "by the authors" in page
+    assert "com-youtube for twitter" in page and "2026-11-20" in page
+    assert 'data-origin="reference"' in page and 'data-origin="measured"' not in page
+
+
+def test_cells_say_what_is_not_known():
+    from mst.reporting.papers.exhibits import Cell
+
+    assert [cell_text(c, "ratio") for c in (Cell(2.0), Cell(), Cell(unfit=True))] == ["2", "–", "NC"]
