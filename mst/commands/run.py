@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     orders = orders_of(arguments, settings)
     if reason := orders[0].refused():
         raise ConfigError(reason)
-    facts = settings.root / "machines" / f"{settings.machine_name}.json"
+    facts = settings.root / "machines" / f"{orders[0].run.machine}.json"
     if not facts.is_file():
         write_json(facts, this_machine().as_dict())
     folder, manifest = graph_of(settings, orders[0].run.graph)

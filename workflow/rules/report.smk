@@ -18,6 +18,15 @@ rule report:
         RESULTS / "{where}report.html",
     log:
         RESULTS / "logs/{where}report.log",
+    group:
+        PAGE_GROUP
+    threads: work_cpus()
+    resources:
+        **work_resources(),
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
     params:
         records=[str(RECORDS), *IMPORTED],
         experiment=lambda wildcards: scope_experiment(scope_of(wildcards)),

@@ -1,4 +1,8 @@
-# One job per run. It claims every core: a timed run has the machine to itself.
+# One job per run, and each asks for what its paradigm needs. On one machine it claims every core: a timed run has
+# the machine to itself. On a cluster it has a node to itself, one with GPUs, or as many ranks as it has width, over
+# as many nodes as they need.
+
+ruleorder: run_mpi > run_one_rank > run_cuda > run
 
 
 rule run:
@@ -9,6 +13,57 @@ rule run:
     log:
         RESULTS
         / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
-    threads: workflow.cores
+    group:
+        run_group
+    threads: run_cpus
+    resources:
+        **run_resources(),
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules("sequential", "threads", "peer"),
     shell:
         "{MST} run --record {output:q} --granted {threads} > {log:q} 2>&1"
+
+
+use rule run as run_cuda with:
+    wildcard_constraints:
+        algorithm=any_of("cuda"),
+    conda:
+        "../../envs/cuda.yaml"
+    envmodules:
+        *modules("cuda"),
+
+
+# The scheduler refuses an MPI job of one task: the one-rank point is an ordinary job.
+use rule run as run_one_rank with:
+    wildcard_constraints:
+        algorithm=any_of("mpi"),
+    conda:
+        "../../envs/mpi.yaml"
+    envmodules:
+        *modules("mpi"),
+
+
+rule run_mpi:
+    input:
+        lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
+    output:
+        RECORDS / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
+    log:
+        RESULTS
+        / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
+    wildcard_constraints:
+        algorithm=any_of("mpi"),
+        width=r"w(?!1(-|/|$))\d+(-[^/]+)?",
+    group:
+        run_group
+    threads: run_cpus
+    resources:
+        **run_resources(mpi=True),
+    conda:
+        "../../envs/mpi.yaml"
+    envmodules:
+        *modules("mpi"),
+    shell:
+        "MST_MPIEXEC={resources.mpi:q} {MST} run --record {output:q} --granted {resources.tasks} > {log:q} 2>&1"
