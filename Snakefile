@@ -27,3 +27,17 @@ rule all:
     input:
         RESULTS / "report.html",
         RESULTS / "checked.json",
+
+
+onerror:
+    if workflow.is_main_process:
+        told = account.write_account(Path(log), RESULTS)
+        print(*told, sep="\n", file=sys.stderr)
+        print(
+            f"{len(told)} jobs failed ({RESULTS / account.FILE}); the same command makes what is missing",
+            file=sys.stderr,
+        )
+
+
+onsuccess:
+    (RESULTS / account.FILE).unlink(missing_ok=True)

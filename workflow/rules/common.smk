@@ -1,13 +1,17 @@
 # Configuration, names of things, and the plan; everything else asks here.
 
+import functools
+import getpass
 import json
 import os
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from mst import catalog, config as settings_of, registry
+from mst.bench import account
 from mst.bench.records import proof_path, write_json
 from mst.bench.site import profile_site
 from mst.errors import MSTError
@@ -30,6 +34,11 @@ except MSTError as error:
 # do not answer.
 os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
 os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve())
+
+if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
+    # Many jobs that compile into one network folder get in each other's way.
+    scratch = Path(CONFIG.site.scratch, f"mst-{getpass.getuser()}")
+    os.environ.setdefault("MST_CACHE", str(scratch))
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
@@ -172,7 +181,7 @@ for scope in SCOPES:
         note_completeness(scope)
 
 REQUESTED = request_file()
-ASKED = [scope for scope in SCOPES[1:] if any(scope in a for a in sys.argv)]
+ASKED = [s for s in SCOPES[1:] if any(s in a for a in sys.argv)] or ["default"]
 # The first run on a graph measures all of them in turns; on a cluster, those that share its job.
 if workflow.is_main_process:
-    os.environ["MST_SCOPES"] = json.dumps(ASKED or ["default"])
+    os.environ["MST_SCOPES"] = json.dumps(ASKED)

@@ -19,10 +19,10 @@ rule report:
     log:
         RESULTS / "logs/{where}report.log",
     group:
-        PAGE_GROUP
+        shared("page")
     threads: work_cpus()
     resources:
-        **work_resources(),
+        **work_resources(lambda wildcards: 3),
     conda:
         "../../envs/cpu.yaml"
     envmodules:

@@ -31,10 +31,10 @@ rule table:
     log:
         RESULTS / "logs/{where}table.log",
     group:
-        PAGE_GROUP
+        shared("page")
     threads: work_cpus()
     resources:
-        **work_resources(),
+        **work_resources(lambda wildcards: 3),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
@@ -58,10 +58,10 @@ rule check:
     log:
         RESULTS / "logs/{where}check.log",
     group:
-        PAGE_GROUP
+        shared("page")
     threads: work_cpus()
     resources:
-        **work_resources(),
+        **work_resources(lambda wildcards: 3),
     conda:
         "../../envs/cpu.yaml"
     envmodules:

@@ -14,7 +14,7 @@ rule run:
         RESULTS
         / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
     group:
-        run_group
+        shared("{machine}-{graph}")
     threads: run_cpus
     resources:
         **run_resources(),
@@ -39,6 +39,8 @@ use rule run as run_cuda with:
 use rule run as run_one_rank with:
     wildcard_constraints:
         algorithm=any_of("mpi"),
+    group:
+        shared("{machine}-{graph}-{width}")
     conda:
         "../../envs/mpi.yaml"
     envmodules:
@@ -57,7 +59,7 @@ rule run_mpi:
         algorithm=any_of("mpi"),
         width=r"w(?!1(-|/|$))\d+(-[^/]+)?",
     group:
-        run_group
+        shared("{machine}-{graph}-{width}")
     threads: run_cpus
     resources:
         **run_resources(mpi=True),

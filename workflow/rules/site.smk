@@ -1,20 +1,13 @@
 # What jobs ask a cluster's scheduler for. Without a cluster they ask for nothing, and a timed run claims this machine.
 #
 # The scheduler's overhead is some 15 s a job: runs on one graph and one kind of node share one of its jobs, and so do
-# the proofs of a graph. Snakemake adds up what jobs that share one ask for, save that they take turns (`turn`).
-
-PAGE_GROUP = "page" if CONFIG.site else None
-
-
-class Together(dict):
-    """How many parts of a group share a job: all of them."""
-
-    def get(self, group, default=None):
-        return super().get(group, sys.maxsize)
+# the proofs of a graph. Snakemake adds up what jobs that share one ask for, save that they take turns (`turn`). The
+# profile says how many may share one (group-components).
 
 
-if CONFIG.site and workflow.is_main_process:
-    workflow.group_settings.group_components = Together()
+def shared(group):
+    """A group of jobs, where there is a scheduler whose jobs can be shared."""
+    return group if CONFIG.site else None
 
 
 def run_of(wildcards):
@@ -29,16 +22,21 @@ def run_cpus(wildcards):
     return CONFIG.site.node(wildcards.machine).run_cpus(*run_of(wildcards))
 
 
-def run_group(wildcards):
-    """Runs on one graph, one kind of node and one layout of ranks share a job."""
-    if CONFIG.site is None:
-        return None
-    layout = wildcards.width.partition("-")[2]
-    return "-".join(filter(None, [wildcards.machine, wildcards.graph, layout]))
+@functools.cache
+def missing_runs(graph):
+    """How many runs on a graph are still to be made, by machine and layout."""
+    return Counter(
+        (row.machine, row.layout)
+        for scope in ASKED
+        if graph in settings_of.scope_graphs(CONFIG, PAPERS, scope)
+        for row in settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
+        if row.graph == graph and row.status == "planned"
+    )
 
 
-def proof_group(wildcards):
-    return f"proofs-{wildcards.graph}" if CONFIG.site else None
+def share(minutes, jobs):
+    """Each job's part of the minutes that they have together."""
+    return max(1, minutes // max(1, jobs))
 
 
 def run_resources(mpi=False):
@@ -52,13 +50,29 @@ def run_resources(mpi=False):
 
         return of_run
 
+    def runtime(wildcards):
+        layout = wildcards.width.partition("-")[2]
+        jobs = missing_runs(wildcards.graph)[wildcards.machine, layout]
+        return share(CONFIG.site.node(wildcards.machine).time, jobs)
+
     any_node = next(iter(CONFIG.site.nodes.values()))
-    return {name: answer(name) for name in any_node.run_resources("sequential", 1)}
+    asked = {name: answer(name) for name in any_node.run_resources("sequential", 1)}
+    return {**asked, "runtime": runtime}
 
 
-def work_resources():
-    """What a job that is not timed asks for."""
-    return CONFIG.site.work.resources() if CONFIG.site else {}
+def work_resources(together=lambda wildcards: 1):
+    """What a job that is not timed asks for; so many share one of the scheduler's."""
+    if CONFIG.site is None:
+        return {}
+    work = CONFIG.site.work
+    return {
+        **work.resources(),
+        "runtime": lambda wildcards: share(work.time, together(wildcards)),
+    }
+
+
+def proofs_together(wildcards):
+    return missing_runs(wildcards.graph).total()
 
 
 def work_cpus():

@@ -14,10 +14,10 @@ rule verify:
         RESULTS
         / "logs/proofs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
     group:
-        proof_group
+        shared("proofs-{graph}")
     threads: work_cpus()
     resources:
-        **work_resources(),
+        **work_resources(proofs_together),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
