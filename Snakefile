@@ -29,15 +29,17 @@ rule all:
         RESULTS / "checked.json",
 
 
+# Jobs of a cluster run without these hooks: the account is that of the whole workflow.
 onerror:
-    if workflow.is_main_process:
-        told = account.write_account(Path(log), RESULTS)
-        print(*told, sep="\n", file=sys.stderr)
-        print(
-            f"{len(told)} jobs failed ({RESULTS / account.FILE}); the same command makes what is missing",
-            file=sys.stderr,
-        )
+    told = account.write_account(map(Path, log), RESULTS)
+    print(*told, sep="\n", file=sys.stderr)
+    print(
+        f"{len(told)} jobs failed ({RESULTS / account.FILE}); the same command makes what is missing",
+        file=sys.stderr,
+    )
 
 
 onsuccess:
-    (RESULTS / account.FILE).unlink(missing_ok=True)
+    ((RESULTS / account.FILE).unlink(missing_ok=True) / account.FILE).unlink(
+        missing_ok=True
+    )

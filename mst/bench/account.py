@@ -64,7 +64,9 @@ def failures(log: str) -> list[Failure]:
         scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
         if scheduled is None and "SLURM run ID: " in log:
             continue  # the same failure once more, as the job itself told it
-        missing = [name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()]
+        missing = [
+            name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()
+        ]
         failure = Failure(
             job=start[2],
             scheduled=scheduled[1] if scheduled else "",
@@ -83,7 +85,10 @@ def with_states(found: Iterable[Failure], states: Mapping[str, str]) -> list[Fai
 def scheduler_states(jobs: Iterable[str]) -> dict[str, str]:
     """Return the scheduler's state of each job that it remembers."""
     asked = ",".join(job for job in jobs if job)
-    for command in (["squeue", "-h", "-t", "all", "-o", "%i %T"], ["sacct", "-n", "-X", "-o", "JobID,State%20"]):
+    for command in (
+        ["squeue", "-h", "-t", "all", "-o", "%i %T"],
+        ["sacct", "-n", "-X", "-o", "JobID,State%20"],
+    ):
         try:
             out = subprocess.run([*command, "-j", asked], capture_output=True, text=True, timeout=60).stdout
         except (OSError, subprocess.SubprocessError):
@@ -93,9 +98,9 @@ def scheduler_states(jobs: Iterable[str]) -> dict[str, str]:
     return {}
 
 
-def write_account(log: Path, results: Path) -> list[Failure]:
-    """Write what failed to ``failed.json`` below the results; return it."""
-    found = failures(log.read_text())
+def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
+    """Write what failed by the engine's logs to ``failed.json`` below the results; return it."""
+    found = [failure for log in logs for failure in failures(log.read_text())]
     if any(failure.scheduled for failure in found):
         found = with_states(found, scheduler_states(failure.scheduled for failure in found))
     write_json(results / FILE, [asdict(failure) for failure in found])

@@ -123,7 +123,9 @@ def _rows_of(
         state = graphs.get(graph, GraphState(graph, "waiting"))
         for algorithm in filter(place.takes, _algorithms_of(block)):
             for options in option_sets(block, algorithm):
-                for width in widths_of(block, algorithm.paradigm, place.cores(algorithm.paradigm), experiment.machine):
+                for width in widths_of(
+                    block, algorithm.paradigm, place.cores(algorithm.paradigm), experiment.machine
+                ):
                     status, reason = _status(algorithm, options, width, state, place, block.oversubscribe)
                     run = seconds = None
                     slug = algorithm.options_slug(options)

@@ -68,7 +68,9 @@ def hardware(name: str) -> Hardware:
     """
     known = hardware_profiles()
     if name not in known:
-        raise ConfigError(f"no machine {name!r} in config/machines{nearest(name, known)}; it has: {', '.join(known)}")
+        raise ConfigError(
+            f"no machine {name!r} in config/machines{nearest(name, known)}; it has: {', '.join(known)}"
+        )
     file = resource("config/machines") / f"{name}.yaml"
     return parse(Hardware, read_yaml(file), str(file))
 
@@ -84,7 +86,6 @@ class Queue(StrictModel):
     time: int = Field(60, ge=1, description="minutes after which the scheduler ends a job")
     extra: str = Field("", description="further options of sbatch, as they are")
     modules: list[str] = Field(default_factory=list, description="loaded with --sdm env-modules")
-
 
     def resources(self) -> dict[str, str | int | None]:
         """Return what a job asks for, by the names of Snakemake's SLURM executor; None is left out there."""
@@ -113,9 +114,13 @@ class Node(Queue):
 
     machine: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$", description="its name in the results")
     runs: list[str] = Field(description="paradigms, or ids of algorithms, that are measured here")
-    hardware: str | None = Field(None, description="a profile of config/machines/ that fills in what is not said here")
+    hardware: str | None = Field(
+        None, description="a profile of config/machines/ that fills in what is not said here"
+    )
     cpus: int = Field(0, ge=0, description="processors of one node, as sinfo -o %c counts them")
-    threads_per_core: int = Field(1, ge=1, description="processors that share a core; sinfo -o %z: the last number")
+    threads_per_core: int = Field(
+        1, ge=1, description="processors that share a core; sinfo -o %z: the last number"
+    )
     gpus: int = Field(0, ge=0, description="of one node")
     gpu_model: str | None = Field(None, description="as the scheduler spells it, where it has several")
     nodes: int = Field(1, ge=1, description="most nodes of one MPI run")
@@ -183,7 +188,7 @@ class Node(Queue):
             "tasks": None,
             "mpi": None,
         }
-        if paradigm == "cuda":
+        if self.gpus and paradigm in ("cuda", "peer"):
             asked |= {"gpu": width, "gpu_model": self.gpu_model}
         if paradigm == "mpi" and width > 1:
             nodes, on_each = self.layout(width) or (1, width)
@@ -216,7 +221,9 @@ class Site(StrictModel):
         names = [node.machine for node in value.values()]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two kinds of nodes are called {name!r}: machines are told apart by their names")
+                raise ValueError(
+                    f"two kinds of nodes are called {name!r}: machines are told apart by their names"
+                )
         return value
 
     def node(self, machine: str) -> Node:

@@ -32,7 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = config.paper(arguments.paper) if arguments.paper else settings.experiment
     graphs = config.graph_states(settings, catalog.load(), experiment.graphs)
     places = config.places(settings)
-    rows = [row for place in places for row in plan([experiment], graphs, place=place, records=settings.records)]
+    rows = [
+        row for place in places for row in plan([experiment], graphs, place=place, records=settings.records)
+    ]
     if arguments.json:
         for row in rows:
             print(json.dumps({**row.row(), "status": row.status, "seconds": row.seconds}))

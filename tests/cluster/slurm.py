@@ -14,6 +14,7 @@ import socket
 import stat
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -68,7 +69,9 @@ def missing() -> str | None:
     if absent := _absent():
         apt = shutil.which("apt-get")
         if apt is None:
-            return f"{', '.join(absent)}: not installed, and there is no apt-get to install {' '.join(PACKAGES)}"
+            return (
+                f"{', '.join(absent)}: not installed, and there is no apt-get to install {' '.join(PACKAGES)}"
+            )
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         install = [apt, "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]
         for command in (install, [apt, "update", "-qq"], install):
@@ -83,6 +86,20 @@ def missing() -> str | None:
 def _absent() -> list[str]:
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     return [name for name in (*DAEMONS, *COMMANDS) if shutil.which(name, path=path) is None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as the scheduler tells of it."""
+
+    id: str
+    state: str
+    partition: str
+    nodes: str
+    comment: str
+    cpus: int
+    node_count: int
+    shared: str
 
 
 class Slurm:
@@ -126,7 +143,12 @@ class Slurm:
     def start(self) -> None:
         """Start all daemons and wait until both nodes take jobs."""
         socket_file = self.folder / "munge.socket"
-        names = {"socket": socket_file, "key-file": "munge.key", "pid-file": "munge.pid", "seed-file": "munge.seed"}
+        names = {
+            "socket": socket_file,
+            "key-file": "munge.key",
+            "pid-file": "munge.pid",
+            "seed-file": "munge.seed",
+        }
         options = [f"--{name}={self.folder / file}" for name, file in names.items()]
         self._spawn("munged", "--foreground", "--force", *options, f"--log-file={self.folder}/munge.log")
         _until(socket_file.exists, 10, "munged has no socket")
@@ -179,10 +201,11 @@ class Slurm:
             return {}
         return dict(line.split() for line in lines if line)
 
-    def jobs(self, *options: str) -> list[list[str]]:
-        """Return id, state, partition, nodes and comment of the jobs that the scheduler remembers."""
-        out = self.command("squeue", "-h", "-t", "all", "-S", "i", "-o", "%i|%T|%P|%N|%k|%C|%D|%h", *options)
-        return [line.split("|") for line in out.splitlines()]
+    def jobs(self) -> list[Job]:
+        """Return every job that the scheduler remembers, oldest first."""
+        out = self.command("squeue", "-h", "-t", "all", "-S", "i", "-o", "%i|%T|%P|%N|%k|%C|%D|%h")
+        rows = [line.split("|") for line in out.splitlines()]
+        return [Job(*row[:5], int(row[5]), int(row[6]), *row[7:]) for row in rows]
 
     def stop(self) -> None:
         """End every daemon that was started here, and what its jobs left behind."""

@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from snakemake.settings.types import DeploymentMethod
+
 from mst import catalog, config as settings_of, registry
 from mst.bench import account
 from mst.bench.records import proof_path, write_json
@@ -66,7 +68,15 @@ SCOPES = [
     *(f"graphs/{name}" for name in CATALOG),
     *(f"algorithms/{name}" for name in registry.algorithms()),
 ]
-MST = f"{sys.executable} -m mst"
+
+# With --sdm conda a rule's own environment says what Python is; the package is this checkout's, everywhere.
+IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+MST = "python -m mst" if IN_CONDA else f"{sys.executable} -m mst"
+checkout = str(Path(workflow.basedir).resolve())
+if checkout not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [checkout, os.environ.get("PYTHONPATH")])
+    )
 
 
 wildcard_constraints:

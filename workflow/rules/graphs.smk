@@ -8,13 +8,13 @@ checkpoint graph:
         RESULTS / "logs/graphs/{graph}-{recipe}.log",
     # Compute nodes often reach no network.
     localrule: CONFIG.site is not None and not CONFIG.site.work.graphs
-    threads: work_cpus()
-    resources:
-        **work_resources(),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(),
     script:
         "../scripts/graph.py"
 
@@ -26,12 +26,12 @@ rule reference:
         RESULTS / "graphs/{graph}/{recipe}/reference.json",
     log:
         RESULTS / "logs/references/{graph}-{recipe}.log",
-    threads: work_cpus()
-    resources:
-        **work_resources(),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(),
     shell:
         "{MST} reference {input} > {log} 2>&1"

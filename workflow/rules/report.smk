@@ -20,13 +20,13 @@ rule report:
         RESULTS / "logs/{where}report.log",
     group:
         shared("page")
-    threads: work_cpus()
-    resources:
-        **work_resources(lambda wildcards: 3),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         records=[str(RECORDS), *IMPORTED],
         experiment=lambda wildcards: scope_experiment(scope_of(wildcards)),

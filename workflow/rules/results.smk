@@ -32,13 +32,13 @@ rule table:
         RESULTS / "logs/{where}table.log",
     group:
         shared("page")
-    threads: work_cpus()
-    resources:
-        **work_resources(lambda wildcards: 3),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         records=str(RECORDS),
         imported=IMPORTED,
@@ -59,13 +59,13 @@ rule check:
         RESULTS / "logs/{where}check.log",
     group:
         shared("page")
-    threads: work_cpus()
-    resources:
-        **work_resources(lambda wildcards: 3),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         strict=CONFIG.strict,
     script:

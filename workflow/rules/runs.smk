@@ -2,7 +2,8 @@
 # the machine to itself. On a cluster it has a node to itself, one with GPUs, or as many ranks as it has width, over
 # as many nodes as they need.
 
-ruleorder: run_mpi > run_one_rank > run_cuda > run
+
+ruleorder: run_mpi > run_ranks > run_cuda > run
 
 
 rule run:
@@ -15,13 +16,13 @@ rule run:
         / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
     group:
         shared("{machine}-{graph}")
-    threads: run_cpus
-    resources:
-        **run_resources(),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules("sequential", "threads", "peer"),
+    threads: run_cpus
+    resources:
+        **run_resources(),
     shell:
         "{MST} run --record {output:q} --granted {threads} > {log:q} 2>&1"
 
@@ -35,8 +36,8 @@ use rule run as run_cuda with:
         *modules("cuda"),
 
 
-# The scheduler refuses an MPI job of one task: the one-rank point is an ordinary job.
-use rule run as run_one_rank with:
+# One rank, or all of them on the machine at hand: the scheduler refuses an MPI job of one task.
+use rule run as run_ranks with:
     wildcard_constraints:
         algorithm=any_of("mpi"),
     group:
@@ -47,25 +48,28 @@ use rule run as run_one_rank with:
         *modules("mpi"),
 
 
-rule run_mpi:
-    input:
-        lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
-    output:
-        RECORDS / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
-    log:
-        RESULTS
-        / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
-    wildcard_constraints:
-        algorithm=any_of("mpi"),
-        width=r"w(?!1(-|/|$))\d+(-[^/]+)?",
-    group:
-        shared("{machine}-{graph}-{width}")
-    threads: run_cpus
-    resources:
-        **run_resources(mpi=True),
-    conda:
-        "../../envs/mpi.yaml"
-    envmodules:
-        *modules("mpi"),
-    shell:
-        "MST_MPIEXEC={resources.mpi:q} {MST} run --record {output:q} --granted {resources.tasks} > {log:q} 2>&1"
+if CONFIG.site:
+
+    rule run_mpi:
+        input:
+            lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
+        output:
+            RECORDS
+            / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
+        log:
+            RESULTS
+            / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
+        wildcard_constraints:
+            algorithm=any_of("mpi"),
+            width=r"w(?!1(-|/|$))\d+(-[^/]+)?",
+        group:
+            shared("{machine}-{graph}-{width}")
+        conda:
+            "../../envs/mpi.yaml"
+        envmodules:
+            *modules("mpi"),
+        threads: run_cpus
+        resources:
+            **run_resources(),
+        shell:
+            "MST_MPIEXEC={resources.mpi:q} {MST} run --record {output:q} --granted {resources.tasks} > {log:q} 2>&1"

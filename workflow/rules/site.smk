@@ -39,9 +39,10 @@ def share(minutes, jobs):
     return max(1, minutes // max(1, jobs))
 
 
-def run_resources(mpi=False):
+def run_resources():
+    """What a timed run asks for."""
     if CONFIG.site is None:
-        return dict(mpi="mpiexec", tasks=lambda w: run_of(w)[1]) if mpi else {}
+        return {}
 
     def answer(name):
         def of_run(wildcards):

@@ -15,12 +15,12 @@ rule verify:
         / "logs/proofs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
     group:
         shared("proofs-{graph}")
-    threads: work_cpus()
-    resources:
-        **work_resources(proofs_together),
     conda:
         "../../envs/cpu.yaml"
     envmodules:
         *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(proofs_together),
     shell:
         "{MST} verify --record {input.record:q} --reference {input.reference:q} > {log:q} 2>&1 || [ -s {output:q} ]"
