@@ -61,7 +61,9 @@ lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	$(EXPORT) --extra workflow --extra mpi --extra peers --group build --group dev -o envs/requirements-dev.txt
 	$(EXPORT) --extra cuda12 --no-default-groups -o envs/requirements-cuda12.txt
 	$(EXPORT) --extra cuda13 --no-default-groups -o envs/requirements-cuda13.txt
+	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build --no-emit-package mpich -o envs/requirements-mpi.txt
 	! grep -n '://' envs/*.txt
+	$(BASE_PYTHON) envs/stamp.py
 
 clean:  ## everything produced, and the environment
 	rm -rf .venv .snakemake results/[!Rr]* .pytest_cache .mypy_cache .ruff_cache

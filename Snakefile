@@ -14,6 +14,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/site.smk"
 include: "workflow/rules/graphs.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/verify.smk"
@@ -26,3 +27,18 @@ rule all:
     input:
         RESULTS / "report.html",
         RESULTS / "checked.json",
+
+
+# Jobs of a cluster run without these hooks: the account is that of the whole workflow.
+onerror:
+    told = account.write_account(map(Path, log), RESULTS)
+    print(*told, sep="\n", file=sys.stderr)
+    print(
+        f"{len(told)} jobs failed ({RESULTS / account.FILE}); the same command makes what is missing",
+        file=sys.stderr,
+    )
+
+
+onsuccess:
+    failed = RESULTS / account.FILE
+    failed.unlink(missing_ok=True)

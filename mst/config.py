@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from mst.bench.experiment import Experiment, read_experiment
 from mst.bench.machine import Machine, host_name, this_machine
 from mst.bench.plan import GraphState, Planned, plan, to_retry
 from mst.bench.reference import bundles
+from mst.bench.site import Place, Site
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.typed import StrictModel, parse, read_yaml
@@ -42,7 +43,15 @@ class Config(StrictModel):
     programs: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="MST programs on disk, run as command-NAME: see mst/programs.py"
     )
+    site: Site | None = Field(
+        None, description="a cluster, or the file that describes it; the cluster profile fills this in"
+    )
     experiment: Experiment
+
+    @field_validator("site", mode="before")
+    @classmethod
+    def _file(cls, value: Any) -> Any:
+        return read_yaml(Path(value)) if isinstance(value, str) else value
 
     @field_validator("machine")
     @classmethod
@@ -137,20 +146,30 @@ def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict
     return states
 
 
-def machine_of(config: Config) -> Machine:
-    """Return the hardware that runs are planned for; refuse a known name with another fingerprint."""
+def machine_of(config: Config, name: str | None = None) -> Machine:
+    """Return the hardware at hand, the machine `name`; refuse a known name with another fingerprint."""
     here = this_machine()
-    file = config.root / "machines" / f"{config.machine_name}.json"
+    name = name or config.machine_name
+    file = config.root / "machines" / f"{name}.json"
     if file.is_file():
         facts = json.loads(file.read_text())
         if facts["fingerprint"] != here.fingerprint:
             differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
             changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)
-            raise ConfigError(
-                f"{file}: machine {config.machine_name!r} is known with other hardware ({changes}); "
-                "give this one a name of its own: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
+            remedy = (
+                "give these nodes a kind and a name of their own in the site file"
+                if config.site
+                else "give this one a name of its own: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
             )
+            raise ConfigError(f"{file}: machine {name!r} is known with other hardware ({changes}); {remedy}")
     return here
+
+
+def places(config: Config) -> list[Place]:
+    """Return every machine that runs are planned for: the one at hand, or each kind of node of the site."""
+    if config.site is None:
+        return [Place(config.machine_name, machine_of(config))]
+    return [Place(node.machine, node.declared(), node) for node in config.site.nodes.values()]
 
 
 def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
@@ -169,42 +188,40 @@ def scope_graphs(config: Config, papers: Mapping[str, Experiment], scope: str) -
 
 
 def scope_plan(
-    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine, scope: str
+    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place], scope: str
 ) -> list[Planned]:
     """Return the plan of a scope, from the manifests that are there."""
-    rows = plan(
-        [scope_experiment(config, papers, scope)],
-        graph_states(config, catalog, scope_graphs(config, papers, scope)),
-        machine_name=config.machine_name,
-        machine=machine,
-        records=config.records,
-    )
+    experiments = [scope_experiment(config, papers, scope)]
+    graphs = graph_states(config, catalog, scope_graphs(config, papers, scope))
+    rows = [row for place in places for row in plan(experiments, graphs, place=place, records=config.records)]
     kind, _, name = scope.partition("/")
     return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
 
 
-def request_document(config: Config, papers: Mapping[str, Experiment], machine: Machine) -> dict[str, Any]:
+def request_document(
+    config: Config, papers: Mapping[str, Experiment], places: Sequence[Place]
+) -> dict[str, Any]:
     """Return what a plan and its table are made of, besides graphs and this machine's own records."""
     return {
         "config": config.model_dump(mode="json"),
         "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
         "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
-        "machine": {"name": config.machine_name, **machine.as_dict()},
-        "imported": _records_of_others(config),
+        "machines": [{"name": place.name, **place.machine.as_dict()} for place in places],
+        "imported": _records_of_others(config, {place.name for place in places}),
     }
 
 
-def _records_of_others(config: Config) -> dict[str, Any]:
+def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
     """Return how many records of other machines there are: an import is news to the table."""
     folders = [*config.records.glob("*"), *config.root.glob("reference/*/records/*")]
-    others = sorted(f for f in folders if f.is_dir() and f != config.records / config.machine_name)
+    others = sorted(f for f in folders if f.is_dir() and not (f.parent == config.records and f.name in own))
     counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
     return counted | bundles(config.root)
 
 
-def plan_document(config: Config, rows: Iterable[Planned]) -> list[dict[str, Any]]:
+def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
     """Return what the table needs of a plan; it changes only when what is planned does."""
-    return [{**row.row(), "machine": config.machine_name} for row in rows]
+    return [row.row() for row in rows]
 
 
 def _asks_elsewhere(config: Config, manifest: Manifest) -> bool:
@@ -215,7 +232,7 @@ def _asks_elsewhere(config: Config, manifest: Manifest) -> bool:
 
 
 def to_try_again(
-    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, machine: Machine
+    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place]
 ) -> list[Path]:
     """Return files whose removal plans their making again: failed runs of ``retry``, unavailable graphs.
 
@@ -233,5 +250,5 @@ def to_try_again(
                 again.append(file)
     if config.retry:
         for scope in ("default", *(f"papers/{name}" for name in papers)):
-            again += to_retry(scope_plan(config, papers, catalog, machine, scope), config.records, config.retry)
+            again += to_retry(scope_plan(config, papers, catalog, places, scope), config.records, config.retry)
     return list(dict.fromkeys(again))

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-TAKEN = ("Snakefile", "workflow", "mst", "config", "report", "pyproject.toml")
+TAKEN = ("Snakefile", "workflow", "cluster", "mst", "config", "envs", "report", "pyproject.toml")
 
 WEIGHTS = {"dtype": "int32", "low": 1, "high": 50}
 GRAPHS = {
@@ -60,7 +60,9 @@ class Clone:
         folder.mkdir(parents=True)
         for name in TAKEN:
             source = ROOT / name
-            if source.is_dir():
+            if source.is_symlink():
+                (folder / name).symlink_to(source.readlink())
+            elif source.is_dir():
                 shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy2(source, folder / name)

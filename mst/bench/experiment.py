@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from mst import registry
+from mst.bench.site import hardware
 from mst.errors import ConfigError
 from mst.typed import StrictModel, parse, read_yaml
 
@@ -33,7 +34,9 @@ class Block(StrictModel):
     options: dict[str, Scalar | list[Scalar]] = Field(
         default_factory=dict, description="a list of values is swept; all combinations are run"
     )
-    widths: list[int] | Literal["one", "powers", "cores"] = "powers"
+    widths: list[int] | Literal["one", "powers", "cores", "source"] = Field(
+        "powers", description="source: those of the experiment's machine in config/machines/"
+    )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
     paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
@@ -72,6 +75,7 @@ class Experiment(StrictModel):
     description: str = ""
     baseline: str = Field("kruskal", description="the sequential algorithm that speedups are against")
     statistic: str = Field("", description="the paper's own statistic, shown beside ours")
+    machine: str | None = Field(None, description="the source's hardware: a profile of config/machines/")
     graphs: list[str]
     runs: list[Block]
     measure: Measure = Measure()
@@ -96,24 +100,46 @@ class Experiment(StrictModel):
             }
         )
 
+    @model_validator(mode="after")
+    def _machine_known(self) -> Experiment:
+        try:
+            known = hardware(self.machine) if self.machine else None
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        if known is None and any(block.widths == "source" for block in self.runs):
+            raise ValueError("widths: source are those of a machine: name it, machine: NAME (config/machines/)")
+        return self
+
 
 def read_experiment(path: Path) -> Experiment:
     """Read an experiment file."""
     return parse(Experiment, read_yaml(path), str(path))
 
 
-def widths_of(block: Block, paradigm: str, cores: int) -> list[int]:
-    """Return the widths of a block for a paradigm on a machine of `cores` cores, ascending."""
+def widths_of(block: Block, paradigm: str, cores: int, machine: str | None = None) -> list[int]:
+    """Return the widths of a block for a paradigm, ascending.
+
+    Parameters
+    ----------
+    block : Block
+    paradigm : str
+    cores : int
+        Cores that the paradigm can have here.
+    machine : str, optional
+        The profile whose widths ``source`` means.
+    """
     if paradigm in ("sequential", "peer") or block.widths == "one":
         return [1]
+    if block.widths == "source" and machine is not None:
+        return sorted(set(hardware(machine).widths.get(paradigm, [1])))
     if paradigm == "cuda":
         return block.widths if isinstance(block.widths, list) else [1]
     if block.widths == "cores":
         return [cores]
-    if block.widths == "powers":
-        powers = [2**k for k in range(cores.bit_length())]
-        return powers if powers[-1] == cores else [*powers, cores]
-    return sorted(set(block.widths))
+    if isinstance(block.widths, list):
+        return sorted(set(block.widths))
+    powers = [2**k for k in range(cores.bit_length())]
+    return powers if powers[-1] == cores else [*powers, cores]
 
 
 def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[str, Any]]:

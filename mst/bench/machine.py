@@ -89,7 +89,14 @@ def conditions() -> dict[str, Any]:
         "mhz": _mhz(),
         "throttled": _throttle_count(),
         "memory_available_bytes": _meminfo("MemAvailable"),
+        "scheduled": _scheduled(),
     }
+
+
+def _scheduled() -> dict[str, str | None] | None:
+    """The scheduler's job and node that this process belongs to, or None."""
+    job = os.environ.get("SLURM_JOB_ID")
+    return {"job": job, "node": os.environ.get("SLURMD_NODENAME")} if job else None
 
 
 def _cpu_model() -> str:

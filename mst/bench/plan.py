@@ -11,8 +11,8 @@ from typing import Any
 
 from mst import registry
 from mst.bench.experiment import Block, Experiment, Measure, option_sets, widths_of
-from mst.bench.machine import Machine
 from mst.bench.records import Run, ids_path, proof_path, read_measurement, run_fingerprint
+from mst.bench.site import Place
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Planned:
         None when nothing will be run.
     """
 
+    machine: str
     graph: str
     algorithm: str
     paradigm: str
@@ -47,6 +48,7 @@ class Planned:
     width: int
     status: str
     reason: str = ""
+    layout: str = ""
     run: Run | None = None
     measure: Measure | None = None
     oversubscribe: bool = False
@@ -55,12 +57,13 @@ class Planned:
     def row(self) -> dict[str, Any]:
         """Return the row as plain values that stay the same until something else is planned."""
         return {
+            "machine": self.machine,
             "graph": self.graph,
             "algorithm": self.algorithm,
             "paradigm": self.paradigm,
             "options": self.options,
             "width": self.width,
-            "layout": "",
+            "layout": self.layout,
             "status": "planned" if self.status == "done" else self.status,
             "reason": self.reason,
             "fingerprint": self.run.fingerprint if self.run else None,
@@ -71,8 +74,7 @@ def plan(
     experiments: Iterable[Experiment],
     graphs: Mapping[str, GraphState],
     *,
-    machine_name: str,
-    machine: Machine,
+    place: Place,
     records: Path,
 ) -> list[Planned]:
     """Return every run that the experiments ask for, once each, in their order.
@@ -82,9 +84,8 @@ def plan(
     experiments : iterable of Experiment
     graphs : mapping of str to GraphState
         What is known of each graph; absent ones are ``waiting``.
-    machine_name : str
-    machine : Machine
-        Hardware that the runs will be measured on.
+    place : Place
+        The machine that the runs will be measured on; algorithms that it does not take are left out.
     records : Path
         Folder of records, to see what is done and how long it took.
     """
@@ -92,7 +93,7 @@ def plan(
     for experiment in experiments:
         asked: dict[tuple, Planned] = {}
         for block in experiment.runs:
-            for planned in _rows_of(experiment, block, graphs, machine_name, machine, records):
+            for planned in _rows_of(experiment, block, graphs, place, records):
                 key = (planned.graph, planned.algorithm, planned.options, planned.width)
                 asked.setdefault(key, planned)
         for key, planned in asked.items():
@@ -113,8 +114,7 @@ def _rows_of(
     experiment: Experiment,
     block: Block,
     graphs: Mapping[str, GraphState],
-    machine_name: str,
-    machine: Machine,
+    place: Place,
     records: Path,
 ) -> Iterator[Planned]:
     for graph in (*experiment.graphs, *experiment.left_out):
@@ -125,20 +125,26 @@ def _rows_of(
         else:
             state = graphs.get(graph, GraphState(graph, "waiting"))
         for name in block.absent:
-            yield Planned(graph, name, "peer", "default", 1, "unsupported", state.reason or _absence(name))
-        for algorithm in _algorithms_of(block):
+            yield Planned(
+                place.name, graph, name, "peer", "default", 1, "unsupported", state.reason or _absence(name)
+            )
+        for algorithm in filter(place.takes, _algorithms_of(block)):
             for options in option_sets(block, algorithm):
-                for width in widths_of(block, algorithm.paradigm, machine.cores):
-                    status, reason = _status(algorithm, options, width, state, machine, block.oversubscribe)
+                for width in widths_of(
+                    block, algorithm.paradigm, place.cores(algorithm.paradigm), experiment.machine
+                ):
+                    status, reason = _status(algorithm, options, width, state, place, block.oversubscribe)
                     run = seconds = None
                     slug = algorithm.options_slug(options)
+                    layout = place.layout(algorithm.paradigm, width)
                     if status == "planned":
                         fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
-                        run = Run(machine_name, graph, algorithm.id, slug, width, fingerprint)
+                        run = Run(place.name, graph, algorithm.id, slug, width, fingerprint, layout)
                         seconds = _seconds_before(records, run)
                         if (records / run.path).is_file() and proof_path(records / run.path).is_file():
                             status = "done"
                     yield Planned(
+                        machine=place.name,
                         graph=graph,
                         algorithm=algorithm.id,
                         paradigm=algorithm.paradigm,
@@ -146,6 +152,7 @@ def _rows_of(
                         width=width,
                         status=status,
                         reason=reason,
+                        layout=layout,
                         run=run,
                         measure=block.measure or experiment.measure,
                         oversubscribe=block.oversubscribe,
@@ -173,14 +180,14 @@ def _status(
     options: Mapping[str, Any],
     width: int,
     state: GraphState,
-    machine: Machine,
+    place: Place,
     oversubscribe: bool,
 ) -> tuple[str, str]:
     if state.status == "unavailable":
         return "unavailable", state.reason
     if state.status == "left-out":
         return "unsupported", state.reason
-    absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, machine, oversubscribe)
+    absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, place, oversubscribe)
     if absent:
         return "unsupported", absent
     if state.facts is None:
@@ -190,14 +197,17 @@ def _status(
     return "planned", ""
 
 
-def hardware_reason(paradigm: str, width: int, machine: Machine, oversubscribe: bool = False) -> str:
+def hardware_reason(paradigm: str, width: int, place: Place, oversubscribe: bool = False) -> str:
     """Return why a paradigm cannot run at this width on this machine, or an empty string."""
-    if paradigm == "cuda" and width > len(machine.gpus):
-        return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {len(machine.gpus) or 'none'}"
-    if paradigm in ("threads", "mpi") and width > machine.cores and not oversubscribe:
-        return f"width {width} is above the {machine.cores} cores of this machine"
-    if paradigm == "mpi" and not shutil.which("mpiexec"):
+    gpus, cores = len(place.machine.gpus), place.cores(paradigm)
+    if paradigm == "cuda" and width > gpus:
+        return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {gpus or 'none'}"
+    if paradigm in ("threads", "mpi") and width > cores and not oversubscribe:
+        return f"width {width} is above the {cores} cores of this machine"
+    if paradigm == "mpi" and place.node is None and not shutil.which("mpiexec"):
         return "needs mpiexec, not found on PATH"
+    if paradigm == "mpi" and place.node is not None and not place.node.layout(width):
+        return f"{width} ranks do not spread evenly over nodes of {place.node.cores} cores"
     return ""
 
 

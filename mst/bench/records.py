@@ -47,6 +47,11 @@ class Run:
         width = f"w{self.width}" + (f"-{self.layout}" if self.layout else "")
         return Path(self.machine, self.graph, self.algorithm, self.options, width, f"{self.fingerprint}.json")
 
+    @property
+    def width_here(self) -> int:
+        """Width on each host: the ranks of one node, where ranks are spread over several."""
+        return int(self.layout.partition("x")[2] or self.width)
+
     @classmethod
     def from_path(cls, path: Path) -> Run:
         """Return the run whose measurement lies at `path` (its last six components count)."""

@@ -53,9 +53,9 @@ class Order:
     def refused(self) -> str:
         """Return why this machine cannot run it as asked, or an empty string."""
         cores, paradigm = usable_cores(), registry.get(self.run.algorithm).paradigm
-        if self.run.width > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:
+        if self.run.width_here > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:
             return (
-                f"{self.run.algorithm}: width {self.run.width} is above the {cores} usable cores; "
+                f"{self.run.algorithm}: width {self.run.width_here} is above the {cores} usable cores; "
                 "give more cores, or set oversubscribe: true in the experiment"
             )
         return ""
@@ -212,9 +212,9 @@ def _flags(
         flags.append("stolen")
     if (state["after"]["throttled"] or 0) > (state["throttled"] or 0):
         flags.append("throttled")
-    if paradigm in ("threads", "mpi") and run.width > cores:
+    if paradigm in ("threads", "mpi") and run.width_here > cores:
         flags.append("oversubscribed")
-    if granted is not None and granted < min(run.width, cores):
+    if granted is not None and granted < min(run.width_here, cores):
         flags.append("width-not-granted")
     if outcome.processes and len(outcome.processes) < measure.processes:
         flags.append("fewer-processes")

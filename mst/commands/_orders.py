@@ -11,9 +11,9 @@ from typing import Any
 
 from mst import catalog, config, registry
 from mst.bench.experiment import Experiment, Measure, wants
-from mst.bench.machine import Machine
 from mst.bench.records import STAGED, Run, run_fingerprint
 from mst.bench.runner import Order
+from mst.bench.site import Place
 from mst.commands.solve import parse_options
 from mst.config import Config
 from mst.errors import ConfigError, UnavailableError
@@ -25,10 +25,10 @@ SCOPES = "MST_SCOPES"
 
 def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
     """Return the run that is asked for, then those that the workflow wants measured in turns with it."""
-    machine = config.machine_of(settings)
+    place = _place_of(arguments, settings)
     name = Run.from_path(arguments.record).graph if arguments.record else _graph_name(arguments)
     _, manifest = graph_of(settings, name)
-    run = _run_of(arguments, settings.machine_name, machine, manifest["digest"])
+    run = _run_of(arguments, place, manifest["digest"])
     if arguments.record is None:
         experiments = (
             [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
@@ -37,11 +37,10 @@ def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
         path = settings.records / run.path
         return [Order(run, path, measure, oversubscribe or arguments.oversubscribe)]
     scopes = json.loads(os.environ.get(SCOPES, '["default"]'))
-    rows = dict(_planned(settings, machine, scopes, run.graph))
+    rows = dict(_planned(settings, place, scopes, run))
     asked = rows.pop(run, None) or _measure_of(run, config.every_experiment(settings))
     order = Order(run, settings.records / run.path, *asked)
     if SCOPES not in os.environ:
-        # A job of a cluster has a node for itself.
         return [order]
     staged = settings.root / STAGED
     others = [Order(other, staged / other.path, *how) for other, how in rows.items()]
@@ -52,13 +51,13 @@ def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
 
 
 def _planned(
-    settings: Config, machine: Machine, scopes: list[str], graph: str
+    settings: Config, place: Place, scopes: list[str], run: Run
 ) -> Iterator[tuple[Run, tuple[Measure, bool]]]:
-    """Yield the runs that the scopes plan for a graph, and how each is to be measured."""
+    """Yield the runs that the scopes plan for a graph on the same nodes, and how each is to be measured."""
     papers, entries = config.papers(settings), catalog.load()
     for scope in scopes:
-        for row in config.scope_plan(settings, papers, entries, machine, scope):
-            if row.graph == graph and row.run and row.measure:
+        for row in config.scope_plan(settings, papers, entries, [place], scope):
+            if row.graph == run.graph and row.layout == run.layout and row.run and row.measure:
                 yield row.run, (row.measure, row.oversubscribe)
 
 
@@ -82,13 +81,21 @@ def _graph_name(arguments: argparse.Namespace) -> str:
     return arguments.graph
 
 
-def _run_of(arguments: argparse.Namespace, machine_name: str, machine: Machine, graph_digest: str) -> Run:
+def _place_of(arguments: argparse.Namespace, settings: Config) -> Place:
+    """Return the machine at hand, by the name that a planned record gives it."""
+    if arguments.record is None:
+        return Place(settings.machine_name, config.machine_of(settings))
+    name = Run.from_path(arguments.record).machine
+    known = {place.name: place for place in config.places(settings)}
+    if name not in known:
+        raise ConfigError(f"{arguments.record} belongs to machine {name!r}, this is {' or '.join(known)}")
+    config.machine_of(settings, name)
+    return known[name]
+
+
+def _run_of(arguments: argparse.Namespace, place: Place, graph_digest: str) -> Run:
     if arguments.record is not None:
         planned = Run.from_path(arguments.record)
-        if planned.machine != machine_name:
-            raise ConfigError(
-                f"{arguments.record} belongs to machine {planned.machine!r}, this is {machine_name!r}"
-            )
         now = run_fingerprint(registry.get(planned.algorithm).source_fingerprint(), graph_digest)
         if now != planned.fingerprint:
             raise ConfigError(
@@ -99,8 +106,8 @@ def _run_of(arguments: argparse.Namespace, machine_name: str, machine: Machine, 
     algorithm = registry.get(arguments.algorithm)
     options = algorithm.options_slug(parse_options(arguments.option))
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), graph_digest)
-    width = width_of(algorithm, arguments.threads, cores=machine.cores)
-    return Run(machine_name, arguments.graph, algorithm.id, options, width, fingerprint)
+    width = width_of(algorithm, arguments.threads, cores=place.machine.cores)
+    return Run(place.name, arguments.graph, algorithm.id, options, width, fingerprint)
 
 
 def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, bool]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from pathlib import Path
 
+from mst.commands._interrupt import interrupt_on_sigterm
 from mst.commands.compare import add_results, results_of
 
 HELP = "merge bundles of other machines into the results; conflicts are refused and named"
@@ -26,8 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.rename and len(arguments.bundles) > 1:
         raise ConfigError("--as NAME is for one bundle at a time")
-    # Being told to end is an interruption like any other: what was begun is taken back.
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_sigterm()
     for bundle in arguments.bundles:
         added = import_bundle(
             bundle, results=results_of(arguments), rename=arguments.rename, replace=arguments.replace
@@ -37,7 +36,3 @@ def run(arguments: argparse.Namespace) -> int:
             f"{added.manifests} graph manifests; {added.unchanged} records were here already"
         )
     return 0
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt

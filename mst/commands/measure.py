@@ -36,14 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; say what was done."""
     from mst import catalog, config
     from mst.bench.records import write_json
+    from mst.bench.site import Place
 
     settings = config.load(arguments.configfile)
     machine = config.machine_of(settings)
+    places = [Place(settings.machine_name, machine)]
     facts = settings.root / "machines" / f"{settings.machine_name}.json"
     if not facts.is_file():
         write_json(facts, machine.as_dict())
     begun, counts = time.monotonic(), {"measured": 0, "wrong": 0}
-    entries, papers = catalog.load(), config.papers()
+    entries, papers = catalog.load(), config.papers(settings)
     names = [config.scope_graphs(settings, papers, scope) for scope in arguments.scopes]
     for name in dict.fromkeys(name for scope in names for name in scope):
         if arguments.within and time.monotonic() - begun > arguments.within:
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [
             row
             for scope in arguments.scopes
-            for row in config.scope_plan(settings, papers, entries, machine, scope)
+            for row in config.scope_plan(settings, papers, entries, places, scope)
             if row.graph == name
         ]
         for verdict in _measured(settings, rows, folder, manifest, arguments.granted):

@@ -31,13 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     settings = config.load(arguments.configfile)
     experiment = config.paper(settings, arguments.paper) if arguments.paper else settings.experiment
     graphs = config.graph_states(settings, catalog.load(), experiment.graphs)
-    rows = plan(
-        [experiment],
-        graphs,
-        machine_name=settings.machine_name,
-        machine=config.machine_of(settings),
-        records=settings.records,
-    )
+    places = config.places(settings)
+    rows = [
+        row for place in places for row in plan([experiment], graphs, place=place, records=settings.records)
+    ]
     if arguments.json:
         for row in rows:
             print(json.dumps({**row.row(), "status": row.status, "seconds": row.seconds}))
@@ -50,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{row.status:<11}  {row.graph:<22}  {row.algorithm:<22}  {row.options:<14}  "
             f"w{row.width:<4}  {seconds:>8}  {row.reason}".rstrip()
         )
-    print(_summary(rows, settings.machine_name))
+    print(_summary(rows, ", ".join(place.name for place in places)))
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from mst.commands._interrupt import interrupt_on_sigterm
 from mst.commands.plan import add_config
 from mst.commands.solve import add_options
 
@@ -40,11 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.commands._orders import graph_of, orders_of
     from mst.errors import ConfigError
 
+    # A scheduler whose time is up tells a job to end: nothing of an unfinished run stays behind.
+    interrupt_on_sigterm()
     settings = config.load(arguments.configfile)
     orders = orders_of(arguments, settings)
     if reason := orders[0].refused():
         raise ConfigError(reason)
-    facts = settings.root / "machines" / f"{settings.machine_name}.json"
+    facts = settings.root / "machines" / f"{orders[0].run.machine}.json"
     if not facts.is_file():
         write_json(facts, this_machine().as_dict())
     folder, manifest = graph_of(settings, orders[0].run.graph)

@@ -1,21 +1,34 @@
 # Configuration, names of things, and the plan; everything else asks here.
 
+import functools
+import getpass
 import json
 import os
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
+from snakemake.settings.types import DeploymentMethod
+
 from mst import catalog, config as settings_of, registry
+from mst.bench import account
 from mst.bench.records import proof_path, write_json
 from mst.bench.reference import references
+from mst.bench.site import profile_site
 from mst.errors import MSTError
+
+if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
+    # Jobs do what was planned, whatever has been edited since.
+    config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
+elif site_file := profile_site(sys.argv, os.environ.get("SNAKEMAKE_PROFILE")):
+    config.setdefault("site", str(site_file))
 
 try:
     CONFIG = settings_of.from_mapping(config, "configuration")
     CATALOG = catalog.load()
-    MACHINE = settings_of.machine_of(CONFIG)
+    PLACES = settings_of.places(CONFIG)
     PAPERS = settings_of.papers(CONFIG)
 except MSTError as error:
     raise WorkflowError(str(error))
@@ -24,6 +37,11 @@ except MSTError as error:
 # do not answer.
 os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
 os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve())
+
+if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
+    # Many jobs that compile into one network folder get in each other's way.
+    scratch = Path(CONFIG.site.scratch, f"mst-{getpass.getuser()}")
+    os.environ.setdefault("MST_CACHE", str(scratch))
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
@@ -51,7 +69,15 @@ SCOPES = [
     *(f"graphs/{name}" for name in CATALOG),
     *(f"algorithms/{name}" for name in registry.algorithms()),
 ]
-MST = f"{sys.executable} -m mst"
+
+# With --sdm conda a rule's own environment says what Python is; the package is this checkout's, everywhere.
+IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+MST = "python -m mst" if IN_CONDA else f"{sys.executable} -m mst"
+checkout = str(Path(workflow.basedir).resolve())
+if checkout not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [checkout, os.environ.get("PYTHONPATH")])
+    )
 
 
 wildcard_constraints:
@@ -100,7 +126,7 @@ def planned_rows(scope):
     """Rows of a scope's plan; the workflow first waits for the manifests of its graphs."""
     for name in settings_of.scope_graphs(CONFIG, PAPERS, scope):
         checkpoints.graph.get(graph=name, recipe=CATALOG[name].recipe)
-    return settings_of.scope_plan(CONFIG, PAPERS, CATALOG, MACHINE, scope)
+    return settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
 
 
 def proofs(scope):
@@ -120,7 +146,7 @@ def scope_experiment(scope):
 
 def request_file():
     """What a plan is made of besides its graphs, as a file that changes only when that does."""
-    document = settings_of.request_document(CONFIG, PAPERS, MACHINE)
+    document = settings_of.request_document(CONFIG, PAPERS, PLACES)
     if not ONLY_LOOKING and not (
         REQUEST.is_file() and json.loads(REQUEST.read_text()) == document
     ):
@@ -140,7 +166,7 @@ def completeness_file(scope):
 def note_completeness(scope):
     complete = all(Path(file).is_file() for file in manifests(scope)) and not any(
         row.status == "planned"
-        for row in settings_of.scope_plan(CONFIG, PAPERS, CATALOG, MACHINE, scope)
+        for row in settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
     )
     file = completeness_file(scope)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +181,7 @@ def note_completeness(scope):
 if workflow.is_main_process and not ONLY_LOOKING:
     Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
     # Failed runs and missing graphs that are to be tried again make room for the new attempt.
-    for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, MACHINE):
+    for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, PLACES):
         print(f"trying again: {path}", file=sys.stderr)
         path.unlink()
 
@@ -164,9 +190,7 @@ for scope in SCOPES:
         note_completeness(scope)
 
 REQUESTED = request_file()
-ASKED = [scope for scope in SCOPES[1:] if any(scope in a for a in sys.argv)]
-# On one machine the first run on a graph measures all of them in turns; a cluster's jobs each have a node.
+ASKED = [s for s in SCOPES[1:] if any(s in a for a in sys.argv)] or ["default"]
+# The first run on a graph measures all of them in turns; on a cluster, those that share its job.
 if workflow.is_main_process:
-    os.environ["MST_SCOPES"] = json.dumps(ASKED or ["default"])
-elif workflow.remote_exec:
-    os.environ.pop("MST_SCOPES", None)
+    os.environ["MST_SCOPES"] = json.dumps(ASKED)

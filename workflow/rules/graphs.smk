@@ -6,6 +6,15 @@ checkpoint graph:
         manifest=RESULTS / "graphs/{graph}/{recipe}/manifest.json",
     log:
         RESULTS / "logs/graphs/{graph}-{recipe}.log",
+    # Compute nodes often reach no network.
+    localrule: CONFIG.site is not None and not CONFIG.site.work.graphs
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(),
     script:
         "../scripts/graph.py"
 
@@ -17,5 +26,12 @@ rule reference:
         RESULTS / "graphs/{graph}/{recipe}/reference.json",
     log:
         RESULTS / "logs/references/{graph}-{recipe}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(),
     shell:
         "{MST} reference {input} > {log} 2>&1"

@@ -18,6 +18,15 @@ rule report:
         RESULTS / "{where}report.html",
     log:
         RESULTS / "logs/{where}report.log",
+    group:
+        shared("page")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         records=[str(RECORDS), *IMPORTED],
         experiment=lambda wildcards: scope_experiment(scope_of(wildcards)),

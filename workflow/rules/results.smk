@@ -14,6 +14,7 @@ rule plan:
         RESULTS / "{where}plan.json",
     log:
         RESULTS / "logs/{where}plan.log",
+    localrule: True
     params:
         scope=lambda wildcards: scope_of(wildcards),
     script:
@@ -29,6 +30,15 @@ rule table:
         csv=RESULTS / "{where}table.csv",
     log:
         RESULTS / "logs/{where}table.log",
+    group:
+        shared("page")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         records=str(RECORDS),
         imported=IMPORTED,
@@ -47,6 +57,15 @@ rule check:
         RESULTS / "{where}checked.json",
     log:
         RESULTS / "logs/{where}check.log",
+    group:
+        shared("page")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         strict=CONFIG.strict,
     script:

@@ -1,4 +1,9 @@
-# One job per run. It claims every core: a timed run has the machine to itself.
+# One job per run, and each asks for what its paradigm needs. On one machine it claims every core: a timed run has
+# the machine to itself. On a cluster it has a node to itself, one with GPUs, or as many ranks as it has width, over
+# as many nodes as they need.
+
+
+ruleorder: run_mpi > run_ranks > run_cuda > run
 
 
 rule run:
@@ -9,6 +14,62 @@ rule run:
     log:
         RESULTS
         / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
-    threads: workflow.cores
+    group:
+        shared("{machine}-{graph}")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules("sequential", "threads", "peer"),
+    threads: run_cpus
+    resources:
+        **run_resources(),
     shell:
         "{MST} run --record {output:q} --granted {threads} > {log:q} 2>&1"
+
+
+use rule run as run_cuda with:
+    wildcard_constraints:
+        algorithm=any_of("cuda"),
+    conda:
+        "../../envs/cuda.yaml"
+    envmodules:
+        *modules("cuda"),
+
+
+# One rank, or all of them on the machine at hand: the scheduler refuses an MPI job of one task.
+use rule run as run_ranks with:
+    wildcard_constraints:
+        algorithm=any_of("mpi"),
+    group:
+        shared("{machine}-{graph}-{width}")
+    conda:
+        "../../envs/mpi.yaml"
+    envmodules:
+        *modules("mpi"),
+
+
+if CONFIG.site:
+
+    rule run_mpi:
+        input:
+            lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
+        output:
+            RECORDS
+            / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
+        log:
+            RESULTS
+            / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
+        wildcard_constraints:
+            algorithm=any_of("mpi"),
+            width=r"w(?!1(-|/|$))\d+(-[^/]+)?",
+        group:
+            shared("{machine}-{graph}-{width}")
+        conda:
+            "../../envs/mpi.yaml"
+        envmodules:
+            *modules("mpi"),
+        threads: run_cpus
+        resources:
+            **run_resources(),
+        shell:
+            "MST_MPIEXEC={resources.mpi:q} {MST} run --record {output:q} --granted {resources.tasks} > {log:q} 2>&1"

@@ -13,5 +13,14 @@ rule verify:
     log:
         RESULTS
         / "logs/proofs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
+    group:
+        shared("proofs-{graph}")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(proofs_together),
     shell:
         "{MST} verify --record {input.record:q} --reference {input.reference:q} > {log:q} 2>&1 || [ -s {output:q} ]"

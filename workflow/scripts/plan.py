@@ -7,6 +7,6 @@ from mst.bench.records import write_json
 
 settings = config.load()
 rows = config.scope_plan(
-    settings, config.papers(settings), catalog.load(), config.machine_of(settings), snakemake.params.scope
+    settings, config.papers(settings), catalog.load(), config.places(settings), snakemake.params.scope
 )
-write_json(Path(snakemake.output[0]), config.plan_document(settings, rows))
+write_json(Path(snakemake.output[0]), config.plan_document(rows))

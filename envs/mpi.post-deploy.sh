@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+python -m pip install --require-hashes --requirement envs/requirements-mpi.txt

@@ -1,0 +1,20 @@
+"""Write the digest of each lock into the conda files that install from it: another lock is another environment."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LOCK = re.compile(r"^# lock: (\S+) \S+$", re.MULTILINE)
+
+
+def stamped(text: str) -> str:
+    """Return a conda file's text with the digests of the locks as they are."""
+    return LOCK.sub(lambda m: f"# lock: {m[1]} {hashlib.sha256((HERE / m[1]).read_bytes()).hexdigest()}", text)
+
+
+if __name__ == "__main__":
+    for file in HERE.glob("*.yaml"):
+        file.write_text(stamped(file.read_text()))

@@ -1,0 +1,259 @@
+"""A SLURM of two nodes on this machine: Debian's programs, started by hand, in a folder of their own.
+
+No systemd, no cgroups, no accounting, nothing under /etc. Jobs find this SLURM by wrappers of its commands on their
+PATH, since Snakemake's executor takes `SLURM_CONF` from their environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import stat
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
+DAEMONS = ("munged", "slurmctld", "slurmd")
+COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+NODES = ("n1", "n2")
+CPUS = 2
+
+CONFIGURATION = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/%n
+TmpFS={folder}/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+MpiDefault=pmi2
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
+MinJobAge=3600
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=5
+OverTimeLimit=0
+GresTypes=gpu
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={n1} CPUs={cpus} RealMemory=4000 Gres=gpu:1
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={n2} CPUs={cpus} RealMemory=4000
+PartitionName=cpu Nodes=n1,n2 Default=YES MaxTime=60
+PartitionName=gpu Nodes=n1 MaxTime=60
+"""
+
+
+def missing() -> str | None:
+    """Return why no SLURM can be started here, or None; packages are installed where that is allowed."""
+    if os.geteuid() != 0:
+        return "starting a SLURM takes root"
+    if absent := _absent():
+        apt = shutil.which("apt-get")
+        if apt is None:
+            return (
+                f"{', '.join(absent)}: not installed, and there is no apt-get to install {' '.join(PACKAGES)}"
+            )
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        install = [apt, "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]
+        for command in (install, [apt, "update", "-qq"], install):
+            done = subprocess.run(command, capture_output=True, text=True, env=environment)
+            if not _absent():
+                break
+        else:
+            return f"{', '.join(PACKAGES)} cannot be installed: {done.stderr.strip()[-200:]}"
+    return None
+
+
+def _absent() -> list[str]:
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    return [name for name in (*DAEMONS, *COMMANDS) if shutil.which(name, path=path) is None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as the scheduler tells of it."""
+
+    id: str
+    state: str
+    partition: str
+    nodes: str
+    comment: str
+    cpus: int
+    node_count: int
+    shared: str
+
+
+class Slurm:
+    """The running daemons; `stop` ends them, and nothing else."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.processes: dict[str, subprocess.Popen] = {}
+        folder.mkdir(parents=True)
+        # Others must not be able to change what munged trusts.
+        folder.chmod(0o755)
+        for name in ("state", "bin", *NODES):
+            (folder / name).mkdir()
+        self._write()
+
+    def _write(self) -> None:
+        key = self.folder / "munge.key"
+        key.write_bytes(secrets.token_bytes(128))
+        key.chmod(0o600)
+        port, *ports = _free_ports(1 + len(NODES))
+        values = dict(zip(NODES, ports), host=socket.gethostname(), port=port, folder=self.folder, cpus=CPUS)
+        (self.folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
+        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        # A device that does nothing: enough to see who is given a GPU.
+        device = self.folder / "gpu0"
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        (self.folder / "gres.conf").write_text(f"NodeName=n1 Name=gpu File={device}\n")
+        for command in COMMANDS:
+            wrapper = self.folder / "bin" / command
+            wrapper.write_text(
+                f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which(command)} "$@"\n'
+            )
+            wrapper.chmod(0o755)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables with which commands find this SLURM and no other."""
+        path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        return {"PATH": path, "SLURM_CONF": str(self.folder / "slurm.conf")}
+
+    def start(self) -> None:
+        """Start all daemons and wait until both nodes take jobs."""
+        socket_file = self.folder / "munge.socket"
+        names = {
+            "socket": socket_file,
+            "key-file": "munge.key",
+            "pid-file": "munge.pid",
+            "seed-file": "munge.seed",
+        }
+        options = [f"--{name}={self.folder / file}" for name, file in names.items()]
+        self._spawn("munged", "--foreground", "--force", *options, f"--log-file={self.folder}/munge.log")
+        _until(socket_file.exists, 10, "munged has no socket")
+        self._spawn("slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
+        for node in NODES:
+            self.start_node(node)
+        _until(lambda: set(self.states().values()) == {"idle"}, 30, "the nodes do not come up")
+
+    def start_node(self, node: str) -> None:
+        """Start the daemon of one node."""
+        self._spawn("slurmd", "-D", "-N", node, "-f", str(self.folder / "slurm.conf"), name=node)
+
+    def kill_node(self, node: str) -> None:
+        """Let a node disappear, with everything that runs there."""
+        self.processes[node].kill()
+        self.processes.pop(node).wait()
+        # Managers of job steps before their tasks: they would report an ordinary failure.
+        for process in sorted(self._on_node(node), key=lambda p: not p.name().startswith("slurmstepd")):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+    def _on_node(self, node: str) -> list[psutil.Process]:
+        """Return the processes that this SLURM started on a node."""
+        spool = str(self.folder / node)
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.name().startswith("slurmstepd"):
+                    if any(str(c.laddr).startswith(spool) for c in process.net_connections(kind="unix")):
+                        found.append(process)
+                elif process.environ().get("SLURMD_NODENAME") == node and self._is_ours(process):
+                    found.append(process)
+        return found
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        return str(self.folder / "bin") in process.environ().get("PATH", "")
+
+    def command(self, *arguments: str) -> str:
+        """Run a command of this SLURM; return what it printed."""
+        environment = {**os.environ, **self.environment}
+        return subprocess.run(
+            arguments, env=environment, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each node."""
+        try:
+            lines = self.command("sinfo", "-h", "-N", "-p", "cpu", "-o", "%N %T").split("\n")
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            return {}
+        return dict(line.split() for line in lines if line)
+
+    def jobs(self) -> list[Job]:
+        """Return every job that the scheduler remembers, oldest first."""
+        out = self.command("squeue", "-h", "-t", "all", "-S", "i", "-o", "%i|%T|%P|%N|%k|%C|%D|%h")
+        rows = [line.split("|") for line in out.splitlines()]
+        return [Job(*row[:5], int(row[5]), int(row[6]), *row[7:]) for row in rows]
+
+    def stop(self) -> None:
+        """End every daemon that was started here, and what its jobs left behind."""
+        with contextlib.suppress(subprocess.SubprocessError):
+            self.command("scancel", "--user=root")
+            _until(lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), 10, "")
+        for process in reversed(self.processes.values()):
+            process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.processes.clear()
+        for node in NODES:
+            for process in self._on_node(node):
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+
+    def logs(self) -> str:
+        """Return the ends of the daemons' logs, for a failure's account."""
+        return "\n".join(f"== {f.name}\n{f.read_text()[-2000:]}" for f in sorted(self.folder.glob("*.log")))
+
+    def _spawn(self, program: str, *arguments: str, name: str | None = None) -> None:
+        path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+        with (self.folder / f"{name or program}.out").open("ab") as out:
+            self.processes[name or program] = subprocess.Popen(
+                [shutil.which(program, path=path) or program, *arguments],
+                env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+
+
+def _until(condition, seconds: float, told: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(told)
+        time.sleep(0.1)

@@ -1,0 +1,38 @@
+"""The SLURM of the tests itself: it starts in seconds, schedules as a real one, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+import pytest
+import slurm as slurm_of_the_tests
+
+pytestmark = pytest.mark.cluster
+
+
+def test_it_starts_in_seconds_and_leaves_nothing(tmp_path):
+    if reason := slurm_of_the_tests.missing():
+        pytest.skip(reason)
+    running = slurm_of_the_tests.Slurm(tmp_path / "slurm")
+    started = time.monotonic()
+    try:
+        running.start()
+        assert time.monotonic() - started < 15
+        pids = [process.pid for process in running.processes.values()]
+        assert len(pids) == 4
+        running.command("sbatch", "--wrap", "sleep 60", "-o", "/dev/null")
+    finally:
+        running.stop()
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    here = str(tmp_path)
+    left = [p.info for p in psutil.process_iter(["cmdline"]) if here in " ".join(p.info["cmdline"] or [])]
+    assert not left
+
+
+def test_two_nodes_and_one_gpu(slurm):
+    ranks = slurm.command("srun", "-N2", "-n4", "--ntasks-per-node=2", "printenv", "SLURMD_NODENAME")
+    assert sorted(ranks.split()) == ["n1", "n1", "n2", "n2"]
+    shown = 'echo "$SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"'
+    assert slurm.command("srun", "-p", "gpu", "--gpus=1", "sh", "-c", shown).split() == ["n1", "0"]
+    assert slurm.command("srun", "-p", "gpu", "sh", "-c", shown).split() == ["n1"]

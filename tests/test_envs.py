@@ -1,0 +1,80 @@
+"""The conda files install the lock, the whole lock, and are another environment when it changes."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVS = ROOT / "envs"
+FILES = sorted(ENVS.glob("*.yaml"))
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Return the version that a lock pins of each package."""
+    return dict(re.findall(r"^([A-Za-z0-9_.-]+)==(\S+)", (ENVS / lock).read_text(), re.MULTILINE))
+
+
+def installed_locks(file: Path) -> list[str]:
+    """Return the locks that a conda file's script installs."""
+    script = file.with_suffix(".post-deploy.sh").read_text()
+    assert "--require-hashes" in script and script.startswith("#!/bin/sh\nset -eu\n")
+    return re.findall(r"--requirement envs/(\S+)", script)
+
+
+def stamp():
+    spec = importlib.util.spec_from_file_location("stamp", ENVS / "stamp.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_there_is_one_for_each_kind_of_node():
+    assert [file.stem for file in FILES] == ["cpu", "cuda", "mpi"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_conda_file_carries_the_lock_that_it_installs(file):
+    text = file.read_text()
+    assert stamp().stamped(text) == text, "the lock has changed: run python envs/stamp.py"
+    assert [m[1] for m in stamp().LOCK.finditer(text)] == installed_locks(file)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_python_is_one_that_the_package_supports(file):
+    content = yaml.safe_load(file.read_text())
+    assert content["channels"] == ["conda-forge", "nodefaults"], "nothing from a channel with terms of its own"
+    (python,) = [d for d in content["dependencies"] if d.startswith("python=")]
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert tuple(map(int, python.split("=")[1].split("."))) >= tuple(map(int, needed.strip(">=").split(".")))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_locks_agree_with_each_other(file):
+    together: dict[str, str] = {}
+    for lock in installed_locks(file):
+        for package, version in pins(lock).items():
+            assert together.setdefault(package, version) == version, f"{package} in {lock}"
+    assert {"numpy", "numba", "snakemake", "mpi4py"} <= together.keys()
+    assert any(package.startswith("cupy") for package in together) == (file.stem == "cuda")
+
+
+def test_mpi_comes_from_conda_there_and_from_the_lock_elsewhere():
+    own = pins("requirements.txt")
+    assert {k: v for k, v in own.items() if k != "mpich"} == pins("requirements-mpi.txt")
+    dependencies = yaml.safe_load((ENVS / "mpi.yaml").read_text())["dependencies"]
+    assert f"mpich={own['mpich'].split('.')[0]}.*" in dependencies
+
+
+def test_rules_name_an_environment_that_is_there():
+    named = {
+        (rules.parent / name).resolve()
+        for rules in (ROOT / "workflow" / "rules").glob("*.smk")
+        for name in re.findall(r'"(\S+/envs/\S+\.yaml)"', rules.read_text())
+    }
+    assert named == {file.resolve() for file in FILES}

@@ -1,0 +1,219 @@
+"""Sites, their nodes and what runs ask of them; profiles of hardware; accounts of what failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mst import config, registry
+from mst.bench import account
+from mst.bench.experiment import Experiment, widths_of
+from mst.bench.plan import GraphState, plan
+from mst.bench.records import Run
+from mst.bench.site import Place, Site, hardware, hardware_profiles, profile_site, read_site
+from mst.errors import ConfigError
+from mst.typed import parse
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def site(**nodes) -> Site:
+    described = {
+        name: {"machine": f"box-{name}", "runs": ["threads"], "cpus": 8, **node} for name, node in nodes.items()
+    }
+    return parse(Site, {"nodes": described}, "site.yaml")
+
+
+def test_the_example_is_read_and_covers_every_paradigm():
+    example = read_site(ROOT / "cluster" / "site.yaml")
+    assert {run for node in example.nodes.values() for run in node.runs} >= set(registry.PARADIGMS)
+    assert example.nodes["cpu"].cores == 128 and example.nodes["cpu"].cpus == 256
+    assert [example.nodes["mpi"].layout(ranks) for ranks in (1, 32, 64, 128)] == [
+        (1, 1),
+        (1, 32),
+        (2, 32),
+        (4, 32),
+    ]
+    assert example.nodes["gpu"].declared().gpus == ("GPU",)
+
+
+def test_ranks_spread_evenly_over_the_fewest_nodes():
+    node = site(mpi={"runs": ["mpi"], "cpus": 8, "threads_per_core": 2, "nodes": 3}).nodes["mpi"]
+    assert {ranks: node.layout(ranks) for ranks in (1, 4, 5, 6, 8, 9, 12, 13)} == {
+        1: (1, 1), 4: (1, 4), 5: None, 6: (2, 3), 8: (2, 4), 9: (3, 3), 12: (3, 4), 13: None,
+    }  # fmt: skip
+    asked = node.run_resources("mpi", 8)
+    assert (asked["nodes"], asked["tasks"]) == (2, 8)
+    assert asked["mpi"] == "srun --mpi=pmi2 --nodes=2 --ntasks-per-node=4 --cpus-per-task=2"
+    assert node.run_cpus("mpi", 8) == 2, "a whole core for each rank"
+    alone = node.run_resources("mpi", 1)
+    assert alone["mpi"] is alone["tasks"] is alone["nodes"] is None and node.run_cpus("mpi", 1) == 8
+
+
+def test_timed_runs_ask_for_exactly_what_they_use():
+    node = site(gpu={"runs": ["cuda"], "gpus": 2, "gpu_model": "a100", "partition": "g", "memory": 1.5}).nodes[
+        "gpu"
+    ]
+    asked = node.run_resources("cuda", 2)
+    assert (asked["gpu"], asked["gpu_model"], asked["slurm_partition"], asked["mem_mb"]) == (
+        2,
+        "a100",
+        "g",
+        1536,
+    )
+    assert asked["slurm_extra"] == "--exclusive" and asked["slurm_account"] is None
+    shared = site(cpu={"exclusive": False, "extra": "--nice"}).nodes["cpu"]
+    assert shared.run_resources("threads", 4)["slurm_extra"] == "--nice" and shared.run_cpus("threads", 4) == 8
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        ({"cpu": {"runs": ["thread"]}}, "did you mean 'threads'"),
+        ({"cpu": {"cpus": 0}}, "how many cpus"),
+        ({"cpu": {"cpus": 9, "threads_per_core": 2}}, "whole cores"),
+        ({"cpu": {"hardware": "shou-he-cpus"}}, "did you mean 'shou-he-cpu'"),
+        ({"a": {"machine": "x"}, "b": {"machine": "x"}}, "two kinds of nodes are called 'x'"),
+        ({"cpu": {"machine": "a/b"}}, "machine"),
+        ({"cpu": {"partitoin": "x"}}, "did you mean 'partition'"),
+    ],
+)
+def test_a_wrong_site_is_one_clear_error(nodes, told):
+    with pytest.raises(ConfigError, match=r"site\.yaml") as error:
+        site(**nodes)
+    assert told in str(error.value)
+
+
+def test_the_site_lies_beside_the_profile(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cluster").mkdir()
+    file = tmp_path / "cluster" / "site.yaml"
+    file.write_text("nodes: {}\n")
+    (tmp_path / "cluster" / "config.yaml").touch()
+    here = Path("cluster/site.yaml")
+    assert profile_site(["snakemake", "--profile", "cluster", "-n"]) == here
+    assert profile_site(["snakemake", "--profile=cluster"]) == here
+    assert profile_site(["snakemake", "--profile", "cluster/config.yaml"]) == here
+    assert profile_site(["snakemake", "-n"], "cluster") == here
+    assert profile_site(["snakemake", "--profile", "other", "-n"], "cluster") is None
+    assert profile_site(["snakemake", "--cores", "2"]) is None
+
+
+def test_each_kind_of_node_plans_what_it_takes():
+    described = site(
+        cpu={"runs": ["threads", "kruskal"], "cpus": 2}, gpu={"runs": ["cuda"], "gpus": 1}, small={"cpus": 1}
+    )
+    blocks = [{"algorithms": ["kruskal", "filter-boruvka-threads"], "widths": [1, 2]}]
+    experiment = parse(Experiment, {"title": "t", "graphs": ["g"], "runs": blocks}, "e")
+    facts = registry.Facts(n=3, m=3)
+    rows = {}
+    for node in described.nodes.values():
+        place = Place(node.machine, node.declared(), node)
+        planned = plan(
+            [experiment], {"g": GraphState("g", "ok", facts, "d")}, place=place, records=Path("nowhere")
+        )
+        rows[place.name] = [(row.algorithm, row.width, row.status) for row in planned]
+    assert rows == {
+        "box-cpu": [
+            ("kruskal", 1, "planned"),
+            ("filter-boruvka-threads", 1, "planned"),
+            ("filter-boruvka-threads", 2, "planned"),
+        ],
+        "box-gpu": [],
+        "box-small": [("filter-boruvka-threads", 1, "planned"), ("filter-boruvka-threads", 2, "unsupported")],
+    }
+
+
+def test_configuration_takes_a_site_by_its_file(tmp_path):
+    file = tmp_path / "site.yaml"
+    file.write_text(yaml.safe_dump({"nodes": {"cpu": {"machine": "far-cpu", "runs": ["peer"], "cpus": 4}}}))
+    experiment = {"title": "t", "graphs": [], "runs": []}
+    settings = config.from_mapping({"site": str(file), "experiment": experiment})
+    assert [place.name for place in config.places(settings)] == ["far-cpu"]
+    assert config.places(config.from_mapping({"machine": "here", "experiment": experiment}))[0].name == "here"
+
+
+def test_hardware_of_the_sources_is_there():
+    assert {"shou-he-cpu", "shou-he-gpu", "ecl-system-1", "ecl-system-2", "durbhakula"} <= set(
+        hardware_profiles()
+    )
+    for name in hardware_profiles():
+        assert hardware(name).widths, f"{name} names no widths"
+    assert hardware("ecl-system-2").cores == 32 and hardware("ecl-system-2").sockets == 2
+
+
+def test_an_experiment_names_the_machine_and_the_widths_of_its_source():
+    values = {"title": "t", "graphs": [], "runs": [{"algorithms": "all", "widths": "source"}]}
+    with pytest.raises(ConfigError, match="machine: NAME"):
+        parse(Experiment, values, "e")
+    with pytest.raises(ConfigError, match="did you mean 'durbhakula'"):
+        parse(Experiment, {**values, "machine": "durbakula"}, "e")
+    (block,) = parse(Experiment, {**values, "machine": "durbhakula"}, "e").runs
+    assert widths_of(block, "threads", 2, "durbhakula") == [1, 2, 4, 8, 16]
+    assert widths_of(block, "cuda", 2, "durbhakula") == [1] == widths_of(block, "sequential", 2, "durbhakula")
+
+
+def test_ranks_of_a_host():
+    path = Path("m/g/a/default/w8-2x4/000000000000.json")
+    run = Run.from_path(path)
+    assert (run.width, run.layout, run.width_here, run.path) == (8, "2x4", 4, path)
+    assert Run.from_path(Path("m/g/a/default/w8/000000000000.json")).width_here == 8
+
+
+LOG = """\
+SLURM run ID: 1
+[Sat Nov 21 04:28:34 2026]
+    message: Error in group box-small-grid
+    log: /work/.snakemake/slurm_logs/group_box-small-grid_run/7.log (check log file(s) for error details)
+    jobs:
+        rule run:
+            jobid: 19
+            output: absent-a.json
+            log: results/logs/a.log (check log file(s) for error details)
+        rule run:
+            jobid: 20
+            output: absent-b.json, {here}
+            log: results/logs/b.log (check log file(s) for error details)
+Logfile /work/.snakemake/slurm_logs/group_box-small-grid_run/7.log:
+================================================================================
+Error in rule run:
+    output: absent-a.json
+    log: results/logs/a.log (check log file(s) for error details)
+================================================================================
+Error in rule reference:
+    message: SLURM-job '8' failed, SLURM status is: 'NODE_FAIL'.
+    output: absent-c.json
+    log: results/logs/c.log, /work/.snakemake/slurm_logs/rule_reference/8.log (check log file(s) for error details)
+    external_jobid: 8
+Exiting because a job execution failed. Look above for error messages
+"""
+
+
+def test_account_counts_each_failure_once(tmp_path):
+    here = tmp_path / "there.json"
+    here.touch()
+    found = account.failures(LOG.format(here=here))
+    assert [(f.job, f.scheduled, f.missing) for f in found] == [
+        ("box-small-grid", "7", ["absent-a.json", "absent-b.json"]),
+        ("reference", "8", ["absent-c.json"]),
+    ]
+    told = [str(f) for f in account.with_states(found, {"7": "TIMEOUT", "8": "NODE_FAIL"})]
+    assert told[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /work/")
+    assert told[1].endswith("rule_reference/8.log")
+
+
+def test_account_without_a_scheduler(tmp_path):
+    log = tmp_path / "engine.log"
+    log.write_text(
+        "Error in rule run:\n    output: absent.json\n    log: a.log (check log file(s) for error details)\n"
+    )
+    (failure,) = account.write_account([log], tmp_path)
+    assert (failure.state, failure.job, failure.missing, failure.log) == (
+        "failed",
+        "run",
+        ["absent.json"],
+        "a.log",
+    )
+    assert (tmp_path / account.FILE).is_file()
