@@ -82,7 +82,7 @@ def test_ties_and_races_under_stress(cupy, block, monkeypatch):
             )
             most = filter_boruvka._blocks(problem.kernel, n, 10 * m)
             for blocks in {1, 2, 7, most}:
-                problem.grid = (blocks,)
+                problem.blocks = blocks
                 for _ in range(10):
                     found = np.sort(filter_boruvka.collect(problem, filter_boruvka.solve(problem))).tolist()
                     assert found == expected, (start, blocks)

@@ -153,6 +153,12 @@ class EclEngine:
     def unmark(self):
         self.arrays["chosen"][:] = 0
 
+    def note(self, index):
+        self._noted = int(self.arrays["lengths"][index])
+
+    def noted(self):
+        return self._noted
+
     def read(self, index):
         return int(self.arrays["lengths"][index])
 
