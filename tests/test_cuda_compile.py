@@ -28,6 +28,7 @@ VARIANTS = {
     "contract_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "jucele.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
+    "prove.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
 }
 
 

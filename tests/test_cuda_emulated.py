@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 
 import mst
-from mst import Graph, registry
-from mst.algorithms.cuda import bucket, ecl_mst
+from mst import Graph, order, proof, registry
+from mst.algorithms.cuda import _proof, bucket, ecl_mst
 from mst.algorithms.sequential.bucket import mantissa_bits
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
@@ -120,3 +121,45 @@ def test_buckets_keep_their_bound(folder, epsilon):
         assert len(ids) == len(best)
         found = mst.Forest(graph, ids).weight
         assert found == best.weight or found <= (1 + epsilon) * best.weight
+
+
+def proof_of(folder, graph, ids):
+    keys = order.keys(graph.w)
+    return _proof.proved(emulated.ProofDevice(folder, keys.itemsize * 8), graph, keys, np.asarray(ids))
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_the_proof_agrees_with_the_one_on_the_host(folder, case):
+    rng = np.random.default_rng(case)
+    graph = random_graph(rng, 120, (60, 400)[case % 2], ("int32", "float64")[case // 3], 5, hub=case == 2)
+    ids = kruskal(graph)
+    assert proof_of(folder, graph, rng.permutation(ids)).ok
+    rejected = 0
+    for _ in range(30):
+        other = ids.copy()
+        other[rng.integers(len(ids))] = rng.integers(graph.m)
+        ours, theirs = proof_of(folder, graph, other), proof.prove(graph, other)
+        assert ours.ok == theirs.ok, (ours.reason, theirs.reason)
+        rejected += not ours.ok
+    assert rejected > 20
+
+
+def test_the_proof_names_what_is_wrong(folder):
+    graph = Graph(5, [0, 1, 2, 0, 3, 3], [1, 2, 0, 0, 4, 4], [5, 7, 6, 0, 2, 2])
+    assert proof_of(folder, graph, [0, 2, 4]).ok
+    for ids, reason in (
+        ([0, 2, 9], "one is 0 or 9"),
+        ([0, 0, 4], "comes twice"),
+        ([0, 1, 2, 4], "close 1 cycle$"),
+        ([0, 2, 3, 4, 5], "close 2 cycles"),
+        ([0, 4], "2 edges join two trees, the first is edge 1"),
+        ([0, 1, 4], "1 edges come before .* the first is edge 2"),
+        ([0, 2, 5], "the first is edge 4"),
+    ):
+        found = proof_of(folder, graph, ids)
+        assert not found.ok and re.search(reason, found.reason), (ids, found.reason)
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_forests_are_proved(folder, name):
+    assert proof_of(folder, SPECIAL[name], kruskal(SPECIAL[name])).ok

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mst import order
-from mst.algorithms.cuda import ecl_mst
+from mst.algorithms.cuda import _proof, ecl_mst
 from mst.kernels.cuda import plan
 
 HERE = Path(__file__).resolve().parent
@@ -123,6 +123,28 @@ def filter_boruvka(
         assert (array[:GUARD] == fill).all() and (array[-GUARD:] == fill).all(), f"{name} was overrun"
     counters = dict(zip(plan.STATUS, arrays["status"].tolist(), strict=True))
     return np.sort(arrays["forest"][: counters["emitted"]]).astype(np.int64), counters
+
+
+class ProofDevice:
+    """Stands in for `_proof.Device`."""
+
+    arrays = np
+
+    def __init__(self, folder: Path, bits: int):
+        self._kernels = proof_kernels(folder, bits)
+
+    def launch(self, name, count, **operands):
+        struct = np.zeros(1, _proof.STRUCT)
+        struct["count"] = count
+        kept = {field: np.ascontiguousarray(array) for field, array in operands.items()}
+        for field, array in kept.items():
+            struct[field] = array.ctypes.data
+        self._kernels(name, 2, struct, 1)
+
+
+@cache
+def proof_kernels(folder: Path, bits: int) -> Kernels:
+    return Kernels(folder, _proof.SOURCE, "Prove", _proof.KERNELS, KEY_BITS=bits)
 
 
 @cache
