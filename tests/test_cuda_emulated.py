@@ -14,6 +14,7 @@ import mst
 from mst import Graph, order, proof, registry
 from mst.algorithms.cuda import _proof, bucket, ecl_mst
 from mst.algorithms.sequential.bucket import mantissa_bits
+from mst.bench import ecl_studies
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
 import emulated
@@ -163,3 +164,28 @@ def test_the_proof_names_what_is_wrong(folder):
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_forests_are_proved(folder, name):
     assert proof_of(folder, SPECIAL[name], kruskal(SPECIAL[name])).ok
+
+
+def test_the_studies_of_the_threshold(folder, tmp_path):
+    rng = np.random.default_rng(4)
+    rows = []
+    for name, m in (("dense", 900), ("sparse", 90)):
+        graph = random_graph(rng, 60, m, "int32", 2**20, hub=False)
+        options = registry.get("ecl-mst-cuda").resolve({})
+        problem = ecl_mst.prepare(graph, width=1, **options)
+        problem.engine = emulated.EclEngine(folder, problem, seed=1)
+        rows += ecl_studies.study(name, problem, range(1, 8), repetitions=2)
+    dense, sparse = rows[:7], rows[7:]
+    assert len({row["threshold"] for row in dense}) > 3
+    for row in dense:
+        assert row["target"] == 3 * 59 and row["million_slots_per_second"] > 0
+        assert row["distance_percent"] == pytest.approx(100 * (row["light"] - 177) / 177)
+        assert -100 < row["distance_percent"] < 400
+    assert all(row["filtered"] == 0 and "light" not in row for row in sparse)
+    found = ecl_studies.summary(dense)
+    assert found["least"] <= found["first_quartile"] <= found["median"] <= found["greatest"]
+    assert found["distance_percent"] == dense[found["median_seed"] - 1]["distance_percent"]
+    ecl_studies.write_csv(tmp_path / "seeds.csv", rows)
+    lines = (tmp_path / "seeds.csv").read_text().splitlines()
+    assert len(lines) == 15 and lines[0].startswith("graph,n,m,seed,filtered,milliseconds")
+    assert lines[-1].endswith(",,,,")

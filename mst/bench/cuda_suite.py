@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -92,7 +93,9 @@ def measure(name: str, ecl: Path | None) -> dict[str, Any]:
     return row
 
 
-def timed(name: str, graph: resident.DeviceGraph, **options: Any) -> tuple[dict, np.ndarray, float, float | None]:
+def timed(
+    name: str, graph: resident.DeviceGraph, **options: Any
+) -> tuple[dict, np.ndarray, float, float | None]:
     """Return counters, edge ids, and the medians in ms: by wall clock, and of the kernel where there is only one."""
     module = registry.get(name).load()
     problem = module.transfer(module.prepare(graph, width=1, **registry.get(name).resolve(options)))
@@ -117,8 +120,7 @@ def queued(problem: filter_boruvka.Problem) -> float:
         problem.kernel.launch(problem.blocks, filter_boruvka.BLOCK, problem.arguments)
         event.record()
     events[-1].synchronize()
-    pairs = zip(events, events[1:], strict=False)
-    return statistics.median(cupy.cuda.get_elapsed_time(a, b) for a, b in pairs)
+    return statistics.median(cupy.cuda.get_elapsed_time(a, b) for a, b in pairwise(events))
 
 
 def original(program: Path, graph: resident.DeviceGraph) -> float:

@@ -162,12 +162,12 @@ class EclEngine:
             name: np.full(length, 0xEE, dtype) for name, (dtype, length) in ecl_mst.layout(p).items()
         }
         self.arrays.update((name, array.copy()) for name, array in p.inputs.items())
-        self._structs = ecl_mst.structs(p, {name: array.ctypes.data for name, array in self.arrays.items()})
+        self.structs = ecl_mst.structs(p, {name: array.ctypes.data for name, array in self.arrays.items()})
         self._seed = seed
 
     def launch(self, name, size, start, heavy):
         self._seed += 1
-        self._kernels(name, -(-size // THREADS), self._structs[start, heavy], self._seed)
+        self._kernels(name, -(-size // THREADS), self.structs[start, heavy], self._seed)
 
     def clear(self, index):
         self.arrays["lengths"][index] = 0

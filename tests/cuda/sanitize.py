@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 import cupy
 
 from mst import Graph, registry
+from mst.algorithms.cuda import _proof
 from mst.algorithms.cuda import _resident as resident
 
 
@@ -78,6 +79,10 @@ def main():
             if found != expected:
                 wrong += 1
                 print(f"wrong: {name} {options} on {graph}")
+        proof = _proof.prove(there, cupy.asarray(np.array(expected, np.int64)))
+        if not proof.ok:
+            wrong += 1
+            print(f"wrong proof: {proof.reason} on {graph}")
     print(f"{wrong} wrong")
     return int(wrong > 0)
 

@@ -121,12 +121,12 @@ def prepare(graph, *, width, **options):
         }
     slots = len(inputs["keys"])
     filtered = options["rung"] < 3 and slots >= 4 * graph.n > 0
-    threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**64 - 1
     bits = inputs["keys"].dtype.itemsize * 8
+    threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**bits - 1
     if options["rung"] >= 7:
         degrees = np.diff(_host(inputs["offsets"]).astype(np.int64))
         inputs["sources"] = np.repeat(np.arange(graph.n, dtype=np.uint32), degrees)
-    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold & (2**bits - 1), bits)
+    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold, bits)
 
 
 def _threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
@@ -190,7 +190,8 @@ class Engine:
         macros = dict(RUNG=rung, KEY_BITS=p.bits, JUMPING=int(p.options["compression"] == "jumping"))
         self._kernels = {name: loader.Kernel("ecl_mst.cu", name, **macros) for name in kernel_names(rung)}
         addresses = {name: array.data.ptr for name, array in self.arrays.items()}
-        self._arguments = {key: loader.Arguments(struct) for key, struct in structs(p, addresses).items()}
+        self.structs = structs(p, addresses)
+        self._arguments = {key: loader.Arguments(struct) for key, struct in self.structs.items()}
         self._counter = resident.pinned(1)
         self._noted = cupy.cuda.Event(disable_timing=True)
         self._lengths = self.arrays["lengths"].data.ptr
@@ -239,6 +240,16 @@ def kernel_names(rung: int) -> tuple[str, ...]:
 def transfer(problem):
     problem.engine = Engine(problem)
     return problem
+
+
+def reseed(problem, seed):
+    """Sample the threshold anew; all that is on the device stays. Nothing changes where nothing is filtered."""
+    if not problem.filtered:
+        return
+    problem.options = {**problem.options, "seed": seed}
+    problem.threshold = _threshold(problem.inputs["keys"], problem.n, problem.options)
+    for struct in problem.engine.structs.values():
+        struct["threshold"] = problem.threshold
 
 
 def solve(problem):
