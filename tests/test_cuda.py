@@ -73,6 +73,27 @@ def test_long_and_short_worklists_of_ecl_mst(cupy, ahead, monkeypatch):
         assert ids == mst.minimum_spanning_forest(graph, algorithm="filter-boruvka").edge_ids.tolist()
 
 
+@pytest.mark.parametrize("block", [32, 128, 1024])
+def test_ecl_mst_under_stress(cupy, block, monkeypatch):
+    from mst.algorithms.cuda import ecl_mst
+
+    monkeypatch.setattr(ecl_mst, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    n, m = 3000, 40_000
+    graph = Graph(
+        n,
+        np.where(rng.random(m) < 0.3, 0, rng.integers(0, n, m)),
+        rng.integers(0, n, m),
+        rng.integers(0, 3, m).astype(np.int32),
+    )
+    expected = oracles.by_python_kruskal(graph)
+    for rung in (0, 4, 5, 8):
+        options = registry.get("ecl-mst-cuda").resolve({"rung": rung})
+        problem = ecl_mst.transfer(ecl_mst.prepare(graph, width=1, **options))
+        for _ in range(20):
+            assert ecl_mst.collect(problem, ecl_mst.solve(problem)).tolist() == expected, rung
+
+
 def test_a_new_seed_moves_the_threshold_and_not_the_forest(cupy):
     from mst.algorithms.cuda import ecl_mst
     from mst.bench import ecl_studies

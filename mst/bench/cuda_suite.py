@@ -3,7 +3,7 @@
 ``python -m mst.bench.cuda_suite [--ecl PROGRAM] [--graphs NAME-or-FILE,…] [--json FILE] [--huge]``, or ``make
 bench-cuda``. All codes run side by side on the same graphs and weights. Ours are timed by wall clock around `solve`,
 inputs resident, and by CUDA events around launches that queue up; the original by what it prints. ``--huge`` solves
-n = 2²⁶, m = 2²⁹ instead and proves the forests on the device. Needs CuPy, a GPU, and SciPy for the Delaunay graph.
+a random graph of n = 2²⁶, m = 2²⁹ instead (or other powers of two) and proves its forest on the device. Needs CuPy, a GPU, and SciPy for the Delaunay graph.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mst.algorithms.cuda import filter_boruvka
 
 REPETITIONS = 15
 ECL_RUNS = 5
-HUGE = (1 << 26, 1 << 29)
+HUGE = (26, 29)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,9 +40,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names or files, separated by commas")
     parser.add_argument("--json", type=Path, help="where all figures go")
-    parser.add_argument("--huge", action="store_true", help="n = 2²⁶, m = 2²⁹: solved and proved")
+    parser.add_argument(
+        "--huge", nargs="*", type=int, metavar="LOG2", help=f"solve and prove n = 2^{HUGE[0]}, m = 2^{HUGE[1]}"
+    )
     options = parser.parse_args(arguments)
-    rows = huge(*HUGE) if options.huge else table(options.graphs.split(","), options.ecl)
+    if options.huge is None:
+        rows = table(options.graphs.split(","), options.ecl and options.ecl.resolve())
+    else:
+        rows = huge(*(1 << power for power in options.huge or HUGE))
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return int(not all(row["agree"] for row in rows))
@@ -164,9 +169,14 @@ def huge(n: int, m: int) -> list[dict[str, Any]]:
     u, v = (rng.integers(0, n, m, dtype=cupy.int32) for _ in range(2))
     graph = resident.DeviceGraph(n, u, v, rng.integers(0, 1 << 30, m, dtype=cupy.int32))
     rows, first = [], None
+    algorithm = registry.get("filter-boruvka-cuda")
     for start in ("edges", "csr"):
+        facts = registry.Facts(n=n, m=m, weight_dtype="int32")
+        if reason := algorithm.skip(facts, width=1, options={"start": start}):
+            print(f"from {start}: {reason}")
+            continue
         problem = filter_boruvka.transfer(
-            filter_boruvka.prepare(graph, width=1, start=start, factor=0.0, samples=4096, seed=1)
+            filter_boruvka.prepare(graph, width=1, **algorithm.resolve({"start": start}))
         )
         walls = []
         for _ in range(3):

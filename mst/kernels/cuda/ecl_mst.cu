@@ -24,6 +24,10 @@
 #ifndef RUNG
 #define RUNG 0
 #endif
+// Slots that a lane reads at once when it fills a worklist.
+#ifndef BATCH
+#define BATCH 2
+#endif
 #ifndef JUMPING
 #define JUMPING 0
 #endif
@@ -173,13 +177,12 @@ extern "C" __global__ void initialise(const Ecl g) {
 
 // Lines 4 to 8 of Algorithm 2 for a slot of vertex v, whose representative is p; phase 2 takes the heavy slots that
 // still join two sets.
-DEVICE void admit(const Ecl& g, u32 v, u32 p, u32 slot) {
-  const u32 neighbour = __ldg(g.neighbours + slot);
+DEVICE void admit(const Ecl& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
 #if RUNG < 5
   if (v > neighbour) return;
 #endif
   Edge edge;
-  edge.key = __ldg(g.keys + slot);
+  edge.key = key;
   if ((edge.key > (Key)g.threshold) != (g.heavy != 0)) return;
   edge.a = v;
   edge.b = neighbour;
@@ -195,6 +198,23 @@ DEVICE void admit(const Ecl& g, u32 v, u32 p, u32 slot) {
   store_edge(g, g.from, atomicAdd(g.lengths + g.from, 1u), edge);
 }
 
+// The slots of a row: begin, begin + step, … below end; some are in flight together.
+DEVICE void admit_row(const Ecl& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
+  for (u32 first = begin; first < end; first += BATCH * step) {
+    u32 neighbours[BATCH];
+    Key keys[BATCH];
+#pragma unroll
+    for (u32 i = 0; i < BATCH; i++) {
+      const u32 slot = first + i * step;
+      neighbours[i] = slot < end ? __ldg(g.neighbours + slot) : v;
+      keys[i] = slot < end ? __ldg(g.keys + slot) : 0;
+    }
+#pragma unroll
+    for (u32 i = 0; i < BATCH; i++)
+      if (first + i * step < end) admit(g, v, p, first + i * step, neighbours[i], keys[i]);
+  }
+}
+
 extern "C" __global__ void populate(const Ecl g) {
   const u32 v = thread_index();
   u32 begin = 0, end = 0, p = v;
@@ -208,14 +228,13 @@ extern "C" __global__ void populate(const Ecl g) {
 #else
   const bool together = false;
 #endif
-  if (!together)
-    for (u32 slot = begin; slot < end; slot++) admit(g, v, p, slot);
+  if (!together) admit_row(g, v, p, begin, end, 1);
 #if RUNG < 2
   for (u32 left = __ballot_sync(FULL, together); left; left &= left - 1) {
     const u32 source = __ffs(left) - 1;
     const u32 row = __shfl_sync(FULL, v, source), root = __shfl_sync(FULL, p, source);
     const u32 first = __shfl_sync(FULL, begin, source), last = __shfl_sync(FULL, end, source);
-    for (u32 slot = first + lane_id(); slot < last; slot += 32) admit(g, row, root, slot);
+    admit_row(g, row, root, first + lane_id(), last, 32);
   }
 #endif
 }
