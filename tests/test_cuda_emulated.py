@@ -75,6 +75,7 @@ def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
         csr=case % 5 != 4,
         interleaved=case // 6 % 2,
         tail=16 if case % 2 else 1024,
+        items=4 if case % 5 == 4 else 2,
         blocks=1 + case % 3,
         seed=case + 1,
         samples=(64, 256)[case % 2],

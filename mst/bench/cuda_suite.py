@@ -3,7 +3,8 @@
 ``python -m mst.bench.cuda_suite [--ecl PROGRAM] [--graphs NAME-or-FILE,…] [--json FILE] [--huge]``, or ``make
 bench-cuda``. All codes run side by side on the same graphs and weights. Ours are timed by wall clock around `solve`,
 inputs resident, and by CUDA events around launches that queue up; the original by what it prints. ``--huge`` solves
-a random graph of n = 2²⁶, m = 2²⁹ instead (or other powers of two) and proves its forest on the device. Needs CuPy, a GPU, and SciPy for the Delaunay graph.
+a random graph of n = 2²⁶, m = 2²⁹ instead (or other powers of two) and proves its forest on the device. Needs CuPy, a
+GPU, and SciPy for the Delaunay graph.
 """
 
 from __future__ import annotations

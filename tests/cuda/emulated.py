@@ -60,11 +60,12 @@ class Kernels:
 
 
 @cache
-def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int) -> Kernels:
+def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int, items: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, following hooks, rounds of the whole grid."""
     names = ("forest_csr", "forest_edges")
     macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, PIECE=16, SPREAD=64)
-    return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, **macros)
+    macros |= dict(TAIL_COMPONENTS=tail, ITEMS_PER_THREAD=items)
+    return Kernels(folder, "filter_boruvka.cu", "Plan", names, **macros)
 
 
 def filter_boruvka(
@@ -79,6 +80,7 @@ def filter_boruvka(
     short_prefix=False,
     group=0,
     seed=1,
+    items=2,
     **options,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
@@ -113,7 +115,7 @@ def filter_boruvka(
     struct["long_row"] = long_row
     if group:
         struct["group"] = group
-    kernels = filter_kernels(folder, bits, interleaved, tail)
+    kernels = filter_kernels(folder, bits, interleaved, tail, items)
     arrays["control"][:] = 0
     for again in range(2):  # a solve leaves its counters as the next one needs them
         arrays["status"][:] = 0

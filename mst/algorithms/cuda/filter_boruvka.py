@@ -115,7 +115,7 @@ def transfer(problem):
     addresses["status"] = status.ctypes.data
     largest = int(inputs["edge_keys"].max()) if m else 0
     struct = plan.fill_plan(how, n, m, plan.offer_layout(m, bits, largest), addresses)
-    kernel = _kernel(csr, bits)
+    kernel = _kernel(csr, bits, ITEMS_PER_THREAD=plan.items_per_thread(n, m, csr=csr))
     return Problem(n, m, struct, arrays, status, kernel, _blocks(kernel, n, m))
 
 
@@ -155,8 +155,9 @@ def phases(problem):
 
     if problem.m == 0 or problem.n < 2:
         return {}
-    bits = problem.arrays["edge_keys"].itemsize * 8
-    kernel = _kernel("offsets" in problem.arrays, bits, TIMED=1)
+    csr, bits = "offsets" in problem.arrays, problem.arrays["edge_keys"].itemsize * 8
+    items = plan.items_per_thread(problem.n, problem.m, csr=csr)
+    kernel = _kernel(csr, bits, ITEMS_PER_THREAD=items, TIMED=1)
     timed = replace(problem, kernel=kernel, blocks=_blocks(kernel, problem.n, problem.m))
     solve(timed)  # compiled and warm
     problem.arrays["control"][plan.TIMES :] = 0

@@ -108,7 +108,7 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
     filtered = share < 0.9 and m > 0
     # A rank of some dozens is precise enough; more samples cost time.
     samples = min(samples, max(1024, -(-int(64 / max(share, 1e-9)) // 1024) * 1024))
-    group = next((lanes for limit, lanes in ((5, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
+    group = next((lanes for limit, lanes in ((9, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
     return Settings(
         group=group,
         long_row=PIECE if group < 32 else max(16384, int(4 * degree)),
@@ -155,7 +155,12 @@ def _factor(degree: float) -> float:
     for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), (64.0, 0.8)):
         if degree < limit:
             return factor
-    return 3.0
+    return 2.5
+
+
+def items_per_thread(n: int, m: int, *, csr: bool) -> int:
+    """Return the records that a thread has in flight: more of them pay where the vertices' words stay in the cache."""
+    return 4 if not csr and m >= 1 << 20 and n <= 1 << 21 else 2
 
 
 def capacity(m: int) -> int:
