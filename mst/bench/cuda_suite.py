@@ -31,6 +31,7 @@ from mst.algorithms.cuda import filter_boruvka
 REPETITIONS = 15
 ECL_RUNS = 5
 HUGE = (26, 29)
+TRAFFIC = ("bytes/edge", "random/edge", "floor µs", "× floor")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -78,6 +79,7 @@ def table(names: list[str], ecl: Path | None) -> list[dict[str, Any]]:
         if known:
             mean = math.exp(statistics.fmean(map(math.log, known)))
             print(f"{key:8} geometric mean {mean:.2f}, least {min(known):.2f}, greatest {max(known):.2f}")
+    floors(rows)
     return rows
 
 
@@ -85,10 +87,10 @@ def measure(name: str, ecl: Path | None) -> dict[str, Any]:
     """Return the figures of one graph, in ms, and whether all codes agree on the forest."""
     graph = make(name)
     row: dict[str, Any] = {"graph": Path(name).name.split(".")[0], "n": graph.n, "m": graph.m}
-    row["counters"], ids, row["csr"], row["csr_kernel"] = timed("filter-boruvka-cuda", graph)
+    row["csr_counters"], ids, row["csr"], row["csr_kernel"] = timed("filter-boruvka-cuda", graph)
     row["port_counters"], port_ids, row["port"], _ = timed("ecl-mst-cuda", graph)
     shuffled, _ = shuffle(graph)
-    row["edge_counters"], edge_ids, row["edges"], row["edges_kernel"] = timed(
+    row["edges_counters"], edge_ids, row["edges"], row["edges_kernel"] = timed(
         "filter-boruvka-cuda", shuffled, start="edges"
     )
     weight = int(graph.w[ids].astype(np.int64).sum())
@@ -97,6 +99,51 @@ def measure(name: str, ecl: Path | None) -> dict[str, Any]:
     row["cugraph"] = cugraph(graph)
     row["agree"], row["weight"], row["forest"] = bool(agree), weight, len(ids)
     return row
+
+
+def traffic(n: int, m: int, counters: dict[str, int], *, csr: bool) -> tuple[float, float]:
+    """Return the bytes and the random accesses of a solve, per edge; 32-bit keys.
+
+    Counted from the algorithm and its counters: keys, the first round, light and heavy records; not the later rounds,
+    on at most half of the components. A random access is one at an address that data decide.
+
+    Examples
+    --------
+    >>> from mst.bench.cuda_suite import traffic
+    >>> traffic(10, 20, dict(light_records=20, heavy_records=0, outside=0), csr=True)
+    (82.0, 5.5)
+    """
+    light, heavy = counters["light_records"], counters["heavy_records"]
+    filtered = heavy > 0 or counters["outside"] > 0
+    if csr:
+        # Row keys and list keys; per vertex: offset, slot, choice, hook and its target, label.
+        moved, random = 12 * m + 44 * n + 48 * light, 3 * n + 4 * light
+        rows = counters["outside"] * (12 + 8 * m / max(n, 1))
+        moved, random = moved + rows + 36 * heavy, random + 3 * heavy
+    else:
+        # List keys, ends; per vertex: minimum, its record, hook and its target; light records made and relabelled.
+        moved, random = (16 if filtered else 12) * m + 36 * n + 56 * light, 3 * n + 4 * light
+        moved, random = moved + 40 * heavy, random + 4 * heavy
+    if filtered:  # every vertex learns the component that it ended in
+        moved, random = moved + 12 * n, random + n
+    return moved / max(m, 1), random / max(m, 1)
+
+
+def floor_milliseconds(n: int, m: int, *, csr: bool) -> float:
+    """Return the time to stream the rows once, or the list, at 4 TB/s."""
+    return (4 * n + 16 * m if csr else 12 * m) / 4e12 * 1e3
+
+
+def floors(rows: list[dict[str, Any]]) -> None:
+    """Print what `traffic` counts, and how far the kernels are from `floor_milliseconds`."""
+    print(f"{'graph':20}" + "".join(f"{s + ' ' + c:>18}" for s in ("csr", "edges") for c in TRAFFIC))
+    for row in rows:
+        line = ""
+        for start, csr in (("csr", True), ("edges", False)):
+            moved, random = traffic(row["n"], row["m"], row[f"{start}_counters"], csr=csr)
+            least = floor_milliseconds(row["n"], row["m"], csr=csr)
+            line += f"{moved:>18.0f}{random:>18.1f}{1e3 * least:>18.1f}{row[f'{start}_kernel'] / least:>18.0f}"
+        print(f"{row['graph']:20}{line}")
 
 
 def timed(
