@@ -99,7 +99,7 @@ def filter_boruvka(
             inputs["neighbours"] = np.stack([neighbours, ids], 1).copy()
         else:
             inputs.update(neighbours=neighbours, ids=ids)
-    how = plan.settings(graph.n, graph.m, seed=seed, **options)
+    how = plan.settings(graph.n, graph.m, csr=csr, seed=seed, **options)
     plan.SPREAD = 64
     layout = plan.arrays(graph.n, graph.m, slots, csr=csr, key_bits=bits, long_row=long_row, piece=16)
     layout["forest"] = (np.uint32, max(graph.n - 1, 0))

@@ -102,7 +102,7 @@ def transfer(problem):
     n, m, csr, inputs, options = problem
     slots = len(inputs["keys"]) if csr else 0
     what = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
-    how = plan.settings(n, m, **options)
+    how = plan.settings(n, m, csr=csr, **options)
     bits = inputs["edge_keys"].dtype.itemsize * 8
     layout = plan.arrays(n, m, slots, csr=csr, key_bits=bits, long_row=how.long_row)
     missing = sum(a.nbytes for a in inputs.values() if isinstance(a, np.ndarray))

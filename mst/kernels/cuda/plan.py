@@ -90,11 +90,15 @@ class Settings:
     seed: int
 
 
-def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: int = 1) -> Settings:
+def settings(
+    n: int, m: int, *, csr: bool = True, factor: float = 0.0, samples: int = 4096, seed: int = 1
+) -> Settings:
     """Choose the settings for a graph of `n` vertices and `m` edges.
 
     Parameters
     ----------
+    csr : bool
+        Whether a solve starts from rows; without, it has no first round that costs no records.
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
@@ -103,7 +107,7 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
         Of the sample.
     """
     degree = 2 * m / max(n, 1)
-    factor = factor or _factor(degree)
+    factor = factor or _factor(degree, csr)
     share = factor * n / max(m, 1)
     filtered = share < 0.9 and m > 0
     # A rank of some dozens is precise enough; more samples cost time.
@@ -150,12 +154,11 @@ def arrays(
     }
 
 
-def _factor(degree: float) -> float:
+def _factor(degree: float, csr: bool) -> float:
     """Light edges per vertex that were fastest on an H200, by average degree; see docs/performance-cuda.md."""
-    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), (64.0, 0.8)):
-        if degree < limit:
-            return factor
-    return 2.5
+    crowded = ((64.0, 0.8), (np.inf, 2.5)) if csr else ((40.0, 1.1), (200.0, 1.6), (np.inf, 4.0))
+    limits = ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), *crowded)
+    return next(factor for limit, factor in limits if degree < limit)
 
 
 def items_per_thread(n: int, m: int, *, csr: bool) -> int:
