@@ -156,9 +156,13 @@ def arrays(
 
 def _factor(degree: float, csr: bool) -> float:
     """Light edges per vertex that were fastest on an H200, by average degree; see docs/performance-cuda.md."""
-    crowded = ((64.0, 0.8), (np.inf, 2.5)) if csr else ((40.0, 1.1), (200.0, 1.6), (np.inf, 4.0))
-    limits = ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), *crowded)
-    return next(factor for limit, factor in limits if degree < limit)
+    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85)):
+        if degree < limit:
+            return factor
+    for limit, with_rows, without in ((40.0, 0.95, 1.1), (200.0, 1.5, 1.6)):
+        if degree < limit:
+            return with_rows if csr else without
+    return 2.5 if csr else 4.0
 
 
 def items_per_thread(n: int, m: int, *, csr: bool) -> int:
