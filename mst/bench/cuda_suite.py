@@ -115,6 +115,8 @@ def traffic(n: int, m: int, counters: dict[str, int], *, csr: bool) -> tuple[flo
     """
     light, heavy = counters["light_records"], counters["heavy_records"]
     filtered = heavy > 0 or counters["outside"] > 0
+    moved: float
+    random: float
     if csr:
         # Row keys and list keys; per vertex: offset, slot, choice, hook and its target, label.
         moved, random = 12 * m + 44 * n + 48 * light, 3 * n + 4 * light
