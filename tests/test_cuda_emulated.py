@@ -15,6 +15,7 @@ from mst import Graph, order, proof, registry
 from mst.algorithms.cuda import _proof, bucket, ecl_mst
 from mst.algorithms.sequential.bucket import mantissa_bits
 from mst.bench import ecl_studies
+from mst.kernels.cuda import plan
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
 import emulated
@@ -190,3 +191,14 @@ def test_the_studies_of_the_threshold(folder, tmp_path):
     lines = (tmp_path / "seeds.csv").read_text().splitlines()
     assert len(lines) == 15 and lines[0].startswith("graph,n,m,seed,filtered,milliseconds")
     assert lines[-1].endswith(",,,,")
+
+
+def test_settings_follow_the_degree_and_the_start():
+    assert plan.settings(1000, 8000).light == 950 and plan.settings(1000, 8000, csr=False).light == 1100
+    assert plan.settings(1000, 50_000, csr=False).light == 1600
+    sparse = plan.settings(1000, 1200)
+    assert sparse.samples == 0 and sparse.light == 1200  # no filter: every edge is light
+    assert [plan.settings(1000, m).group for m in (4000, 5000, 8000, 40_000)] == [1, 2, 4, 32]
+    assert plan.items_per_thread(5000, 11_200_413, csr=False) == 4
+    assert plan.items_per_thread(5000, 11_200_413, csr=True) == 2
+    assert plan.items_per_thread(8_388_608, 33_554_406, csr=False) == 2
