@@ -5,17 +5,36 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from mst import registry
 from mst.errors import InputError, UnsupportedError
 from mst.forest import Forest
 from mst.graph import Graph
 
+if TYPE_CHECKING:
+    from mst.algorithms.cuda._resident import DeviceForest
+
+
+@overload
+def minimum_spanning_forest(
+    graph: Graph | str | os.PathLike[str],
+    *,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    **options: Any,
+) -> Forest: ...
+
+
+@overload
+def minimum_spanning_forest(
+    graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
+) -> Forest | DeviceForest: ...
+
 
 def minimum_spanning_forest(
     graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
-) -> Forest:
+) -> Forest | DeviceForest:
     """Return the minimum spanning forest of a graph.
 
     Parameters
@@ -33,8 +52,10 @@ def minimum_spanning_forest(
 
     Returns
     -------
-    Forest
-        Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids.
+    Forest or DeviceForest
+        Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids. A tuple with an array
+        on a CUDA device gives a `DeviceForest`, which has `edge_ids`, `weight`, `components` and `edges()` too, and
+        everything else a `Forest`.
 
     Raises
     ------
@@ -59,8 +80,7 @@ def minimum_spanning_forest(
         from mst.algorithms.cuda._resident import forest_on_device
 
         named = {} if algorithm == "auto" else {"algorithm": algorithm}
-        there: Any = forest_on_device(*graph, **{**named, **options})
-        return there
+        return forest_on_device(*graph, **{**named, **options})
     graph = as_graph(graph)
     chosen = registry.get(choose(graph) if algorithm == "auto" else algorithm)
     if chosen.paradigm == "mpi":

@@ -60,6 +60,72 @@ def test_every_rung_of_ecl_mst(cupy, rung):
             assert solved("ecl-mst-cuda", graph, rung=rung, **options)[0] == oracles.by_python_kruskal(graph)
 
 
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_long_and_short_worklists_of_ecl_mst(cupy, ahead, monkeypatch):
+    from mst.algorithms.cuda import ecl_mst
+
+    monkeypatch.setattr(ecl_mst, "ROUNDS_AHEAD", ahead)
+    rng = np.random.default_rng(ahead)
+    for m in (600_000, 1_500_000):  # not filtered, filtered; both start above `SHORT`
+        graph = random_graph(rng, 350_000, m, rng.integers(0, 2**20, m).astype(np.int32))
+        ids, counters = solved("ecl-mst-cuda", graph)
+        assert counters["filtered"] == (m > 700_000)
+        assert ids == mst.minimum_spanning_forest(graph, algorithm="filter-boruvka").edge_ids.tolist()
+
+
+@pytest.mark.parametrize("block", [32, 128, 1024])
+def test_ecl_mst_under_stress(cupy, block, monkeypatch):
+    from mst.algorithms.cuda import ecl_mst
+
+    monkeypatch.setattr(ecl_mst, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    n, m = 3000, 40_000
+    graph = Graph(
+        n,
+        np.where(rng.random(m) < 0.3, 0, rng.integers(0, n, m)),
+        rng.integers(0, n, m),
+        rng.integers(0, 3, m).astype(np.int32),
+    )
+    expected = oracles.by_python_kruskal(graph)
+    for rung in (0, 4, 5, 8):
+        options = registry.get("ecl-mst-cuda").resolve({"rung": rung})
+        problem = ecl_mst.transfer(ecl_mst.prepare(graph, width=1, **options))
+        for _ in range(20):
+            assert ecl_mst.collect(problem, ecl_mst.solve(problem)).tolist() == expected, rung
+
+
+def test_a_new_seed_moves_the_threshold_and_not_the_forest(cupy):
+    from mst.algorithms.cuda import ecl_mst
+    from mst.bench import ecl_studies
+
+    rng = np.random.default_rng(2)
+    graph = random_graph(rng, 3000, 60_000, rng.integers(0, 2**24, 60_000).astype(np.int32))
+    problem = ecl_studies.prepared(graph)
+    rows = ecl_studies.study("random", problem, range(1, 10), repetitions=2)
+    assert len({row["threshold"] for row in rows}) > 4
+    assert {row["target"] for row in rows} == {3 * len(oracles.by_python_kruskal(graph))}
+    assert -100 < ecl_studies.summary(rows)["distance_percent"] < 400
+    found = ecl_mst.collect(problem, ecl_mst.solve(problem)).tolist()
+    assert found == oracles.by_python_kruskal(graph)
+
+
+@pytest.mark.parametrize("weights", ["int32", "float64"])
+def test_forests_are_proved_where_they_are(cupy, weights):
+    from mst.algorithms.cuda import _proof
+
+    rng = np.random.default_rng(6)
+    m = 300_000
+    there = [cupy.asarray(rng.integers(0, 40_000, m).astype(np.int32)) for _ in range(2)]
+    w = rng.integers(0, 1000, m).astype(np.int32) if weights == "int32" else rng.random(m)
+    forest = mst.minimum_spanning_forest((40_000, *there, cupy.asarray(w)))
+    assert _proof.prove(forest.graph, forest.edge_ids).ok
+    assert not _proof.prove(forest.graph, forest.edge_ids[1:]).ok
+    chosen = set(forest.edge_ids.get().tolist())
+    another = forest.edge_ids.copy()
+    another[5] = next(edge for edge in range(m) if edge not in chosen)
+    assert not _proof.prove(forest.graph, another).ok
+
+
 @pytest.mark.parametrize("block", [64, 128, 256, 512, 1024])
 def test_ties_and_races_under_stress(cupy, block, monkeypatch):
     from mst.algorithms.cuda import filter_boruvka
@@ -82,7 +148,7 @@ def test_ties_and_races_under_stress(cupy, block, monkeypatch):
             )
             most = filter_boruvka._blocks(problem.kernel, n, 10 * m)
             for blocks in {1, 2, 7, most}:
-                problem.grid = (blocks,)
+                problem.blocks = blocks
                 for _ in range(10):
                     found = np.sort(filter_boruvka.collect(problem, filter_boruvka.solve(problem))).tolist()
                     assert found == expected, (start, blocks)

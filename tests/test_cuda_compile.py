@@ -11,7 +11,13 @@ nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs cuda-bindings")
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 103, 120)
 # Every variant that the algorithms ask for; the first of a source is compiled to machine code everywhere.
 VARIANTS = {
-    "filter_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}, {"INTERLEAVED": 0}, {"TIMED": 1}],
+    "filter_boruvka.cu": [
+        {"KEY_BITS": 32},
+        {"KEY_BITS": 64},
+        {"INTERLEAVED": 0},
+        {"TIMED": 1},
+        {"ITEMS_PER_THREAD": 4},
+    ],
     "ecl_mst.cu": [{"RUNG": rung, "KEY_BITS": bits} for bits in (32, 64) for rung in range(9)]
     + [{"RUNG": 4, "JUMPING": 1}],
     "edge_boruvka.cu": [
@@ -28,6 +34,7 @@ VARIANTS = {
     "contract_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "jucele.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
+    "prove.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 
 import mst
-from mst import Graph, registry
-from mst.algorithms.cuda import bucket, ecl_mst
+from mst import Graph, order, proof, registry
+from mst.algorithms.cuda import _proof, bucket, ecl_mst
 from mst.algorithms.sequential.bucket import mantissa_bits
+from mst.bench import ecl_studies
+from mst.kernels.cuda import plan
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
 import emulated
@@ -73,6 +76,7 @@ def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
         csr=case % 5 != 4,
         interleaved=case // 6 % 2,
         tail=16 if case % 2 else 1024,
+        items=4 if case % 5 == 4 else 2,
         blocks=1 + case % 3,
         seed=case + 1,
         samples=(64, 256)[case % 2],
@@ -120,3 +124,81 @@ def test_buckets_keep_their_bound(folder, epsilon):
         assert len(ids) == len(best)
         found = mst.Forest(graph, ids).weight
         assert found == best.weight or found <= (1 + epsilon) * best.weight
+
+
+def proof_of(folder, graph, ids):
+    keys = order.keys(graph.w)
+    return _proof.proved(emulated.ProofDevice(folder, keys.itemsize * 8), graph, keys, np.asarray(ids))
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_the_proof_agrees_with_the_one_on_the_host(folder, case):
+    rng = np.random.default_rng(case)
+    graph = random_graph(rng, 120, (60, 400)[case % 2], ("int32", "float64")[case // 3], 5, hub=case == 2)
+    ids = kruskal(graph)
+    assert proof_of(folder, graph, rng.permutation(ids)).ok
+    rejected = 0
+    for _ in range(30):
+        other = ids.copy()
+        other[rng.integers(len(ids))] = rng.integers(graph.m)
+        ours, theirs = proof_of(folder, graph, other), proof.prove(graph, other)
+        assert ours.ok == theirs.ok, (ours.reason, theirs.reason)
+        rejected += not ours.ok
+    assert rejected > 20
+
+
+def test_the_proof_names_what_is_wrong(folder):
+    graph = Graph(5, [0, 1, 2, 0, 3, 3], [1, 2, 0, 0, 4, 4], [5, 7, 6, 0, 2, 2])
+    assert proof_of(folder, graph, [0, 2, 4]).ok
+    for ids, reason in (
+        ([0, 2, 9], "one is 0 or 9"),
+        ([0, 0, 4], "comes twice"),
+        ([0, 1, 2, 4], "close 1 cycle$"),
+        ([0, 2, 3, 4, 5], "close 2 cycles"),
+        ([0, 4], "2 edges join two trees, the first is edge 1"),
+        ([0, 1, 4], "1 edges come before .* the first is edge 2"),
+        ([0, 2, 5], "the first is edge 4"),
+    ):
+        found = proof_of(folder, graph, ids)
+        assert not found.ok and re.search(reason, found.reason), (ids, found.reason)
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_forests_are_proved(folder, name):
+    assert proof_of(folder, SPECIAL[name], kruskal(SPECIAL[name])).ok
+
+
+def test_the_studies_of_the_threshold(folder, tmp_path):
+    rng = np.random.default_rng(4)
+    rows = []
+    for name, m in (("dense", 900), ("sparse", 90)):
+        graph = random_graph(rng, 60, m, "int32", 2**20, hub=False)
+        options = registry.get("ecl-mst-cuda").resolve({})
+        problem = ecl_mst.prepare(graph, width=1, **options)
+        problem.engine = emulated.EclEngine(folder, problem, seed=1)
+        rows += ecl_studies.study(name, problem, range(1, 8), repetitions=2)
+    dense, sparse = rows[:7], rows[7:]
+    assert len({row["threshold"] for row in dense}) > 3
+    for row in dense:
+        assert row["target"] == 3 * 59 and row["million_slots_per_second"] > 0
+        assert row["distance_percent"] == pytest.approx(100 * (row["light"] - 177) / 177)
+        assert -100 < row["distance_percent"] < 400
+    assert all(row["filtered"] == 0 and "light" not in row for row in sparse)
+    found = ecl_studies.summary(dense)
+    assert found["least"] <= found["first_quartile"] <= found["median"] <= found["greatest"]
+    assert found["distance_percent"] == dense[found["median_seed"] - 1]["distance_percent"]
+    ecl_studies.write_csv(tmp_path / "seeds.csv", rows)
+    lines = (tmp_path / "seeds.csv").read_text().splitlines()
+    assert len(lines) == 15 and lines[0].startswith("graph,n,m,seed,filtered,milliseconds")
+    assert lines[-1].endswith(",,,,")
+
+
+def test_settings_follow_the_degree_and_the_start():
+    assert plan.settings(1000, 8000).light == 950 and plan.settings(1000, 8000, csr=False).light == 1100
+    assert plan.settings(1000, 50_000, csr=False).light == 1600
+    sparse = plan.settings(1000, 1200)
+    assert sparse.samples == 0 and sparse.light == 1200  # no filter: every edge is light
+    assert [plan.settings(1000, m).group for m in (4000, 5000, 8000, 40_000)] == [1, 2, 4, 32]
+    assert plan.items_per_thread(5000, 11_200_413, csr=False) == 4
+    assert plan.items_per_thread(5000, 11_200_413, csr=True) == 2
+    assert plan.items_per_thread(8_388_608, 33_554_406, csr=False) == 2

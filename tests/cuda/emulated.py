@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mst import order
-from mst.algorithms.cuda import ecl_mst
+from mst.algorithms.cuda import _proof, ecl_mst
 from mst.kernels.cuda import plan
 
 HERE = Path(__file__).resolve().parent
@@ -60,11 +60,12 @@ class Kernels:
 
 
 @cache
-def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int) -> Kernels:
+def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int, items: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, following hooks, rounds of the whole grid."""
     names = ("forest_csr", "forest_edges")
     macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, PIECE=16, SPREAD=64)
-    return Kernels(folder, "filter_boruvka.cu", "Plan", names, TAIL_COMPONENTS=tail, **macros)
+    macros |= dict(TAIL_COMPONENTS=tail, ITEMS_PER_THREAD=items)
+    return Kernels(folder, "filter_boruvka.cu", "Plan", names, **macros)
 
 
 def filter_boruvka(
@@ -79,6 +80,7 @@ def filter_boruvka(
     short_prefix=False,
     group=0,
     seed=1,
+    items=2,
     **options,
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
@@ -97,7 +99,7 @@ def filter_boruvka(
             inputs["neighbours"] = np.stack([neighbours, ids], 1).copy()
         else:
             inputs.update(neighbours=neighbours, ids=ids)
-    how = plan.settings(graph.n, graph.m, seed=seed, **options)
+    how = plan.settings(graph.n, graph.m, csr=csr, seed=seed, **options)
     plan.SPREAD = 64
     layout = plan.arrays(graph.n, graph.m, slots, csr=csr, key_bits=bits, long_row=long_row, piece=16)
     layout["forest"] = (np.uint32, max(graph.n - 1, 0))
@@ -113,7 +115,7 @@ def filter_boruvka(
     struct["long_row"] = long_row
     if group:
         struct["group"] = group
-    kernels = filter_kernels(folder, bits, interleaved, tail)
+    kernels = filter_kernels(folder, bits, interleaved, tail, items)
     arrays["control"][:] = 0
     for again in range(2):  # a solve leaves its counters as the next one needs them
         arrays["status"][:] = 0
@@ -123,6 +125,28 @@ def filter_boruvka(
         assert (array[:GUARD] == fill).all() and (array[-GUARD:] == fill).all(), f"{name} was overrun"
     counters = dict(zip(plan.STATUS, arrays["status"].tolist(), strict=True))
     return np.sort(arrays["forest"][: counters["emitted"]]).astype(np.int64), counters
+
+
+class ProofDevice:
+    """Stands in for `_proof.Device`."""
+
+    arrays = np
+
+    def __init__(self, folder: Path, bits: int):
+        self._kernels = proof_kernels(folder, bits)
+
+    def launch(self, name, count, **operands):
+        struct = np.zeros(1, _proof.STRUCT)
+        struct["count"] = count
+        kept = {field: np.ascontiguousarray(array) for field, array in operands.items()}
+        for field, array in kept.items():
+            struct[field] = array.ctypes.data
+        self._kernels(name, 2, struct, 1)
+
+
+@cache
+def proof_kernels(folder: Path, bits: int) -> Kernels:
+    return Kernels(folder, _proof.SOURCE, "Prove", _proof.KERNELS, KEY_BITS=bits)
 
 
 @cache
@@ -140,18 +164,24 @@ class EclEngine:
             name: np.full(length, 0xEE, dtype) for name, (dtype, length) in ecl_mst.layout(p).items()
         }
         self.arrays.update((name, array.copy()) for name, array in p.inputs.items())
-        self._structs = ecl_mst.structs(p, {name: array.ctypes.data for name, array in self.arrays.items()})
+        self.structs = ecl_mst.structs(p, {name: array.ctypes.data for name, array in self.arrays.items()})
         self._seed = seed
 
     def launch(self, name, size, start, heavy):
         self._seed += 1
-        self._kernels(name, -(-size // THREADS), self._structs[start, heavy], self._seed)
+        self._kernels(name, -(-size // THREADS), self.structs[start, heavy], self._seed)
 
     def clear(self, index):
         self.arrays["lengths"][index] = 0
 
     def unmark(self):
         self.arrays["chosen"][:] = 0
+
+    def note(self, index):
+        self._noted = int(self.arrays["lengths"][index])
+
+    def noted(self):
+        return self._noted
 
     def read(self, index):
         return int(self.arrays["lengths"][index])

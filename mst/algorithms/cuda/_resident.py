@@ -240,6 +240,14 @@ def ensure_free(needed: int, what: str) -> None:
         )
 
 
+def pinned(words: int) -> np.ndarray:
+    """Return host memory that kernels can write, so that reading counters back costs no copy."""
+    import cupy
+
+    memory = cupy.cuda.alloc_pinned_memory(4 * words)
+    return np.frombuffer(memory, np.uint32, words)
+
+
 def allocate(layout: dict[str, tuple[type, int]], what: str) -> dict[str, Any]:
     """Return uninitialised device arrays of a layout, or raise one clear `OutOfMemoryError`."""
     import cupy

@@ -1,7 +1,8 @@
 """ECL-MST (Fallin, Gonzalez, Seo, Burtscher, SC '23), written from the paper's text: a port, not the authors' program.
 
-Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``). One
-thing differs: ties are broken by edge id, not by slot, so that the forest is the one every exact algorithm returns.
+Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``). Two
+things differ: ties are broken by edge id, not by slot, so that the forest is the one every exact algorithm returns;
+and the host, being Python, asks for the worklist's length less often than once a round when rounds are short.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ ALGORITHM = dict(
 )
 
 BLOCK = 512
+# Worklists up to this length are worked on for several rounds before the host asks what is left.
+SHORT = 1 << 18
+ROUNDS_AHEAD = 4
 _POINTERS = [
     "offsets",
     "neighbours",
@@ -117,12 +121,12 @@ def prepare(graph, *, width, **options):
         }
     slots = len(inputs["keys"])
     filtered = options["rung"] < 3 and slots >= 4 * graph.n > 0
-    threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**64 - 1
     bits = inputs["keys"].dtype.itemsize * 8
+    threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**bits - 1
     if options["rung"] >= 7:
         degrees = np.diff(_host(inputs["offsets"]).astype(np.int64))
         inputs["sources"] = np.repeat(np.arange(graph.n, dtype=np.uint32), degrees)
-    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold & (2**bits - 1), bits)
+    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold, bits)
 
 
 def _threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
@@ -183,15 +187,18 @@ class Engine:
         self.arrays = resident.allocate(layout(p), f"ecl-mst-cuda of n = {p.n:,}, m = {p.m:,}")
         self.arrays.update((name, cupy.asarray(array)) for name, array in p.inputs.items())
         rung = p.options["rung"]
-        macros = dict(KEY_BITS=p.bits, RUNG=rung, JUMPING=int(p.options["compression"] == "jumping"))
-        module = loader.module("ecl_mst.cu", **macros)
-        self._kernels = {name: module.get_function(name) for name in kernel_names(rung)}
-        self._structs = structs(p, {name: array.data.ptr for name, array in self.arrays.items()})
-        self._counter = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.uint32, 1)
+        macros = dict(RUNG=rung, KEY_BITS=p.bits, JUMPING=int(p.options["compression"] == "jumping"))
+        self._kernels = {name: loader.Kernel("ecl_mst.cu", name, **macros) for name in kernel_names(rung)}
+        addresses = {name: array.data.ptr for name, array in self.arrays.items()}
+        self.structs = structs(p, addresses)
+        self._arguments = {key: loader.Arguments(struct) for key, struct in self.structs.items()}
+        self._counter = resident.pinned(1)
+        self._noted = cupy.cuda.Event(disable_timing=True)
+        self._lengths = self.arrays["lengths"].data.ptr
 
     def launch(self, name: str, size: int, start: int, heavy: int) -> None:
         """Run a kernel with a thread for each of `size` items."""
-        self._kernels[name]((-(-size // BLOCK),), (BLOCK,), (self._structs[start, heavy],))
+        self._kernels[name].launch(-(-size // BLOCK), BLOCK, self._arguments[start, heavy])
 
     def clear(self, index: int) -> None:
         """Set a counter to zero."""
@@ -202,13 +209,21 @@ class Engine:
         chosen = self.arrays["chosen"]
         chosen.data.memset_async(0, chosen.nbytes)
 
+    def note(self, index: int) -> None:
+        """Have a counter copied to the host, behind what has been launched so far."""
+        stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
+        self._runtime.memcpyAsync(self._counter.ctypes.data, self._lengths + 4 * index, 4, kind, stream.ptr)
+        self._noted.record(stream)
+
+    def noted(self) -> int:
+        """Wait for the counter of the last `note`: what was launched after it goes on meanwhile."""
+        self._noted.synchronize()
+        return int(self._counter[0])
+
     def read(self, index: int) -> int:
         """Return a counter: the host round trip of every round (section 2)."""
-        stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
-        source = self.arrays["lengths"].data.ptr + 4 * index
-        self._runtime.memcpyAsync(self._counter.ctypes.data, source, 4, kind, stream.ptr)
-        stream.synchronize()
-        return int(self._counter[0])
+        self.note(index)
+        return self.noted()
 
     def upload(self, inputs: dict[str, Any]) -> None:
         """Copy the graph to the device again."""
@@ -227,6 +242,16 @@ def transfer(problem):
     return problem
 
 
+def reseed(problem, seed):
+    """Sample the threshold anew; all that is on the device stays. Nothing changes where nothing is filtered."""
+    if not problem.filtered:
+        return
+    problem.options = {**problem.options, "seed": seed}
+    problem.threshold = _threshold(problem.inputs["keys"], problem.n, problem.options)
+    for struct in problem.engine.structs.values():
+        struct["threshold"] = problem.threshold
+
+
 def solve(problem):
     p, engine = problem, problem.engine
     launches = {"populate": 0, "minimise": 0, "unite": 0}
@@ -243,20 +268,20 @@ def solve(problem):
 
 
 def worklist_rounds(p, engine, heavy, launches):
-    """Algorithm 2, once for the light and once for the heavy slots."""
+    """Algorithm 2, once for the light and once for the heavy slots; both worklists are empty before and after."""
     now = 0
-    engine.clear(now)
     engine.launch("populate", p.n, now, heavy)
     launches["populate"] += 1
     length = engine.read(now)
     while length:
-        engine.clear(1 - now)
-        engine.launch("minimise", length, now, heavy)
-        launches["minimise"] += 1
-        now = 1 - now
-        length = engine.read(now)
-        if length:
+        for left in reversed(range(ROUNDS_AHEAD if length <= SHORT else 1)):
+            engine.launch("minimise", length, now, heavy)
+            launches["minimise"] += 1
+            now = 1 - now
+            if left == 0:
+                engine.note(now)
             _unite(p, engine, length, length, now, heavy, launches)
+        length = engine.noted()
 
 
 def topology_rounds(p, engine, heavy, launches):
@@ -282,9 +307,7 @@ def _unite(p, engine, size, minima, now, heavy, launches):
 def collect(problem, result):
     if isinstance(result.chosen, np.ndarray):
         return np.flatnonzero(result.chosen)
-    import cupy
-
-    return cupy.flatnonzero(result.chosen).get()
+    return np.flatnonzero(result.chosen.get())
 
 
 def edge_ids(result):

@@ -54,8 +54,11 @@ class Problem:
     plan: np.ndarray
     arrays: dict[str, Any]
     status: np.ndarray
-    kernel: Any
-    grid: tuple[int]
+    kernel: loader.Kernel
+    blocks: int
+
+    def __post_init__(self):
+        self.arguments = loader.Arguments(self.plan)
 
 
 @dataclass(eq=False)
@@ -99,7 +102,7 @@ def transfer(problem):
     n, m, csr, inputs, options = problem
     slots = len(inputs["keys"]) if csr else 0
     what = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
-    how = plan.settings(n, m, **options)
+    how = plan.settings(n, m, csr=csr, **options)
     bits = inputs["edge_keys"].dtype.itemsize * 8
     layout = plan.arrays(n, m, slots, csr=csr, key_bits=bits, long_row=how.long_row)
     missing = sum(a.nbytes for a in inputs.values() if isinstance(a, np.ndarray))
@@ -107,13 +110,13 @@ def transfer(problem):
     arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
     arrays.update(resident.allocate(layout, what))
     arrays["control"].fill(0)
-    status = _pinned(len(plan.STATUS))
+    status = resident.pinned(len(plan.STATUS))
     addresses = {name: array.data.ptr for name, array in arrays.items()}
     addresses["status"] = status.ctypes.data
     largest = int(inputs["edge_keys"].max()) if m else 0
     struct = plan.fill_plan(how, n, m, plan.offer_layout(m, bits, largest), addresses)
-    kernel = _kernel(csr, bits)
-    return Problem(n, m, struct, arrays, status, kernel, (_blocks(kernel, n, m),))
+    kernel = _kernel(csr, bits, ITEMS_PER_THREAD=plan.items_per_thread(n, m, csr=csr))
+    return Problem(n, m, struct, arrays, status, kernel, _blocks(kernel, n, m))
 
 
 def solve(problem):
@@ -122,9 +125,8 @@ def solve(problem):
     if problem.m == 0 or problem.n < 2:
         return Result(cupy.empty(0, cupy.uint32), (0,) * len(plan.STATUS))
     forest = cupy.empty(problem.n - 1, cupy.uint32)
-    arguments = problem.plan
-    arguments["forest"] = forest.data.ptr
-    problem.kernel(problem.grid, (BLOCK,), (arguments,))
+    problem.plan["forest"] = forest.data.ptr
+    problem.kernel.launch(problem.blocks, BLOCK, problem.arguments)
     cupy.cuda.get_current_stream().synchronize()
     status = tuple(problem.status.tolist())
     return Result(forest[: status[0]], status)
@@ -153,9 +155,10 @@ def phases(problem):
 
     if problem.m == 0 or problem.n < 2:
         return {}
-    bits = problem.arrays["edge_keys"].itemsize * 8
-    kernel = _kernel("offsets" in problem.arrays, bits, TIMED=1)
-    timed = replace(problem, kernel=kernel, grid=(_blocks(kernel, problem.n, problem.m),))
+    csr, bits = "offsets" in problem.arrays, problem.arrays["edge_keys"].itemsize * 8
+    items = plan.items_per_thread(problem.n, problem.m, csr=csr)
+    kernel = _kernel(csr, bits, ITEMS_PER_THREAD=items, TIMED=1)
+    timed = replace(problem, kernel=kernel, blocks=_blocks(kernel, problem.n, problem.m))
     solve(timed)  # compiled and warm
     problem.arrays["control"][plan.TIMES :] = 0
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -167,25 +170,16 @@ def phases(problem):
     return plan.phase_seconds(notes, cupy.cuda.get_elapsed_time(start, end) / 1e3)
 
 
-def _kernel(csr: bool, bits: int, per_processor: int = 2, **macros: int) -> Any:
+def _kernel(csr: bool, bits: int, per_processor: int = 2, **macros: int) -> loader.Kernel:
     macros |= dict(KEY_BITS=bits, BLOCKS_PER_MULTIPROCESSOR=per_processor)
-    module = loader.module(SOURCE, cooperative=True, **macros)
-    return module.get_function("forest_csr" if csr else "forest_edges")
+    return loader.Kernel(SOURCE, "forest_csr" if csr else "forest_edges", cooperative=True, **macros)
 
 
-def _blocks(kernel: Any, n: int, m: int) -> int:
+def _blocks(kernel: loader.Kernel, n: int, m: int) -> int:
     """Return how many blocks to launch: all must be resident at once, and none should be without work."""
     import cupy
     from cupy.cuda import driver
 
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    resident_blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, BLOCK, 0)
+    resident_blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.pointer, BLOCK, 0)
     return min(resident_blocks * processors, max(1, -(-max(n, m // 4) // BLOCK)))
-
-
-def _pinned(words: int) -> np.ndarray:
-    """Return host memory that kernels can write, so that reading counters back costs no copy."""
-    import cupy
-
-    memory = cupy.cuda.alloc_pinned_memory(4 * words)
-    return np.frombuffer(memory, np.uint32, words)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from mst.algorithms.peers._simple import double_weights, simple_edges
-from mst.errors import UnsupportedError
+from mst.errors import DependencyError, OutOfMemoryError, UnsupportedError
 
 ALGORITHM = dict(
     id="cugraph",
@@ -45,21 +47,27 @@ def transfer(problem):
     import cupy
     import pylibcugraph
 
+    if not hasattr(pylibcugraph, "minimum_spanning_tree"):
+        version = getattr(pylibcugraph, "__version__", "of an unknown version")
+        raise DependencyError(
+            f"pylibcugraph {version} has no minimum_spanning_tree: install a release of 2025 or later"
+        )
     simple, sources, targets, weights, _ = problem
     if len(sources) == 0:
         return problem
-    handle = pylibcugraph.ResourceHandle()
-    graph = pylibcugraph.SGGraph(
-        handle,
-        pylibcugraph.GraphProperties(is_symmetric=True, is_multigraph=False),
-        cupy.asarray(sources),
-        cupy.asarray(targets),
-        weight_array=cupy.asarray(weights),
-        store_transposed=False,
-        renumber=False,
-        do_expensive_check=False,
-    )
-    cupy.cuda.get_current_stream().synchronize()
+    with _memory_errors(simple):
+        handle = pylibcugraph.ResourceHandle()
+        graph = pylibcugraph.SGGraph(
+            handle,
+            pylibcugraph.GraphProperties(is_symmetric=True, is_multigraph=False),
+            cupy.asarray(sources),
+            cupy.asarray(targets),
+            weight_array=cupy.asarray(weights),
+            store_transposed=False,
+            renumber=False,
+            do_expensive_check=False,
+        )
+        cupy.cuda.runtime.deviceSynchronize()
     return simple, sources, targets, weights, (handle, graph)
 
 
@@ -69,9 +77,26 @@ def solve(problem):
     import cupy
     import pylibcugraph
 
-    found = pylibcugraph.minimum_spanning_tree(*problem[4], do_expensive_check=False)
-    cupy.cuda.get_current_stream().synchronize()
+    with _memory_errors(problem[0]):
+        found = pylibcugraph.minimum_spanning_tree(*problem[4], do_expensive_check=False)
+        # The handle has a stream of its own, which is not CuPy's.
+        cupy.cuda.runtime.deviceSynchronize()
     return found
+
+
+@contextmanager
+def _memory_errors(simple):
+    """Turn RAPIDS' ways to say that memory ran out into ours."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        text = str(error)
+        if not isinstance(error, MemoryError) and "bad_alloc" not in text and "out_of_memory" not in text:
+            raise
+        raise OutOfMemoryError(
+            f"cugraph of n = {simple.n:,}, m = {len(simple.u):,} ran out of device memory ({text}): "
+            "use a GPU with more memory, or filter-boruvka-cuda"
+        ) from None
 
 
 def collect(problem, result):

@@ -20,7 +20,9 @@ struct State {
 };
 
 // Replace every hook by the root that it leads to. Accesses are relaxed, because paths are shortened while others
-// follow them. It is a pass of its own, so that whoever needs components next finds them in the first-level cache:
+// follow them: a hook is read as it was published by the last barrier, or as its root, and either leads to the same
+// root. Hooks make trees, because the order is total; so a walk is no longer than a tree is high, and waits for nobody.
+// It is a pass of its own, so that whoever needs components next finds them in the first-level cache:
 // many records share few of them.
 DEVICE void follow_all(u32* hooks, u32 count) {
   for (u32 x = thread_index(); x < count; x += thread_count()) {

@@ -6,15 +6,27 @@
 //   5 one direction per edge   6 tuples in the worklist   7 worklist   8 edges as the unit of work
 // JUMPING replaces path halving by pointer jumping where compression is explicit (rung 4 and above).
 //
-// Ordering: a launch ends every step, so steps see all of each other. Within a step, threads meet in atomics and in
-// parent words. A find that reads a parent word while a union writes it gets the old or the new parent, both on the
-// path to the root; so first-level caches may be used, which matters, because everybody meets the same few roots. A
-// union retries until its compare-and-swap hooks a root, the larger number below the smaller, so no cycle arises; a
-// failed one returns the present parent, closer to the root, so a stale cache cannot make it fail for ever.
+// Ordering: a launch ends every step, so steps see all of each other, and no thread waits for another within one.
+// Threads of a step meet in atomics and in parent words. Below rung 4, parents change in `unite` alone, and only by
+// compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. From rung 4 on a find
+// that reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path
+// to the root; so first-level caches may be used, which matters, because everybody meets the same few roots.
+//
+// Forward progress of a union: it hooks the larger number below the smaller, so no cycle arises. A compare-and-swap
+// that fails returns a parent below the number it tried, so the pair of numbers sinks with every try, whoever else
+// is at work: at most n tries, and a stale cache plays no part, because atomics bypass it.
+//
+// A round needs nothing of the host: its kernels read the worklist's length where `minimise` counted it, and `forget`
+// clears the other list's. So the host may queue rounds ahead, with threads for any length at least as large; rounds
+// past the last one find empty lists.
 #include "base.cuh"
 
 #ifndef RUNG
 #define RUNG 0
+#endif
+// Slots that a lane reads at once when it fills a worklist.
+#ifndef BATCH
+#define BATCH 2
 #endif
 #ifndef JUMPING
 #define JUMPING 0
@@ -80,40 +92,44 @@ DEVICE void store_edge(const Ecl& g, u32 list, u32 i, const Edge& edge) {
 #endif
 }
 
-DEVICE u32 find(const Ecl& g, u32 x) {
-  u32 next = load_cached(g.parent + x);
+DEVICE u32 parent_of(const Ecl& g, u32 x) {
 #if RUNG < 4
-  while (next != x) {
-    x = next;
-    next = load_cached(g.parent + x);
-  }
-#elif JUMPING
+  return __ldg(g.parent + x);
+#else
+  return load_cached(g.parent + x);
+#endif
+}
+
+DEVICE u32 find(const Ecl& g, u32 x) {
+  u32 next = parent_of(g, x);
+#if RUNG >= 4 && JUMPING
   u32 root = x;
   while (next != root) {
     root = next;
-    next = load_cached(g.parent + root);
+    next = parent_of(g, root);
   }
   if (root != x) store_relaxed(g.parent + x, root);
-  x = root;
+  return root;
 #else
   while (next != x) {
-    const u32 after = load_cached(g.parent + next);
+    const u32 after = parent_of(g, next);
+#if RUNG >= 4
     if (after != next) store_relaxed(g.parent + x, after);
+#endif
     x = next;
     next = after;
   }
-#endif
   return x;
+#endif
 }
 
+// Join the sets of two vertices that were representatives a moment ago.
 DEVICE void join(const Ecl& g, u32 a, u32 b) {
-  a = find(g, a);
-  b = find(g, b);
   while (a != b) {
     const u32 high = a > b ? a : b, low = a > b ? b : a;
     const u32 seen = atomicCAS(g.parent + high, high, low);
     if (seen == high) return;
-    a = find(g, seen);
+    a = seen;
     b = low;
   }
 }
@@ -154,67 +170,71 @@ extern "C" __global__ void initialise(const Ecl g) {
     g.parent[v] = v;
     reset(g, v);
   }
+  if (v < 2) g.lengths[v] = 0;
 }
 
 #if RUNG < 7
 
-// Line 4 to 8 of Algorithm 2 for one slot; phase 2 takes the heavy slots that still join two sets.
-DEVICE bool admit(const Ecl& g, u32 v, u32 slot, Edge& edge) {
-  const u32 neighbour = g.neighbours[slot];
-  edge.key = g.keys[slot];
+// Lines 4 to 8 of Algorithm 2 for a slot of vertex v, whose representative is p; phase 2 takes the heavy slots that
+// still join two sets.
+DEVICE void admit(const Ecl& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
 #if RUNG < 5
-  if (v > neighbour) return false;
+  if (v > neighbour) return;
 #endif
-  if ((edge.key > (Key)g.threshold) != (g.heavy != 0)) return false;
+  Edge edge;
+  edge.key = key;
+  if ((edge.key > (Key)g.threshold) != (g.heavy != 0)) return;
   edge.a = v;
   edge.b = neighbour;
   if (g.heavy) {
-    const u32 p = find(g, v), q = find(g, neighbour);
-    if (p == q) return false;
+    const u32 q = find(g, neighbour);
+    if (p == q) return;
 #if RUNG < 4
     edge.a = p;
     edge.b = q;
 #endif
   }
-  edge.id = g.ids[slot];
-  return true;
+  edge.id = __ldg(g.ids + slot);
+  store_edge(g, g.from, atomicAdd(g.lengths + g.from, 1u), edge);
 }
 
-// Place for each voting lane: one addition a warp (the compiler does so unasked where it can prove the address equal).
-DEVICE u32 take_places(u32* length, bool wanted) {
-  const u32 votes = __ballot_sync(FULL, wanted);
-  u32 base = 0;
-  if (lane_id() == 0 && votes) base = atomicAdd(length, (u32)__popc(votes));
-  return __shfl_sync(FULL, base, 0) + lanes_below(votes);
+// The slots of a row: begin, begin + step, … below end; some are in flight together.
+DEVICE void admit_row(const Ecl& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
+  for (u32 first = begin; first < end; first += BATCH * step) {
+    u32 neighbours[BATCH];
+    Key keys[BATCH];
+#pragma unroll
+    for (u32 i = 0; i < BATCH; i++) {
+      const u32 slot = first + i * step;
+      neighbours[i] = slot < end ? __ldg(g.neighbours + slot) : v;
+      keys[i] = slot < end ? __ldg(g.keys + slot) : 0;
+    }
+#pragma unroll
+    for (u32 i = 0; i < BATCH; i++)
+      if (first + i * step < end) admit(g, v, p, first + i * step, neighbours[i], keys[i]);
+  }
 }
 
 extern "C" __global__ void populate(const Ecl g) {
   const u32 v = thread_index();
-  u32 begin = 0, end = 0;
+  u32 begin = 0, end = 0, p = v;
   if (v < g.n) {
     begin = g.offsets[v];
     end = g.offsets[v + 1];
+    if (g.heavy) p = find(g, v);
   }
-  Edge edge;
 #if RUNG < 2
   const bool together = end - begin >= g.warp_degree;
 #else
   const bool together = false;
 #endif
-  for (u32 slot = together ? end : begin; __any_sync(FULL, slot < end); slot++) {
-    const bool admitted = slot < end && admit(g, v, slot, edge);
-    const u32 place = take_places(g.lengths + g.from, admitted);
-    if (admitted) store_edge(g, g.from, place, edge);
-  }
+  if (!together) admit_row(g, v, p, begin, end, 1);
 #if RUNG < 2
   for (u32 left = __ballot_sync(FULL, together); left; left &= left - 1) {
     const u32 source = __ffs(left) - 1;
-    const u32 row = __shfl_sync(FULL, v, source), last = __shfl_sync(FULL, end, source);
-    for (u32 slot = __shfl_sync(FULL, begin, source) + lane_id(); __any_sync(FULL, slot < last); slot += 32) {
-      const bool admitted = slot < last && admit(g, row, slot, edge);
-      const u32 place = take_places(g.lengths + g.from, admitted);
-      if (admitted) store_edge(g, g.from, place, edge);
-    }
+    const u32 row = __shfl_sync(FULL, v, source), root = __shfl_sync(FULL, p, source);
+    const u32 first = __shfl_sync(FULL, begin, source), last = __shfl_sync(FULL, end, source);
+    admit_row(g, row, root, first + lane_id(), last, 32);
   }
 #endif
 }
@@ -222,20 +242,15 @@ extern "C" __global__ void populate(const Ecl g) {
 // Lines 14 to 23.
 extern "C" __global__ void minimise(const Ecl g) {
   const u32 i = thread_index();
-  Edge edge;
-  u32 p = 0, q = 0;
-  if (i < g.lengths[g.from]) {
-    edge = load_edge(g, g.from, i);
-    p = find(g, edge.a);
-    q = find(g, edge.b);
-  }
-  const u32 place = take_places(g.lengths + 1 - g.from, p != q);
+  if (i >= g.lengths[g.from]) return;
+  Edge edge = load_edge(g, g.from, i);
+  const u32 p = find(g, edge.a), q = find(g, edge.b);
   if (p == q) return;
 #if RUNG < 4
   edge.a = p;
   edge.b = q;
 #endif
-  store_edge(g, 1 - g.from, place, edge);
+  store_edge(g, 1 - g.from, atomicAdd(g.lengths + 1 - g.from, 1u), edge);
   lower(g.minimum + p, word(edge));
   lower(g.minimum + q, word(edge));
 }
@@ -267,14 +282,15 @@ extern "C" __global__ void unite(const Ecl g) {
   if (i >= g.lengths[g.from]) return;
   const Edge edge = load_edge(g, g.from, i);
   if (is_minimum(g, representative(g, edge.a), edge) || is_minimum(g, representative(g, edge.b), edge)) {
-    join(g, edge.a, edge.b);
+    join(g, representative(g, edge.a), representative(g, edge.b));
     g.chosen[edge.id] = 1;
   }
 }
 
-// Lines 34 to 37.
+// Lines 34 to 37. The other list has been read, and is the next to be filled.
 extern "C" __global__ void forget(const Ecl g) {
   const u32 i = thread_index();
+  if (i == 0) g.lengths[1 - g.from] = 0;
   if (i >= g.lengths[g.from]) return;
   const Edge edge = load_edge(g, g.from, i);
   reset(g, representative(g, edge.a));

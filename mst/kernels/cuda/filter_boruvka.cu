@@ -238,7 +238,9 @@ DEVICE u32 compose(const Plan& plan, Grid& grid, u32 stage, u32 components, cons
   return giant & NUMBER;
 }
 
-// Tell the host, and leave the counters as the next solve wants them. Everybody has passed the last barrier.
+// Tell the host, and leave the counters as the next solve wants them. Everybody has passed the last barrier, and reads
+// no counter behind it. The host's words and the counters are published by the kernel's end, which the host and the
+// next launch wait for.
 DEVICE void report(const Plan& plan, u32 last, u32 light_stage, u32 heavy_stage) {
   if (blockIdx.x > 0) return;
   Control* control = plan.control;

@@ -9,7 +9,7 @@
 // Keys per lane that are in flight together.
 #ifndef NEAREST_ITEMS
 #if KEY_BITS == 32
-#define NEAREST_ITEMS 8
+#define NEAREST_ITEMS 12
 #else
 #define NEAREST_ITEMS 4
 #endif

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mst.errors import DependencyError, MSTError
 from mst.kernels.sources import fingerprint
 
@@ -45,6 +47,51 @@ def source_text(name: str) -> str:
 def options_for(architecture: str, macros: dict[str, int]) -> list[str]:
     """Return NVRTC's options for an architecture such as ``sm_90``."""
     return [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-D{k}={v}" for k, v in sorted(macros.items()))]
+
+
+class Arguments:
+    """A kernel's one argument, a struct, as the driver takes it; its fields may be changed between launches.
+
+    Parameters
+    ----------
+    struct : numpy.ndarray of a structured dtype, shape (1,)
+    """
+
+    def __init__(self, struct: np.ndarray):
+        self.struct = struct
+        self._addresses = np.array([struct.ctypes.data], np.uint64)
+        self.pointer = int(self._addresses.ctypes.data)
+
+
+class Kernel:
+    """A kernel of one struct, on the current device.
+
+    It is launched through the driver directly: reading the arguments of a launch is most of what CuPy adds to it, and
+    a solve on a small graph takes little more than its launches.
+    """
+
+    def __init__(self, name: str, kernel: str, *, cooperative: bool = False, **macros: int):
+        raw = module(name, cooperative=cooperative, **macros).get_function(kernel)
+        import cupy
+        from cupy.cuda import driver
+
+        self.pointer = raw.kernel.ptr
+        self._raw = raw  # holds the module
+        self._cooperative = cooperative
+        self._driver = driver
+        self._stream = cupy.cuda.get_current_stream
+
+    def launch(self, blocks: int, threads: int, arguments: Arguments) -> None:
+        """Launch on the current stream; a cooperative kernel fails if not all blocks can be resident at once."""
+        stream = self._stream().ptr
+        if self._cooperative:
+            self._driver.launchCooperativeKernel(
+                self.pointer, blocks, 1, 1, threads, 1, 1, 0, stream, arguments.pointer
+            )
+        else:
+            self._driver.launchKernel(
+                self.pointer, blocks, 1, 1, threads, 1, 1, 0, stream, arguments.pointer, 0
+            )
 
 
 def module(name: str, *, cooperative: bool = False, **macros: int) -> Any:

@@ -90,11 +90,15 @@ class Settings:
     seed: int
 
 
-def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: int = 1) -> Settings:
+def settings(
+    n: int, m: int, *, csr: bool = True, factor: float = 0.0, samples: int = 4096, seed: int = 1
+) -> Settings:
     """Choose the settings for a graph of `n` vertices and `m` edges.
 
     Parameters
     ----------
+    csr : bool
+        Whether a solve starts from rows; without, it has no first round that costs no records.
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
@@ -103,12 +107,12 @@ def settings(n: int, m: int, *, factor: float = 0.0, samples: int = 4096, seed: 
         Of the sample.
     """
     degree = 2 * m / max(n, 1)
-    factor = factor or _factor(degree)
+    factor = factor or _factor(degree, csr)
     share = factor * n / max(m, 1)
     filtered = share < 0.9 and m > 0
     # A rank of some dozens is precise enough; more samples cost time.
     samples = min(samples, max(1024, -(-int(64 / max(share, 1e-9)) // 1024) * 1024))
-    group = next((lanes for limit, lanes in ((5, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
+    group = next((lanes for limit, lanes in ((9, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
     return Settings(
         group=group,
         long_row=PIECE if group < 32 else max(16384, int(4 * degree)),
@@ -150,12 +154,20 @@ def arrays(
     }
 
 
-def _factor(degree: float) -> float:
+def _factor(degree: float, csr: bool) -> float:
     """Light edges per vertex that were fastest on an H200, by average degree; see docs/performance-cuda.md."""
-    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85), (64.0, 0.8)):
+    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85)):
         if degree < limit:
             return factor
-    return 3.0
+    for limit, with_rows, without in ((40.0, 0.95, 1.1), (200.0, 1.5, 1.6)):
+        if degree < limit:
+            return with_rows if csr else without
+    return 2.5 if csr else 4.0
+
+
+def items_per_thread(n: int, m: int, *, csr: bool) -> int:
+    """Return the records that a thread has in flight: more of them pay where the vertices' words stay in the cache."""
+    return 4 if not csr and m >= 1 << 20 and n <= 1 << 21 else 2
 
 
 def capacity(m: int) -> int:

@@ -51,7 +51,8 @@ DEVICE u64 offer_of(const Plan& plan, const Record& record, u32 low, u32 place) 
 DEVICE u64 prefix_of(const Plan& plan, u64 offer) { return offer >> plan.place_bits; }
 DEVICE u32 place_of(const Plan& plan, u64 offer) { return (u32)(offer & ((1ull << plan.place_bits) - 1)); }
 
-// Past the capacity only the fact matters, so the contended counter is left alone.
+// Past the capacity only the fact matters, so the contended counter is left alone. An old value of it, read relaxed,
+// costs one more addition; each note has a place of its own, and is read after the next barrier.
 DEVICE void note_tie(const Plan& plan, u32 stage, u32 component, u32 place) {
   u32* count = plan.control->ties + stage;
   if (load_relaxed(count) > TIE_CAPACITY) return;
@@ -115,7 +116,9 @@ DEVICE void fill_holes(const Appender& appender, Record* records) {
     *(uint4*)(records + place) = make_uint4(0, 0, 0, 0);
 }
 
-// Put the record at `place` in front of the component's minimum if that has the same prefix and is larger.
+// Put the record at `place` in front of the component's minimum if that has the same prefix and is larger. Records
+// were published by the barrier before, and no offer is made meanwhile, so a minimum only moves down the full order:
+// a compare-and-swap that fails has lost to a smaller record, and there are no more tries than records of a prefix.
 DEVICE void settle(const Plan& plan, u32 stage, u32 spread, u32 component, u32 place) {
   const Record* records = plan.records[stage & 1];
   u64* slot = plan.best[stage & 1] + (component << spread);

@@ -2,6 +2,9 @@
 // their slots end to end, and walks these in chunks, a slot per lane and item. So lanes are busy whatever the rows
 // are, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are walked by their pieces.
 //
+// Warps share nothing here but their visitor's list, whose places are handed out by atomic additions; the rows' list and
+// the pieces were published by a barrier before.
+//
 // A visitor has
 //   ITEMS               slots per lane and chunk
 //   open(v)             before rows: lane l holds the l-th row, NONE when there is none

@@ -29,15 +29,15 @@ DEVICE bool fits_tail(u32 components, u32 length) {
 }
 
 DEVICE u32 tail_root(const Tail& tail, u32 c) {
-  const volatile u32* parent = tail.parent;
-  u32 next = parent[c];
+  u32 next = tail.parent[c];
   while (next != c) {
     c = next;
-    next = parent[c];
+    next = tail.parent[c];
   }
   return c;
 }
 
+// The guard may read an older, larger minimum, and then the atomic decides.
 DEVICE void lower_in_block(u64* slot, u64 value) {
   if (*(volatile u64*)slot > value) atomicMin(slot, value);
 }
@@ -59,7 +59,12 @@ DEVICE bool is_tail_minimum(const Tail& tail, u32 c, u64 value, u32 id) {
 #endif
 }
 
-// One block. Emits the forest of the records of a stage. When they are `wanted`, components get final numbers.
+// One block, so that barriers of the block are all that orders it: between two of them a word of the shared arrays is
+// either lowered atomically, or written by the one thread that owns its component and read by that thread alone, or
+// only read. `partner` is written by the record that holds the minimum of a component, and there is one. What the
+// block reads of the grid was published by the last grid barrier, and the next one publishes what it writes.
+//
+// Emits the forest of the records of a stage. When they are `wanted`, components get final numbers.
 DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 components, u32* hooks, bool wanted) {
   const u32 length = plan.control->length[stage];
   u32 ends[TAIL_ITEMS];  // two halves; a record whose ends are equal is dead
@@ -73,6 +78,7 @@ DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 compone
     ends[i] = 0;
     if (place >= length) continue;
     const Record record = load_record(plan.records[stage & 1], place);
+    if (record.one == record.other) continue;  // a hole, whose low word nobody wrote
     ends[i] = record.one << 16 | record.other;
 #if KEY_BITS == 64
     id[i] = record.id;
@@ -138,8 +144,10 @@ DEVICE void finish_in_block(const Plan& plan, Tail& tail, u32 stage, u32 compone
       if (partner != NONE && !(c < partner && tail.partner[partner] == c)) tail.parent[c] = partner;
     }
     __syncthreads();
-    // Paths are shortened once a round; whoever reads a parent meanwhile finds one on its way to the root.
-    for (u32 c = threadIdx.x; c < components; c += blockDim.x) *(volatile u32*)&tail.parent[c] = tail_root(tail, c);
+    // Paths are shortened once a round. Roots wait in `partner`, so that no parent changes while it is followed.
+    for (u32 c = threadIdx.x; c < components; c += blockDim.x) tail.partner[c] = tail_root(tail, c);
+    __syncthreads();
+    for (u32 c = threadIdx.x; c < components; c += blockDim.x) tail.parent[c] = tail.partner[c];
   }
   if (wanted) {
     for (u32 c = threadIdx.x; c < components; c += blockDim.x)

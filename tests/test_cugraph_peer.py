@@ -1,0 +1,110 @@
+"""The cuGraph peer against a stand-in that takes and gives what pylibcugraph documents, on numpy arrays."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import mst
+from mst import Graph
+from mst.algorithms.peers import cugraph as peer
+from mst.errors import DependencyError, OutOfMemoryError, UnsupportedError
+
+
+class OnDevice(np.ndarray):
+    """An array with CuPy's way to the host."""
+
+    def get(self):
+        return np.asarray(self)
+
+
+class SGGraph:
+    """Takes the arguments of pylibcugraph.SGGraph that the peer may use."""
+
+    def __init__(
+        self, resource_handle, graph_properties, src_or_offset_array, dst_or_index_array, *, weight_array,
+        store_transposed, renumber, do_expensive_check,
+    ):  # fmt: skip
+        assert graph_properties == {"is_symmetric": True, "is_multigraph": False}
+        assert src_or_offset_array.dtype == dst_or_index_array.dtype == np.int32
+        assert weight_array.dtype in (np.float32, np.float64)
+        assert not renumber and not store_transposed
+        self.arrays = src_or_offset_array, dst_or_index_array, weight_array
+
+
+def spanning_tree(resource_handle, graph, do_expensive_check=False):
+    """Both directions of each edge of the forest, its weights, and the offsets."""
+    u, v, w = (np.asarray(array) for array in graph.arrays)
+    forward = u < v
+    half = Graph(int(max(u.max(), v.max())) + 1, u[forward], v[forward], w[forward])
+    a, b, weight = mst.minimum_spanning_forest(half, algorithm="kruskal").edges()
+    both = [np.concatenate(pair).view(OnDevice) for pair in ((a, b), (b, a), (weight, weight))]
+    return (*both, np.array([0, 2 * len(a)]).view(OnDevice))
+
+
+@pytest.fixture
+def rapids(monkeypatch):
+    cupy = types.ModuleType("cupy")
+    cupy.asarray = lambda array: np.asarray(array).view(OnDevice)
+    cupy.cuda = types.SimpleNamespace(runtime=types.SimpleNamespace(deviceSynchronize=lambda: None))
+    library = types.ModuleType("pylibcugraph")
+    library.__version__ = "25.10.00"
+    library.ResourceHandle = object
+    library.GraphProperties = lambda **properties: properties
+    library.SGGraph = SGGraph
+    library.minimum_spanning_tree = spanning_tree
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "pylibcugraph", library)
+    return library
+
+
+def solved(graph, precision):
+    problem = peer.transfer(peer.prepare(graph, width=1, precision=precision))
+    return peer.collect(problem, peer.solve(problem))
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_it_returns_edge_ids_of_a_multigraph(rapids, precision):
+    rng = np.random.default_rng(1)
+    u, v = rng.integers(0, 90, (2, 700))
+    graph = Graph(100, u, v, rng.permutation(700).astype(np.int32))
+    expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+    assert np.array_equal(solved(graph, precision), expected)
+
+
+def test_no_edges_need_no_library_call(rapids, monkeypatch):
+    monkeypatch.delattr(rapids, "SGGraph")
+    assert len(solved(Graph(3, [1], [1], [5.0]), "float64")) == 0
+
+
+def test_weights_that_float32_rounds_are_refused(rapids):
+    with pytest.raises(UnsupportedError, match="use precision=float64"):
+        solved(Graph(2, [0], [1], [1 / 3]), "float32")
+
+
+def test_an_old_library_is_named(rapids, monkeypatch):
+    monkeypatch.delattr(rapids, "minimum_spanning_tree")
+    with pytest.raises(DependencyError, match=r"25\.10\.00 has no minimum_spanning_tree"):
+        solved(Graph(2, [0], [1], [1.0]), "float64")
+
+
+@pytest.mark.parametrize("error", [MemoryError("alloc"), RuntimeError("std::bad_alloc: out_of_memory")])
+def test_out_of_memory_is_ours(rapids, monkeypatch, error):
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(rapids, "minimum_spanning_tree", fail)
+    with pytest.raises(OutOfMemoryError, match="n = 2, m = 1 ran out of device memory"):
+        solved(Graph(2, [0], [1], [1.0]), "float64")
+
+
+def test_other_errors_pass(rapids, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("invalid handle")
+
+    monkeypatch.setattr(rapids, "minimum_spanning_tree", fail)
+    with pytest.raises(RuntimeError, match="invalid handle"):
+        solved(Graph(2, [0], [1], [1.0]), "float64")
