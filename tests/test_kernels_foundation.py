@@ -48,13 +48,11 @@ def package(tmp_path, monkeypatch):
             path = root.joinpath(*folders, stem)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        sources.closure.cache_clear()
-        sources.fingerprint.cache_clear()
+        sources.forget()
         return root
 
     yield write
-    sources.closure.cache_clear()
-    sources.fingerprint.cache_clear()
+    sources.forget()
 
 
 BASE = {

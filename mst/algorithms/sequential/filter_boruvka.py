@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 from mst.kernels import batches, filter_rows
 from mst.kernels import filter as edge_filter
 from mst.kernels.filter import Ends, Sample, Split, Window, stratified
@@ -96,6 +95,8 @@ def solve(problem, lap: Lap = lambda phase: None):
     """Return the forest; `lap` is called after each phase with its name."""
     graph, source, filtering = problem
     if source is None:
+        from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
+
         return Result(lazy_kruskal(*workspace(graph), 16_384, 63, filtering), {})
     return grow(graph, source, filtering, lap)
 
