@@ -258,7 +258,7 @@ class _Forest:
         find_summits(self.ranked, summits)
         # Of many different weights few edges weigh as much as a summit: their climbs cost less than this table.
         distinct = len(self.ids) - self.ties
-        above = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
+        above: np.ndarray = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
         if len(above):
             find_ids_above(self.ranked, above)
         return summits, above
