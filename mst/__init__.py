@@ -6,6 +6,10 @@
 (11, [0, 2])
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from mst.errors import (
     ConfigError,
     DependencyError,
@@ -37,3 +41,12 @@ __all__ = [
     "minimum_spanning_forest",
     "read_graph",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `mst.csgraph` when it is asked for."""
+    if name == "csgraph":
+        import importlib
+
+        return importlib.import_module("mst.csgraph")
+    raise AttributeError(f"module 'mst' has no attribute {name!r}")

@@ -227,32 +227,44 @@ def compare_ids(digest: str, reference_digest: str) -> Proof:
     return Proof(ok, "identical", reason)
 
 
+_MANY_WEIGHTS = 64
+
+
 @dataclass(frozen=True, eq=False)
 class _Forest:
-    """Edges of a graph that close no cycle, and how they joined its vertices, lightest first."""
+    """Edges of a graph that close no cycle, lightest first, and how they joined its vertices."""
 
     graph: Graph
     ids: np.ndarray
-    by_rank: np.ndarray
-    ranked_weights: np.ndarray
+    weights: np.ndarray
+    ranked: np.ndarray
     hooks: np.ndarray
-    links: np.ndarray
+    ties: int
 
     @cached_property
     def weight(self) -> int | float:
-        return order.total(self.ranked_weights)
+        return order.total(self.weights)
 
     @cached_property
-    def summits(self) -> np.ndarray:
-        from mst.kernels.reconstruction import find_summits, summit_dtype
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return _unsigned(self.graph.u), _unsigned(self.graph.v)
 
-        graph = self.graph
-        summits = np.empty(graph.n, summit_dtype(graph.u.dtype, graph.m, graph.w.dtype))
-        find_summits(self.hooks, self.links, self.ids, self.by_rank, self.ranked_weights, summits)
-        return summits
+    @cached_property
+    def summits(self) -> tuple[np.ndarray, np.ndarray]:
+        from mst.kernels.reconstruction import find_ids_above, find_summits, id_dtype, summit_dtype
+
+        n, m = self.graph.n, self.graph.m
+        summits = np.empty(n, summit_dtype(self.hooks.dtype, self.graph.w.dtype))
+        find_summits(self.ranked, summits)
+        # Of many different weights few edges weigh as much as a summit: their climbs cost less than this table.
+        distinct = len(self.ids) - self.ties
+        above: np.ndarray = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
+        if len(above):
+            find_ids_above(self.ranked, above)
+        return summits, above
 
     def edge_of(self, rank: int) -> int:
-        return int(self.ids[self.by_rank[rank]])
+        return int(self.ranked[rank]["id"])
 
 
 def _timed(graph: Graph, edge_ids: Any, grade: str, check) -> Proof:
@@ -273,14 +285,15 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         return np.empty(0, np.int64), f"edge ids are {given.dtype} of shape {given.shape}, not integers", {}
     ids = given.astype(np.int64, copy=False)
-    if (ids[1:] <= ids[:-1]).any():
+    ascending = not (ids[1:] <= ids[:-1]).any()
+    if not ascending:
         ids = np.sort(ids)
     ids = ids.view()
     ids.flags.writeable = False  # numba compiles once for read-only arrays, which a Forest's are
     for edge in ids[[0, -1]].tolist() if ids.size else ():
         if not 0 <= edge < graph.m:
             return ids, f"{edge} is not an edge: ids run from 0 to {graph.m - 1}", {"edge": edge}
-    twice = np.flatnonzero(ids[1:] == ids[:-1])
+    twice = np.flatnonzero(ids[1:] == ids[:-1]) if not ascending else ids[:0]
     if twice.size:
         edge = int(ids[twice[0]])
         return ids, f"edge {edge} occurs more than once", {"edge": edge}
@@ -289,35 +302,57 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
 
 def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[str, Any]]:
     """Return the forest that distinct rows form, or why they close a cycle."""
-    from mst.kernels.path_maximum import ascends
-    from mst.kernels.radix import argsort
-    from mst.kernels.reconstruction import gather_ends, join, joined_by
+    from mst.kernels.reconstruction import join
 
+    u, v = _unsigned(graph.u), _unsigned(graph.v)
     weights = graph.w[ids]
-    by_rank = argsort(order.keys(weights))
-    ranked_weights = weights[by_rank]
-    if not ascends(by_rank, ranked_weights):
-        raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
-    links, ends = (np.empty((len(ids), 2), graph.u.dtype) for _ in range(2))
-    gather_ends(graph.u, graph.v, ids, by_rank, links, ends)
-    hooks = np.empty((graph.n, 2), graph.u.dtype)
-    cycle = join(ends, hooks, links)
-    forest = _Forest(graph, ids, by_rank, ranked_weights, hooks, links)
+    ranked, ties = _ranked(graph, u, v, ids, weights)
+    hooks = np.empty((graph.n, 2), u.dtype)
+    cycle = join(ranked, np.arange(graph.n, dtype=u.dtype), hooks)
+    forest = _Forest(graph, ids, weights, ranked, hooks, ties)
     if cycle < 0:
         return forest, "", {}
-    edge, rank = forest.edge_of(cycle), int(joined_by(hooks, *ends[cycle]))
-    if rank < 0:
+    edge = forest.edge_of(cycle)
+    if u[edge] == v[edge]:
         return None, f"{_named(graph, edge)} is a self-loop", {"edge": edge}
-    other = forest.edge_of(rank)
+    other = forest.edge_of(_joined_by(hooks, u[edge], v[edge]))
     reason = f"{_named(graph, edge)} closes a cycle whose next heaviest is {_named(graph, other)}"
     return None, reason, {"edge": edge, "path_maximum": other}
+
+
+def _ranked(graph: Graph, u, v, ids, weights) -> tuple[np.ndarray, int]:
+    """Return the records of the edges, lightest first, and how many are as heavy as the one before."""
+    from mst.kernels.radix import records, sorted_records
+    from mst.kernels.reconstruction import edge_dtype, gather, put_in_order
+
+    words, places = sorted_records(*records(order.keys(weights)))
+    edges, ranked = (np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype)) for _ in range(2))
+    gather(u, v, weights, ids, edges)
+    ties = int(put_in_order(edges, words, places, ranked))
+    if ties < 0:
+        raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
+    return ranked, ties
+
+
+def _joined_by(hooks: np.ndarray, a: int, b: int) -> int:
+    """Return the rank of the edge that joined two vertices."""
+    from mst.kernels.reconstruction import climb
+
+    ends = np.array([[a, a], [b, b]], hooks.dtype)
+    ranks = np.empty(1, np.uint64)
+    climb(hooks, ends[0], ends[1], 1, np.empty(2, np.uint32), ranks)
+    return int(ranks[0])
+
+
+def _unsigned(ends: np.ndarray) -> np.ndarray:
+    return ends.view(f"u{ends.itemsize}")
 
 
 def _split(forest: _Forest) -> tuple[str, dict[str, Any]]:
     """Return why the forest does not span its graph, or an empty reason."""
     from mst.kernels.path_maximum import first_split
 
-    edge = int(first_split(forest.graph.u, forest.graph.v, forest.summits))
+    edge = int(first_split(*forest.ends, forest.summits[0]))
     return _unspanned(forest.graph, edge) if edge >= 0 else ("", {})
 
 
@@ -327,7 +362,7 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
     graph = forest.graph
     if edge < 0:
         return "", {}
-    if rank == graph.n:
+    if rank >= graph.n:
         return _unspanned(graph, edge)
     heaviest = forest.edge_of(rank)
     above = "lighter than" if graph.w[edge] < graph.w[heaviest] else "as heavy as, and before,"
@@ -344,8 +379,8 @@ _BLOCKS_PER_THREAD = 16
 def _first_offender(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
     from mst.kernels.path_maximum import first_offender, first_offender_parallel
 
-    graph, edges = forest.graph, (forest.ids, forest.by_rank, forest.ranked_weights)
-    arguments = (graph.u, graph.v, graph.w, forest.hooks, forest.summits, edges, strict)
+    edges = (*forest.ends, forest.graph.w)
+    arguments = (*edges, forest.ids, forest.ranked, forest.hooks, *forest.summits, strict)
     if threads == 1:
         edge, rank = first_offender(*arguments)
     else:

@@ -12,7 +12,7 @@ from mst.bench import suite
 def test_a_small_run(tmp_path, capsys):
     code = suite.main(
         ["sequential", "--scale", "small", "--processes", "1", "--out", str(tmp_path)]
-        + ["--graphs", "uniform 1 M, 24", "--contenders", "filter-boruvka", "kruskal", "scipy"]
+        + ["--graphs", "uniform 1 M, 24", "--contenders", "filter-boruvka", "kruskal", "proof", "scipy"]
     )
     assert code == 0
     printed = capsys.readouterr().out
@@ -27,6 +27,7 @@ def test_a_small_run(tmp_path, capsys):
         "filter-boruvka[input=csr]",
         "filter-boruvka[filter=off]",
         "kruskal",
+        "proof",
         "scipy",
     }
     assert len({r["weight"] for r in found.values()}) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -100,3 +103,14 @@ def test_shapes_are_refused_as_values(shape):
     for error in (ValueError, InputError, ShapeError):
         with pytest.raises(error, match="matrix"):
             minimum_spanning_tree(np.zeros(shape))
+
+
+def test_it_is_an_attribute_that_loads_when_asked_for():
+    program = (
+        "import sys, mst\n"
+        "heavy = {'numba', 'scipy', 'pyarrow', 'pandas', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "assert mst.csgraph.minimum_spanning_tree([[0, 5], [0, 0]]).nnz == 1\n"
+        "assert not hasattr(mst, 'nothing')\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -14,14 +14,24 @@ import numpy as np
 import oracles
 import pytest
 
+from mst import order
 from mst.graph import Graph
 from mst.kernels import sources
 from mst.kernels.cache import cache_root
 from mst.kernels.exact_sum import bin_sums
 from mst.kernels.jit import njit
 from mst.kernels.parallel_edges import lightest_of_pairs
-from mst.kernels.radix import argsort
-from mst.kernels.reconstruction import find_summits, gather_ends, join, joined_by, summit_dtype
+from mst.kernels.radix import argsort, records, sorted_records
+from mst.kernels.reconstruction import (
+    climb,
+    edge_dtype,
+    find_ids_above,
+    find_summits,
+    gather,
+    join,
+    put_in_order,
+    summit_dtype,
+)
 from mst.kernels.union_find import find
 
 
@@ -38,13 +48,11 @@ def package(tmp_path, monkeypatch):
             path = root.joinpath(*folders, stem)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        sources.closure.cache_clear()
-        sources.fingerprint.cache_clear()
+        sources.forget()
         return root
 
     yield write
-    sources.closure.cache_clear()
-    sources.fingerprint.cache_clear()
+    sources.forget()
 
 
 BASE = {
@@ -191,20 +199,28 @@ def test_find_halves_paths():
     assert parent.tolist() == [0, 0, 0, 2, 2, 4, 4]
 
 
-@pytest.mark.parametrize("dtype", (np.int32, np.int64))
+def forest_records(graph, ids, dtype):
+    """The records of a forest, lightest first, and how many are as heavy as the one before."""
+    weights = graph.w[ids]
+    edges, ranked = (np.empty(len(ids), edge_dtype(np.dtype(dtype), graph.m, weights.dtype)) for _ in range(2))
+    gather(graph.u.astype(dtype), graph.v.astype(dtype), weights, ids, edges)
+    return ranked, put_in_order(edges, *sorted_records(*records(order.keys(weights))), ranked)
+
+
+@pytest.mark.parametrize("dtype", (np.uint32, np.uint64))
 def test_reconstruction_knows_who_joined_whom(dtype, rng):
     n = 60
     graph = Graph(n, rng.integers(0, n, 55), rng.integers(0, n, 55), rng.integers(0, 30, 55))
     ids = np.array(oracles.by_python_kruskal(graph))
-    by_rank = np.argsort(graph.w[ids], kind="stable")
-    space, ends = np.empty((len(ids), 2), dtype), np.empty((len(ids), 2), dtype)
-    u, v = graph.u.astype(dtype), graph.v.astype(dtype)
-    gather_ends(u, v, ids, by_rank, space, ends)
-    assert np.array_equal(ends, np.column_stack((u, v))[ids[by_rank]])
-    hooks, links = np.empty((n, 2), dtype), np.empty_like(ends)
-    assert join(ends, hooks, links) == -1
-    joined = {(x, x): -1 for x in range(n)}
-    tree = [{x} for x in range(n)]
+    by_rank = ids[np.argsort(graph.w[ids], kind="stable")]
+    ranked, ties = forest_records(graph, ids, dtype)
+    assert ranked["id"].tolist() == by_rank.tolist()
+    assert ties == len(ids) - len(set(graph.w[ids].tolist()))
+    ends = np.column_stack((ranked["u"], ranked["v"])).astype(np.int64)
+    assert np.array_equal(ends, np.column_stack((graph.u, graph.v))[by_rank])
+    hooks = np.empty((n, 2), dtype)
+    assert join(ranked, np.arange(n, dtype=dtype), hooks) == -1
+    joined, tree = {}, [{x} for x in range(n)]
     for rank, (a, b) in enumerate(ends.tolist()):
         for x in tree[a]:
             for y in tree[b]:
@@ -212,26 +228,41 @@ def test_reconstruction_knows_who_joined_whom(dtype, rng):
         both = tree[a] | tree[b]
         for x in both:
             tree[x] = both
-    for x in range(n):
-        for y in range(n):
-            assert joined_by(hooks, x, y) == joined.get((x, y), n)
-    weights = graph.w[ids][by_rank]
-    summits = np.empty(n, summit_dtype(dtype, graph.m, weights.dtype))
-    find_summits(hooks, links, ids, by_rank, weights, summits)
+    pairs = np.array([(x, y) for x in range(n) for y in range(n) if x != y] + [(0, 0)], dtype)
+    a, b, ranks = pairs[:, 0].copy(), pairs[:, 1].copy(), np.empty(len(pairs), np.uint64)
+    climb(hooks, a, b, len(pairs) - 1, np.empty(len(pairs), np.uint32), ranks)
+    for (x, y), rank in zip(pairs[:-1].tolist(), ranks.tolist()):
+        assert rank == joined[x, y] if (x, y) in joined else rank >= n
+    summits, above = np.empty(n, summit_dtype(np.dtype(dtype), graph.w.dtype)), np.empty(n, np.uint32)
+    find_summits(ranked, summits)
+    find_ids_above(ranked, above)
     for x in range(n):
         root, steps, rank = x, 0, -1
-        while hooks[root, 1] < 0:
-            rank, root, steps = hooks[root, 1] + n, hooks[root, 0], steps + 1
+        while hooks[root, 1] < n:
+            rank, root, steps = int(hooks[root, 1]), hooks[root, 0], steps + 1
         assert steps <= math.log2(n) and root in tree[x]
-        assert (summits[x]["root"], summits[x]["edge"]) == (root, ids[by_rank[rank]] if rank >= 0 else -1)
-        assert summits[x]["weight"] == weights[max(rank, 0)]
+        assert summits[x]["root"] == root and hooks[root, 1] == n - 1 + len(tree[x])
+        assert summits[x]["weight"] == graph.w[by_rank[max(rank, 0)]]
+        assert above[x] == (by_rank[rank] + 1 if rank >= 0 else 0)
+
+
+def test_what_is_not_in_order_is_told():
+    graph = Graph(4, [0, 1, 2], [1, 2, 3], [5, 5, 4])
+    ids = np.arange(3)
+    edges = np.empty(3, edge_dtype(np.dtype(np.uint32), 3, graph.w.dtype))
+    gather(graph.u.view(np.uint32), graph.v.view(np.uint32), graph.w, ids, edges)
+    nothing = np.empty(0, np.uint32)
+    for places, found in (([2, 0, 1], 1), ([2, 1, 0], -1), ([0, 1, 2], -1), ([0, 2, 1], -1)):
+        assert put_in_order(edges, np.array(places, np.uint64), nothing, np.empty_like(edges)) == found
 
 
 def test_join_stops_at_a_cycle():
-    ends = np.array([[0, 1], [1, 2], [2, 0], [3, 3]], np.int32)
-    hooks, links = np.empty((4, 2), np.int32), np.empty((4, 2), np.int32)
-    assert join(ends, hooks, links) == 2
-    assert join(ends[[0, 1, 3]], hooks, links[:3]) == 2
+    graph = Graph(4, [0, 1, 2, 3], [1, 2, 0, 3], [1, 2, 3, 4])
+    for ids in ([0, 1, 2, 3], [0, 1, 3]):
+        ranked, _ = forest_records(graph, np.array(ids), np.uint32)
+        parent, hooks = np.arange(4, dtype=np.uint32), np.empty((4, 2), np.uint32)
+        assert join(ranked, parent, hooks) == 2
+        assert hooks[:, 1].tolist() == [0, 3 + 3, 1, 3 + 1]
 
 
 def test_lightest_of_pairs_prefers_the_first_of_equals():

@@ -291,16 +291,17 @@ def test_rows_select_what_edges_select(degree, rng):
     count = filter_rows.row_starts(offsets, starts, rows)
     assert np.array_equal(rows[:count], np.flatnonzero(np.diff(offsets)))
     assert starts[: 2 * m].sum() == count
-    for select, first in (
-        (filter_rows.select_light_slots, (starts, rows)),
-        (filter_rows.select_rare_slots, (offsets,)),
+    tags, pairs = np.empty(m + 1, U64), np.empty(m + 1, U64)
+    for select, first, wanted in (
+        (filter_rows.select_slots, (starts, rows, *slots, split, False), light),
+        (filter_rows.select_slots, (starts, rows, *slots, split, True), ~light),
+        (filter_rows.select_rare_slots, (offsets, *slots, split), light),
     ):
-        tags, pairs = np.empty(m + 1, U64), np.empty(m + 1, U64)
-        count = select(*first, *slots, split, window, tags, pairs)
+        count = select(*first, window, tags, pairs)
         by_id = np.argsort(tags[:count] & LOW)
-        assert np.array_equal((tags[:count] & LOW)[by_id], np.flatnonzero(light))
-        assert np.array_equal(pairs[:count][by_id], ends[light])
-        assert np.array_equal((tags[:count] >> U64(32))[by_id], keys[light] - keys.min())
+        assert np.array_equal((tags[:count] & LOW)[by_id], np.flatnonzero(wanted))
+        assert np.array_equal(pairs[:count][by_id], ends[wanted])
+        assert np.array_equal((tags[:count] >> U64(32))[by_id], keys[wanted] - keys.min())
     label = np.where(rng.random(n) < 0.6, 3, np.arange(n)).astype(U32)
     apart = np.flatnonzero(~light & (label[u] != label[v]))
     for giant in (U32(3), U32(2**32 - 1)):
@@ -324,6 +325,7 @@ def joined(n, u, v, keys, tags, largest_rank, *, shift=None, smallest=4, largest
     ends = edge_filter.Ends(frozen(u.astype(U32)), frozen(v.astype(U32)), np.empty(0, U64))
     batches.scatter(ends, tags, m, U64(32 + bits), bounds, records)
     parent, forest = np.arange(n, dtype=U32), np.empty(n, U32)
+    batches.put_in_order(records, bounds, largest, keys)
     size, conflicts = batches.join(records, bounds, smallest, largest, keys, parent, forest, 0)
     assert (parent <= np.arange(n)).all()
     return np.sort(forest[:size]), conflicts
@@ -360,20 +362,21 @@ def test_batches_undo_what_closes_a_cycle():
 
 
 @pytest.mark.parametrize("dtype", (U32, U64))
-def test_ranked_orders_by_key_and_id(dtype, rng):
+def test_rank_orders_by_key_and_id(dtype, rng):
     keys = rng.integers(0, 30, 400).astype(dtype)
     for ids in (np.arange(400), rng.permutation(400), rng.permutation(400)[:7], np.empty(0)):
-        found = ids[batches.ranked(plain_keys(keys, dtype), ids.astype(U32))]
-        assert np.array_equal(found, sorted(ids, key=lambda e: (keys[int(e)], e)))
+        places = np.empty(len(ids), U32)
+        batches.rank(plain_keys(keys, dtype), ids.astype(U32), places)
+        assert np.array_equal(ids[places], sorted(ids, key=lambda e: (keys[int(e)], e)))
 
 
-def test_put_in_order(rng):
+def test_crowded_buckets_are_put_in_order(rng):
     keys = rng.integers(0, 30, 400).astype(U32)
     records = np.empty((400, 2), U64)
     records[:, 1] = rng.permutation(400)
     records[:, 0] = records[:, 1] * U64(7)
     before = records.copy()
-    batches.put_in_order(records, 100, 300, plain_keys(keys))
+    batches.put_in_order(records, np.array([0, 100, 300, 400], U32), 150, plain_keys(keys))
     wanted = sorted(before[100:300, 1].tolist(), key=lambda e: (keys[e], e))
     assert records[100:300, 1].tolist() == wanted
     assert np.array_equal(records[:, 0], records[:, 1] * U64(7))

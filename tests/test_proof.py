@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import adversarial
 import numpy as np
@@ -30,17 +31,24 @@ def is_forest(graph, ids) -> bool:
     return True
 
 
+def proofs(graph, ids):
+    """Every way to prove: by one thread or two, with a table for equal weights or without."""
+    for many_weights in (0, 64):
+        with mock.patch("mst.proof._MANY_WEIGHTS", many_weights):
+            yield from (prove(graph, ids, threads=threads) for threads in (1, 2))
+
+
 @given(data=st.data())
 def test_only_the_minimum_spanning_forest_is_proved(data):
     graph = data.draw(adversarial.graphs(most_vertices=6, most_edges=10))
     truth = oracles.by_python_kruskal(graph)
-    assert prove(graph, truth).ok
+    assert all(proofs(graph, truth))
     ids = data.draw(st.lists(st.integers(0, max(graph.m - 1, 0)), max_size=8)) if graph.m else []
     proof = prove(graph, ids)
     assert proof.ok == (sorted(ids) == truth)
     assert bool(proof.reason) != proof.ok
-    again = prove(graph, ids, threads=2)
-    assert (again.ok, again.reason, again.details) == (proof.ok, proof.reason, proof.details)
+    for again in proofs(graph, ids):
+        assert (again.ok, again.reason, again.details) == (proof.ok, proof.reason, proof.details)
 
 
 @given(data=st.data())
@@ -184,6 +192,26 @@ def test_digests_are_compared():
     here, there = digest(np.array([1, 2])), digest(np.array([1, 3]))
     assert compare_ids(here, here).ok and compare_ids(here, here).grade == "identical"
     assert not compare_ids(here, there).ok and here in compare_ids(here, there).reason
+
+
+@pytest.mark.parametrize("weights", (1, 5, 10**6))
+def test_one_wrong_edge_among_thousands_is_found(weights, rng):
+    n, m = 3_000, 12_000
+    u, v, w = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, weights, m)
+    # The last edge is the twin of one of the forest: as heavy, and later in the order.
+    ids = oracles.by_python_kruskal(Graph(n, u, v, w))
+    place = len(ids) // 2
+    twin = ids[place]
+    graph = Graph(n, np.append(u, u[twin]), np.append(v, v[twin]), np.append(w, w[twin]))
+    swapped = [*ids[:place], *ids[place + 1 :], m]
+    assert all(proofs(graph, ids))
+    for proof in proofs(graph, swapped):
+        assert not proof.ok and proof.details == {"edge": twin, "path_maximum": m}
+    for proof in proofs(graph, [*ids, m]):
+        assert "closes a cycle" in proof.reason
+    for proof in proofs(graph, [e for e in ids if e != twin]):
+        assert "joins two trees" in proof.reason
+    assert check_forest(graph, swapped, reference_weight=int(oracles.exact_total(graph, ids))).ok
 
 
 def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng):

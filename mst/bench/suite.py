@@ -95,6 +95,9 @@ class Suite:
     width: int = 1
 
 
+PROOF = "proof"
+"""Stands for proving Kruskal's forest, beside the algorithms."""
+
 PEERS = ("scipy", "rustworkx", "networkit-kruskal", "networkit-prim", "igraph", "networkx")
 WEIGHTS = {"24 bits": 2**24 - 1, "31 bits": 2**31 - 2}
 SCALES = ("full", "small")
@@ -124,6 +127,7 @@ SUITES = {
             Contender("filter-boruvka", {"input": "csr"}),
             Contender("filter-boruvka", {"filter": "off"}),
             Contender("kruskal"),
+            Contender(PROOF),
             Contender("scipy"),
             Contender("rustworkx"),
             # Never near the fastest, and minutes on such graphs.
@@ -135,6 +139,7 @@ SUITES = {
         cases=sequential_cases,
         comparisons=(
             Comparison("kruskal", ("scipy", "rustworkx"), "kruskal / scipy, rustworkx"),
+            Comparison(PROOF, ("kruskal",), "proof / kruskal"),
             Comparison("filter-boruvka", PEERS, "filter-boruvka / fastest peer"),
             Comparison("filter-boruvka[input=csr]", PEERS, "filter-boruvka from CSR / fastest peer"),
             Comparison("filter-boruvka", ("command-pbbs-serial",), "filter-boruvka / PBBS serial"),
@@ -186,7 +191,7 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
     contenders = [*suite.contenders, *programs()]
     if chosen.contenders:
         for name in chosen.contenders:
-            registry.get(name)
+            find(name)
         contenders = [c for c in contenders if c.algorithm in chosen.contenders]
     cases = suite.cases(chosen.scale)
     if chosen.graphs:
@@ -228,13 +233,18 @@ def programs() -> Iterator[Contender]:
             yield Contender(name)
 
 
+def find(name: str) -> registry.Algorithm:
+    """Return a contender's algorithm; of the proof, that of the forest that it proves."""
+    return registry.get("kruskal" if name == PROOF else name)
+
+
 def versions(contenders: Iterable[Contender]) -> dict[str, str]:
     """Return the versions of Python and of all packages that compete."""
     import importlib.metadata
 
     wanted = {"numpy", "numba", "llvmlite"}
     for contender in contenders:
-        wanted.update(registry.get(contender.algorithm).requires)
+        wanted.update(find(contender.algorithm).requires)
     found = {"python": sys.version.split()[0]}
     for package in sorted(wanted):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -350,7 +360,7 @@ class Server:
 
     def __init__(self, contender: Contender, file: Path, width: int):
         spec = dict(algorithm=contender.algorithm, options=contender.options, file=str(file), width=width)
-        algorithm = registry.get(contender.algorithm)
+        algorithm = find(contender.algorithm)
         self.exact = algorithm.exact and algorithm.ties == "order"
         self.init = math.nan
         self.answer: dict[str, Any] | None = None
@@ -397,7 +407,7 @@ def work(spec: dict[str, Any]) -> int:
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print must not mix with the answers
     try:
-        algorithm = registry.get(spec["algorithm"])
+        algorithm = find(spec["algorithm"])
         with np.load(spec["file"]) as arrays:
             graph = Graph(int(arrays["n"]), arrays["u"], arrays["v"], arrays["w"], trusted=True)
         options = algorithm.resolve(spec["options"])
@@ -405,7 +415,7 @@ def work(spec: dict[str, Any]) -> int:
         if reason := algorithm.missing() or algorithm.skip(facts, width=spec["width"], options=options):
             out.write(json.dumps({"reason": reason}) + "\n")
             return 0
-        module = algorithm.load()
+        module = Prover() if spec["algorithm"] == PROOF else algorithm.load()
         started = time.perf_counter()
         problem = module.prepare(graph, width=spec["width"], **options)
         out.write(json.dumps({"init": time.perf_counter() - started}) + "\n")
@@ -429,6 +439,25 @@ def work(spec: dict[str, Any]) -> int:
         if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
             out.write(json.dumps({"reason": f"a child ended with code {code}"}) + "\n")
     return 0
+
+
+class Prover:
+    """`mst.proof.prove` as if it were an algorithm, whose preparation is to find the forest."""
+
+    def prepare(self, graph, **options):
+        kruskal = registry.get("kruskal").load()
+        return graph, np.sort(kruskal.solve(kruskal.prepare(graph, **options))).astype(np.int64)
+
+    def solve(self, problem):
+        from mst.proof import prove
+
+        proof = prove(*problem)
+        if not proof.ok:
+            raise MSTError(f"the forest is not proved: {proof.reason}")
+        return problem[1]
+
+    def collect(self, problem, result):
+        return result
 
 
 def samples(module, graph, problem) -> dict[str, Any]:
@@ -509,6 +538,19 @@ def table(report: dict[str, Any], suite: Suite) -> str:
         ),
         "",
     ]
+    lines += [
+        "Peak memory beyond the input and the library's structure, as a share of 24 bytes per vertex and 16 per "
+        "edge:",
+        "",
+        *_rows(
+            ("graph", *labels),
+            (
+                (r["label"], *(_share(r, r["contenders"].get(label)) for label in labels))
+                for r in report["results"]
+            ),
+        ),
+        "",
+    ]
     shown = [(c, _ratios(report["results"], c, clock)) for c in suite.comparisons]
     shown = [(c, ratios) for c, ratios in shown if any(ratios.values())]
     if shown:
@@ -538,6 +580,10 @@ def _time(result: dict[str, Any] | None, clock: str) -> str:
     if result is None:
         return "–"
     return f"{'~' if result['spread'] > 1.25 else ''}{result[clock] * 1e3:.3g}"
+
+
+def _share(case: dict[str, Any], result: dict[str, Any] | None) -> str:
+    return "–" if result is None else f"{result['peak_bytes'] / (24 * case['n'] + 16 * case['m']):.2f}"
 
 
 def _ratio(ratio: float | None) -> str:

@@ -24,7 +24,7 @@ from mst.kernels.union_find import four_hops
 _BLOCK = 1024
 _AHEAD = 32
 _HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
+_ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
 
 
 @njit
@@ -65,7 +65,7 @@ def scatter(ends, tags, count, shift, bounds, records):
 def join(records, bounds, smallest, largest, keys, parent, forest, size):
     """Take the buckets in order, in batches of at least `smallest` records; return the new size of the forest.
 
-    Buckets above `largest` records are sorted, if they are not in order yet, and cut into batches.
+    Buckets above `largest` records are cut into batches; `put_in_order` must have sorted them.
     """
     room = smallest + largest
     a, b, e = np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(room, np.uint32)
@@ -78,7 +78,6 @@ def join(records, bounds, smallest, largest, keys, parent, forest, size):
             size, conflict = _batch(records, start, stop, keys, parent, forest, size, a, b, e)
             conflicts += conflict
         else:
-            put_in_order(records, start, stop, keys)
             for cut in range(start, stop, smallest):
                 end = min(cut + smallest, stop)
                 size, conflict = _batch(records, cut, end, keys, parent, forest, size, a, b, e)
@@ -132,7 +131,9 @@ def _undo(parent, a, b, joined):
 
 @njit
 def _one_by_one(keys, parent, forest, size, a, b, e, count):
-    for i in ranked(keys, e[:count]):
+    order = np.empty(count, np.uint32)
+    rank(keys, e, order)
+    for i in order:
         x, y = _root(parent, a[i]), _root(parent, b[i])
         if x != y:
             parent[max(x, y)] = min(x, y)
@@ -142,41 +143,72 @@ def _one_by_one(keys, parent, forest, size, a, b, e, count):
 
 
 @njit
-def ranked(keys, ids):
-    """Return the order of `ids` by (key, id)."""
-    order, spare = np.arange(ids.size).astype(np.uint32), np.empty(ids.size, np.uint32)
-    words, spare_words = np.empty(ids.size, np.uint64), np.empty(ids.size, np.uint64)
-    ascending = True
-    for i in range(ids.size):
-        words[i] = ids[i]
-        ascending &= i == 0 or ids[i - 1] < ids[i]
-    if not ascending and sort_words(words, order, np.int64(0), ids.size, spare_words, spare):
-        order, spare = spare, order
-    for i in range(ids.size):
-        words[i] = key_at(keys, ids[order[i]])
-    return spare if sort_words(words, order, np.int64(0), ids.size, spare_words, spare) else order
+def rank(keys, ids, order):
+    """Write the order of the first `ids` by (key, id), as many as there are places in `order`.
+
+    Shell's sort, with the gaps of Gonnet and Baeza-Yates: for the few hundred edges of a batch, and soon compiled.
+    """
+    for i in range(order.size):
+        order[i] = i
+    gap = order.size
+    while gap > 1:
+        gap = max(1, (5 * gap - 1) // 11)
+        for i in range(gap, order.size):
+            moving = order[i]
+            key, e, j = key_at(keys, ids[moving]), ids[moving], i
+            while j >= gap:
+                other = ids[order[j - gap]]
+                other_key = key_at(keys, other)
+                if other_key < key or (other_key == key and other < e):
+                    break
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = moving
 
 
 @njit
-def put_in_order(records, start, stop, keys):
-    """Sort the records of ``start … stop - 1`` by (key, id) unless they are in order."""
-    ids = np.empty(stop - start, np.uint32)
-    ordered = True
+def put_in_order(records, bounds, largest, keys):
+    """Sort the records by (key, id) in each bucket of more than `largest`."""
+    start = np.int64(0)
+    for bucket in range(bounds.size):
+        stop = np.int64(bounds[bucket])
+        if stop - start > largest and not _in_order(records, start, stop, keys):
+            _sort(records, start, stop, keys)
+        start = stop
+
+
+@njit
+def _in_order(records, start, stop, keys):
+    before = _ZERO
     last = key_at(keys, records[start, 1] & _LOW)
+    ordered = True
     for i in range(start, stop):
-        e = np.uint32(records[i, 1] & _LOW)
+        e = records[i, 1] & _LOW
         key = key_at(keys, e)
-        ids[i - start] = e
-        if i > start:
-            ordered &= (last < key) | ((last == key) & (ids[i - start - 1] < e))
-        last = key
-    if ordered:
-        return
-    before = records[start:stop].copy()
-    order = ranked(keys, ids)
-    for i in range(order.size):
-        records[start + i, 0] = before[order[i], 0]
-        records[start + i, 1] = before[order[i], 1]
+        ordered &= (last < key) | ((last == key) & (before <= e))
+        before, last = e, key
+    return ordered
+
+
+@njit
+def _sort(records, start, stop, keys):
+    size = stop - start
+    words, ids = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    spare_words, spare_ids = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    for i in range(size):
+        words[i], ids[i] = records[start + i, 1] & _LOW, i
+    # By id, then by key, which leaves those of one key as they are.
+    if sort_words(words, ids, np.int64(0), size, spare_words, spare_ids):
+        words, spare_words, ids, spare_ids = spare_words, words, spare_ids, ids
+    for i in range(size):
+        words[i] = key_at(keys, records[start + ids[i], 1] & _LOW)
+    if sort_words(words, ids, np.int64(0), size, spare_words, spare_ids):
+        ids = spare_ids
+    before = np.empty((size, 2), np.uint64)
+    for i in range(size):
+        before[i, 0], before[i, 1] = records[start + i, 0], records[start + i, 1]
+    for i in range(size):
+        records[start + i, 0], records[start + i, 1] = before[ids[i], 0], before[ids[i], 1]
 
 
 @njit

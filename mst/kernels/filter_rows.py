@@ -31,8 +31,8 @@ def row_starts(offsets, starts, rows):
 
 
 @njit
-def select_light_slots(starts, rows, neighbours, keys, edge_ids, split, window, tags, pairs):
-    """Write tags and ends of all edges below `split`; return how many."""
+def select_slots(starts, rows, neighbours, keys, edge_ids, split, heavy, window, tags, pairs):
+    """Write tags and ends of all edges below `split`, or with `heavy` of the others; return how many."""
     slots, at = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
     row, count, size = _ZERO - _ONE, _ZERO, np.uint64(keys.words.size)
     for block in range(_ZERO, size, _BLOCK):
@@ -40,14 +40,16 @@ def select_light_slots(starts, rows, neighbours, keys, edge_ids, split, window, 
         for i in range(block, min(block + _BLOCK, size)):
             row += np.uint64(starts[i])
             slots[found], at[found] = i, rows[row]
-            found += np.uint64((key_at(keys, i) <= split.key) & (rows[row] < neighbours[i]))
-        count = _write(slots, at, found, neighbours, keys, edge_ids, split, window, tags, pairs, count)
+            key = key_at(keys, i)
+            wanted = ((key <= split.key) != heavy) | (key == split.key)
+            found += np.uint64(wanted & (rows[row] < neighbours[i]))
+        count = _write(slots, at, found, neighbours, keys, edge_ids, split, heavy, window, tags, pairs, count)
     return np.int64(count)
 
 
 @njit
 def select_rare_slots(offsets, neighbours, keys, edge_ids, split, window, tags, pairs):
-    """As `select_light_slots`, where few edges are light: a vector loop passes over the rest."""
+    """As `select_slots`, where few edges are light and wanted: a vector loop passes over the rest."""
     slots, at = np.empty(_VECTOR, np.uint32), np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
     for block in range(_ZERO, size, _VECTOR):
@@ -63,18 +65,21 @@ def select_rare_slots(offsets, neighbours, keys, edge_ids, split, window, tags, 
                         x += _ONE
                     slots[found], at[found] = i, x
                     found += np.uint64(x < np.uint64(neighbours[i]))
-            count = _write(slots, at, found, neighbours, keys, edge_ids, split, window, tags, pairs, count)
+            count = _write(
+                slots, at, found, neighbours, keys, edge_ids, split, False, window, tags, pairs, count
+            )
     return np.int64(count)
 
 
 @njit
-def _write(slots, at, found, neighbours, keys, edge_ids, split, window, tags, pairs, count):
+def _write(slots, at, found, neighbours, keys, edge_ids, split, heavy, window, tags, pairs, count):
     for j in range(found):
         i = slots[j]
         key, e = key_at(keys, i), np.uint64(edge_ids[i])
         tags[count] = (rank_of(key, window) << _HALF) | e
         pairs[count] = np.uint64(at[j]) | (np.uint64(neighbours[i]) << _HALF)
-        count += np.uint64(key < split.key) | np.uint64(e < np.uint64(split.tie))
+        light = (key < split.key) | ((key == split.key) & (e < np.uint64(split.tie)))
+        count += np.uint64(light != heavy)
     return count
 
 
@@ -82,8 +87,7 @@ def _write(slots, at, found, neighbours, keys, edge_ids, split, window, tags, pa
 def select_heavy_rows(offsets, neighbours, keys, edge_ids, split, label, giant, window, tags, pairs):
     """Write tags of the edges not below `split` between two trees, and the trees; return how many.
 
-    `label` holds the tree of each vertex. Only rows outside the tree `giant` are read; a `giant` that labels no
-    vertex has all of them read.
+    `label` holds the tree of each vertex. Only rows outside the tree `giant` are read.
     """
     count = _ZERO
     for x in range(np.uint64(offsets.size - 1)):

@@ -1,13 +1,15 @@
-"""The Kruskal reconstruction tree: which two trees each forest edge joined, kept inside a union-find.
+"""The Kruskal reconstruction tree: which two trees each forest edge joined.
 
-Edges arrive in ascending order, the smaller tree is hooked under the larger one's root, and no path is ever
-compressed. Each vertex is then hooked at most once, by the edge of a known rank, and ranks ascend on every way
-to a root: two vertices were joined by the last edge that a climb in the order of ranks passes. Union by size
-keeps every climb below log₂ n steps. (The structure is folklore; King, *A simpler minimum spanning tree
-verification algorithm*, 1997, builds the same tree from Borůvka's rounds.)
+Edges arrive in ascending order, and the smaller tree is hooked under the larger one's root. Each vertex is hooked
+at most once, by the edge of a known *rank*, its place in that order, and ranks ascend on every way to a root: two
+vertices were joined by the last edge that a climb in the order of ranks passes. Union by size keeps every climb
+below log₂ n steps. (The structure is folklore; King, *A simpler minimum spanning tree verification algorithm*,
+1997, builds the same tree from Borůvka's rounds.) Roots are looked up in a second array, whose paths are
+compressed.
 
 Callers bring the arrays that are accessed at random: the operating system gives numpy's allocations huge pages,
-and those that numba makes itself none, which costs a third of the speed.
+and those that numba makes itself none, which costs a third of the speed. Their integers are unsigned: a signed
+index might count from the end, and asking so takes time.
 """
 
 from __future__ import annotations
@@ -15,112 +17,175 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.jit import njit
+from mst.kernels.prefetch import prefetch, prefetch_to_write
+from mst.kernels.radix import id_at
+from mst.kernels.union_find import find, four_hops
+
+_AHEAD, _ROOTS_AHEAD = np.uint64(16), np.uint64(6)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
-def summit_dtype(ends: np.dtype, m: int, weights: np.dtype) -> np.dtype:
-    """Return the record of `find_summits`: ``root``, ``edge`` (an id below `m`) and ``weight``."""
-    edge = np.int32 if m < 2**31 else np.int64
-    return np.dtype([("root", ends), ("edge", edge), ("weight", weights)], align=True)
+def edge_dtype(ends: np.dtype, m: int, weights: np.dtype) -> np.dtype:
+    """Return the record of a forest edge: both ends, ``weight``, and ``id`` below `m`."""
+    return np.dtype([("u", ends), ("v", ends), ("weight", weights), ("id", id_dtype(m))], align=True)
+
+
+def summit_dtype(ends: np.dtype, weights: np.dtype) -> np.dtype:
+    """Return the record of `find_summits`: ``root`` and ``weight``."""
+    return np.dtype([("root", ends), ("weight", weights)], align=True)
+
+
+def id_dtype(m: int) -> type:
+    """Return the smallest unsigned integer for ids and the id after the last."""
+    return np.uint32 if m < 2**32 - 1 else np.uint64
 
 
 @njit
-def gather_ends(u, v, ids, by_rank, by_id, ends):
-    """Write both ends of each edge: `by_id` in the order of `ids`, `ends` in the order of ranks.
+def gather(u, v, weights, ids, edges):
+    """Write a record of each edge of `ids`, whose `weights` are given already, in that order."""
+    for i in range(np.uint64(ids.size)):
+        e = np.uint64(ids[i])
+        edges[i].u = u[e]
+        edges[i].v = v[e]
+        edges[i].weight = weights[i]
+        edges[i].id = e
 
-    All are of shape (k, 2). The detour makes one random access of two.
+
+@njit
+def put_in_order(edges, words, places, ranked):
+    """Write the edges in the order of the sorted records of their places; count those as heavy as the one before.
+
+    Returns -1 if that is not the ascending order by (weight, id): nothing here relies on how it was found.
     """
-    for i in range(ids.size):
-        by_id[i, 0] = u[ids[i]]
-        by_id[i, 1] = v[ids[i]]
-    for rank in range(by_rank.size):
-        ends[rank, 0] = by_id[by_rank[rank], 0]
-        ends[rank, 1] = by_id[by_rank[rank], 1]
+    size = np.uint64(words.size)
+    for rank in range(size):
+        prefetch(edges, id_at(words, places, min(rank + _AHEAD, size - _ONE)))
+        i = id_at(words, places, rank)
+        ranked[rank].u = edges[i].u
+        ranked[rank].v = edges[i].v
+        ranked[rank].weight = edges[i].weight
+        ranked[rank].id = edges[i].id
+    ties, ascending = 0, True
+    for rank in range(_ONE, size):
+        before, weight = ranked[rank - _ONE].weight, ranked[rank].weight
+        ties += before == weight
+        ascending &= (before < weight) | ((before == weight) & (ranked[rank - _ONE].id < ranked[rank].id))
+    return ties if ascending else -1
 
 
 @njit
-def join(ends, hooks, links):
+def join(ranked, parent, hooks):
     """Join the ends of forest edges, lightest first.
 
     Parameters
     ----------
-    ends : numpy.ndarray, shape (k, 2)
-        Both ends of the edge of each rank.
-    hooks : numpy.ndarray of the dtype of `ends`, shape (n, 2)
-        Overwritten: ``(parent, rank - n)`` for a vertex hooked by the edge of that rank, ``(x, size)`` for a
-        root. Any hooked vertex's second entry is thus below any root's, and ascends on every climb.
-    links : numpy.ndarray of the dtype of `ends`, shape (k, 2)
-        Overwritten: the vertex that the edge of each rank hooked, and its parent.
+    ranked : numpy.ndarray of `edge_dtype`, shape (k,)
+        Lightest first. The ends are overwritten: by the vertex that the edge hooked, and its parent.
+    parent : numpy.ndarray, shape (n,)
+        A union-find in which nothing is joined yet; overwritten.
+    hooks : numpy.ndarray, shape (n, 2)
+        Overwritten: ``(parent, rank)`` for a vertex hooked by the edge of that rank, ``(x, n - 1 + size)`` for a
+        root. The second entries thus ascend on every climb, and are below n but at a root.
 
     Returns
     -------
     int
         Rank of the first edge whose ends were already joined, or -1; what follows it was not joined.
     """
-    n = hooks.shape[0]
+    n, size = np.uint64(parent.size), np.uint64(ranked.size)
     for x in range(n):
         hooks[x, 0] = x
-        hooks[x, 1] = 1
-    for rank in range(ends.shape[0]):
-        a, b = ends[rank, 0], ends[rank, 1]
-        while hooks[a, 1] < 0:
-            a = hooks[a, 0]
-        while hooks[b, 1] < 0:
-            b = hooks[b, 0]
+        hooks[x, 1] = n
+    for rank in range(size):
+        ahead = min(rank + _AHEAD, size - _ONE)
+        prefetch_to_write(parent, ranked[ahead].u)
+        prefetch_to_write(parent, ranked[ahead].v)
+        ahead = min(rank + _ROOTS_AHEAD, size - _ONE)
+        prefetch_to_write(hooks, parent[ranked[ahead].u])
+        prefetch_to_write(hooks, parent[ranked[ahead].v])
+        a = find(parent, four_hops(parent, ranked[rank].u))
+        b = find(parent, four_hops(parent, ranked[rank].v))
         if a == b:
-            return rank
+            return np.int64(rank)
         if hooks[a, 1] > hooks[b, 1]:
             a, b = b, a
-        hooks[b, 1] += hooks[a, 1]
-        hooks[a, 0] = b
-        hooks[a, 1] = rank - n
-        links[rank, 0] = a
-        links[rank, 1] = b
+        hooks[b, 1] += hooks[a, 1] - (n - _ONE)
+        hooks[a, 0] = parent[a] = b
+        hooks[a, 1] = rank
+        ranked[rank].u = a
+        ranked[rank].v = b
     return -1
 
 
 @njit
-def joined_by(hooks, a, b):
-    """Return the rank of the edge that joined `a` and `b`: -1 if they are one vertex, n if nothing did."""
-    n = hooks.shape[0]
-    last = -1 - n
-    while a != b:
-        if hooks[a, 1] > hooks[b, 1]:
-            a, b = b, a
-        last = hooks[a, 1]
-        if last >= 0:
-            return n
-        a = hooks[a, 0]
-    return last + n
+def climb(hooks, a, b, count, climbing, ranks):
+    """Find the rank of the edge that joined each of `count` pairs of vertices, the two of a pair not the same.
+
+    All pairs make one step after the other: no step waits for another pair's, and no branch depends on one.
+
+    Parameters
+    ----------
+    hooks : numpy.ndarray, shape (n, 2)
+        From `join`.
+    a, b : numpy.ndarray, shape (count + 1,) or more
+        The pairs; overwritten.
+    climbing : numpy.ndarray of int, shape (count + 1,) or more
+        Room.
+    ranks : numpy.ndarray of uint64, shape (count,) or more
+        Overwritten: the rank of each pair, n or more where nothing joined the two.
+    """
+    n, still = np.uint64(hooks.shape[0]), np.uint64(count)
+    for j in range(still):
+        climbing[j] = j
+    while still > _ZERO:
+        kept = _ZERO
+        for j in range(still):
+            x, y, pair = a[j], b[j], climbing[j]
+            x_rank, y_rank = np.uint64(hooks[x, 1]), np.uint64(hooks[y, 1])
+            lower, higher = (x, y) if x_rank < y_rank else (y, x)
+            above, rank = hooks[lower, 0], min(x_rank, y_rank)
+            ranks[pair] = rank
+            a[kept], b[kept], climbing[kept] = above, higher, pair
+            kept += np.uint64((above != higher) & (rank < n))
+        still = kept
 
 
 @njit
-def find_summits(hooks, links, ids, by_rank, ranked_weights, summits):
-    """Find each vertex's root, and the last and so heaviest edge on its way there.
+def find_summits(ranked, summits):
+    """Find each vertex's root, and the weight of the last and so heaviest edge on its way there.
 
     Parents are hooked after their children, so one sweep from the last edge to the first finds all.
 
     Parameters
     ----------
-    hooks, links : numpy.ndarray
+    ranked : numpy.ndarray
         From `join`.
-    ids, by_rank, ranked_weights : numpy.ndarray, shape (k,)
-        Edge ids, their positions lightest first, and the weights of these.
     summits : numpy.ndarray of `summit_dtype`, shape (n,)
-        Overwritten: the root, and id and weight of that edge. One record is one random access, which is what a
-        scan of the edges pays for. A root has no such edge: id -1, and the lightest weight of all.
+        Overwritten: the root, and the weight of that edge. A root has no such edge: the lightest weight of all.
     """
-    for x in range(hooks.shape[0]):
-        if hooks[x, 1] >= 0:
-            summits[x].root = x
-            summits[x].edge = -1
-            if ranked_weights.size:
-                summits[x].weight = ranked_weights[0]
-    for rank in range(links.shape[0] - 1, -1, -1):
-        x, parent = links[rank, 0], links[rank, 1]
-        summits[x].root = summits[parent].root
-        if summits[parent].edge < 0:
-            summits[x].edge = ids[by_rank[rank]]
-            summits[x].weight = ranked_weights[rank]
-        else:
-            summits[x].edge = summits[parent].edge
-            summits[x].weight = summits[parent].weight
+    size = np.uint64(ranked.size)
+    for x in range(np.uint64(summits.size)):
+        summits[x].root = x
+        if size > _ZERO:
+            summits[x].weight = ranked[_ZERO].weight
+    for i in range(size):
+        rank = size - _ONE - i
+        ahead = rank - min(rank, _AHEAD)
+        prefetch_to_write(summits, ranked[ahead].u)
+        prefetch(summits, ranked[ahead].v)
+        x, parent = ranked[rank].u, ranked[rank].v
+        root, weight = summits[parent].root, summits[parent].weight
+        summits[x].root = root
+        summits[x].weight = ranked[rank].weight if root == parent else weight
+
+
+@njit
+def find_ids_above(ranked, above):
+    """Write the id after that of the edge of each summit, 0 for a root, into `above`, of shape (n,)."""
+    size = np.uint64(ranked.size)
+    above[:] = 0
+    for i in range(size):
+        rank = size - _ONE - i
+        x, parent = ranked[rank].u, ranked[rank].v
+        mine, parents = np.uint64(ranked[rank].id) + _ONE, np.uint64(above[parent])
+        above[x] = mine if parents == _ZERO else parents

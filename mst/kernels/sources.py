@@ -42,6 +42,13 @@ def fingerprint(path: Path) -> str:
     return total.hexdigest()[:16]
 
 
+def forget() -> None:
+    """Read every file anew from now on."""
+    for remembered in (closure, fingerprint, _reached_from, _meaning):
+        remembered.cache_clear()
+
+
+@cache
 def _reached_from(file: Path) -> list[Path]:
     text = file.read_text()
     if file.suffix != ".py":
@@ -70,6 +77,7 @@ def _cuda_files(file: Path, names: list[str]) -> list[Path]:
     return [path.resolve() for path in found if path is not None]
 
 
+@cache
 def _meaning(file: Path) -> str:
     text = file.read_text()
     if file.suffix != ".py":

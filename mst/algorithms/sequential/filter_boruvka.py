@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 from mst.kernels import batches, filter_rows
 from mst.kernels import filter as edge_filter
 from mst.kernels.filter import Ends, Sample, Split, Window, stratified
@@ -51,13 +50,16 @@ NEARLY_ALL = 0.75
 GIANT = 0.25
 """Share of the vertices from which on a tree is worth a bitmap."""
 
+USELESS = 0.8
+"""Share of the edges that a filter leaves open above which no further one is tried: weights follow communities."""
+
 FEW = 4096
 """So many open edges are joined without further filtering."""
 
 NARROW = 2**31
 """Graphs of as many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
 
-_ABSENT = np.uint32(2**32 - 1)
+_ALL = np.uint32(2**32 - 1)
 
 Lap = Callable[[str], None]
 
@@ -76,6 +78,10 @@ class Candidates(NamedTuple):
     tags: np.ndarray
     ends: Ends
     count: int
+
+    def open(self, label: np.ndarray) -> Candidates:
+        """Return those whose ends differ in `label`, in place of all."""
+        return self._replace(count=edge_filter.keep_open(self.ends, self.tags, self.count, label))
 
 
 @dataclass
@@ -96,6 +102,8 @@ def solve(problem, lap: Lap = lambda phase: None):
     """Return the forest; `lap` is called after each phase with its name."""
     graph, source, filtering = problem
     if source is None:
+        from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
+
         return Result(lazy_kruskal(*workspace(graph), 16_384, 63, filtering), {})
     return grow(graph, source, filtering, lap)
 
@@ -138,16 +146,18 @@ def grow(graph, source, filtering: bool, lap: Lap) -> Result:
     forest.flatten()
     still_open = source.heavy(split, rest, forest.parent)
     forest.counters["open"] = still_open.count
+    left_open = still_open.count / (source.m - forest.counters["light"])
     lap("select heavy")
     while still_open.count and forest.left:
-        light, largest_rank, still_open = cut_light(still_open, rest.largest_rank, forest.left, filtering)
+        at_once = source.at_once if left_open > USELESS else 0
+        light, largest_rank, still_open = cut_light(still_open, rest.largest_rank, forest.left, at_once)
         lap("cut")
         forest.join(light, largest_rank)
         del light
         if still_open.count:
             forest.flatten()
-            kept = edge_filter.keep_open(still_open.ends, still_open.tags, still_open.count, forest.parent)
-            still_open = still_open._replace(count=kept)
+            before, still_open = still_open.count, still_open.open(forest.parent)
+            left_open = still_open.count / before
             lap("keep open")
     return forest.result()
 
@@ -162,15 +172,15 @@ def choose_light(source, trees: int, filtering: bool) -> tuple[Split | None, Win
     return split, sample.window(high=split.key), sample.window(low=split.key)
 
 
-def cut_light(candidates: Candidates, largest_rank: int, trees: int, filtering: bool):
+def cut_light(candidates: Candidates, largest_rank: int, trees: int, at_once: int):
     """Return the lightest of the candidates, their largest rank, and the others.
 
-    All of them are light if they are few, or not many more than the trees.
+    All of them are light if they are few, or not many more than the trees, or no more than `at_once`.
     """
     tags, ends, count = candidates
     wanted = max(int(LIGHT * trees), count // 4)
     none = Candidates(tags, ends, 0)
-    if not filtering or count <= max(FEW, 2 * wanted):
+    if count <= max(FEW, 2 * wanted, at_once):
         return candidates, largest_rank, none
     ranks = np.sort(tags[stratified(count, 1024)] >> np.uint64(32))
     limit = ranks[len(ranks) * wanted // count]
@@ -212,13 +222,17 @@ class Growing:
         if crowded > count // 16 and bits:
             buckets = batches.refine(tags, count, shift, bounds, batch)
             shift, bounds = np.uint64(32), np.zeros(buckets, np.uint32)
-            batches.count_tags(tags, count, shift, 8 * batch, bounds)
+            crowded = batches.count_tags(tags, count, shift, 8 * batch, bounds)
         self.lap("count")
         scattered = np.empty((count, 2), np.uint64)
         batches.scatter(ends, tags, count, shift, bounds, scattered)
         self.lap("scatter")
+        smallest, largest = max(4, batch // 2), 16 * batch
+        if crowded:
+            batches.put_in_order(scattered, bounds, largest, self.keys)
+            self.lap("put in order")
         self.size, conflicts = batches.join(
-            scattered, bounds, max(4, batch // 2), 16 * batch, self.keys, self.parent, self.edges, self.size
+            scattered, bounds, smallest, largest, self.keys, self.parent, self.edges, self.size
         )
         self.lap("join")
         self.counters["light"] += count
@@ -240,7 +254,8 @@ class EdgeList:
     def __init__(self, graph, keys: LazyKeys):
         self.m = graph.m
         self.keys = self.keys_by_id = keys
-        self.at_once = graph.m
+        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex, and a light edge 24 bytes.
+        self.at_once = 2 * (graph.n + graph.m) // 3
         self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.ends = Ends(self.u, self.v, np.empty(0, np.uint64))
 
@@ -257,7 +272,12 @@ class EdgeList:
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
         tags = np.empty(self.m, np.uint64)
         giant, share = edge_filter.giant_label(label)
-        outside = edge_filter.mark_outside(label, giant) if share > GIANT else np.empty(0, np.uint32)
+        if share > GIANT:
+            outside = edge_filter.mark_outside(label, giant)
+        elif share_open(self.u, self.v, label, split) > USELESS:
+            outside = np.full(len(label) // 32 + 1, _ALL, np.uint32)
+        else:
+            outside = np.empty(0, np.uint32)
         count = edge_filter.select_heavy(self.keys, split, self.u, self.v, label, outside, window, tags)
         return Candidates(tags, self.ends, count)
 
@@ -273,6 +293,7 @@ class Rows:
         self.offsets, self.keys = csr.offsets, lazy_keys(frozen(csr.weights))
         self.keys_by_id = lazy_keys(graph.w)
         self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
+        self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.no_ends = frozen(np.empty(0, np.uint32))
 
     def sample(self, size: int) -> Sample:
@@ -281,20 +302,30 @@ class Rows:
 
     def light(self, split: Split | None, window: Window) -> Candidates:
         split = split or Split.of_all(self.keys, self.graph_m)
+        if not edge_filter.is_rare(split, self.m):
+            return self._of_all_rows(split, False, window)
         tags, ends = self._room()
-        rest = self.neighbours, self.keys, self.ids, split, window, tags, ends.pairs
-        if edge_filter.is_rare(split, self.m):
-            return Candidates(tags, ends, filter_rows.select_rare_slots(self.offsets, *rest))
-        starts, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.offsets), np.uint32)
-        filter_rows.row_starts(self.offsets, starts, rows)
-        return Candidates(tags, ends, filter_rows.select_light_slots(starts, rows, *rest))
+        slots = self.neighbours, self.keys, self.ids
+        count = filter_rows.select_rare_slots(self.offsets, *slots, split, window, tags, ends.pairs)
+        return Candidates(tags, ends, count)
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
-        tags, ends = self._room()
         giant, share = edge_filter.giant_label(label)
-        giant = giant if share > GIANT else _ABSENT
+        if share <= GIANT:
+            all_of_them = self._of_all_rows(split, True, window)
+            useless = share_open(self.u, self.v, label, split) > USELESS
+            return all_of_them if useless else all_of_them.open(label)
+        tags, ends = self._room()
         rows = self.offsets, self.neighbours, self.keys, self.ids
         count = filter_rows.select_heavy_rows(*rows, split, label, giant, window, tags, ends.pairs)
+        return Candidates(tags, ends, count)
+
+    def _of_all_rows(self, split: Split, heavy: bool, window: Window) -> Candidates:
+        tags, ends = self._room()
+        starts, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.offsets), np.uint32)
+        filter_rows.row_starts(self.offsets, starts, rows)
+        slots = self.neighbours, self.keys, self.ids
+        count = filter_rows.select_slots(starts, rows, *slots, split, heavy, window, tags, ends.pairs)
         return Candidates(tags, ends, count)
 
     def _room(self):
@@ -307,3 +338,10 @@ def frozen(array):
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def share_open(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:
+    """Return about which share of the heavy edges joins two trees; of the light ones none does."""
+    places = stratified(len(u), 1024)
+    joining = np.count_nonzero(label[u[places]] != label[v[places]])
+    return joining / len(places) * len(u) / max(1, len(u) - split.about)
