@@ -153,7 +153,7 @@ def test_threads_are_pinned(probe):
 
 
 def test_threading_layer_is_recorded(probe):
-    order = probe.order("filter-boruvka-threads", width=1, processes=1)
+    order = probe.order("filter-boruvka-threads", width=1, processes=1, timeout=150)
     (measurement,) = probe.together(order)
     assert measurement["threading"]["layer"] == "omp" and measurement["threading"]["launched"] == 1
     (measurement,) = probe.together(probe.order("kruskal", processes=1))
