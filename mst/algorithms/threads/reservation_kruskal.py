@@ -67,7 +67,7 @@ def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
     bottom, top = (words.dtype.type(0), -1), (~words.dtype.type(0), m)
     parts = [(bottom, top)]
     if prefix * n < m and sample:
-        keys, ids = sample_edges(words, kind, u, v, *bottom, None, sample, 1)
+        keys, ids = sample_edges((words, u, v), kind, *bottom, None, sample, 1)
         pivot = tuple(part[0] for part in quantiles(keys, ids, [prefix * n / m]))
         parts = [(bottom, pivot), (pivot, top)]
     found, rounds = [], 0
