@@ -128,7 +128,9 @@ class _Run:
         words, self.kind = words_of(arrays[0], width)
         self.source = words, *arrays[1:]
         self.grain = grain_for(len(words), width, smallest=tuning.fewest, largest=tuning.most)
-        self.forest = fresh(max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters)
+        self.forest = fresh(
+            max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
+        )
         self.nodes = batches.new_nodes(self.n, graph.u.dtype, width, self.counters)
         self.lap("init")
 
