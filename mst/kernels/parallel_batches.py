@@ -33,7 +33,7 @@ from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_runtime import FOREST, claim, deal
 from mst.kernels.parallel_select import BLOCK, edge_at, pick, row_near, row_of
 
-CHUNK = 512
+CHUNK = 4096
 _AHEAD = 16
 _HALF, _ONE = np.uint64(32), np.uint64(1)
 
@@ -370,26 +370,26 @@ def look_up(edges, first, last, nodes, hub, active, at, roots_a, roots_b):
     Paths are four steps long at most, nearly always: four loads without a branch, for both ends of many edges
     at a time. The hub comes second.
     """
-    for i in range(first, last):
-        u, v = ends_at(edges, min(i + _AHEAD, last - 1))
-        prefetch(nodes, parent_place(u))
-        prefetch(nodes, parent_place(v))
-        u, v = ends_at(edges, i)
+    # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
+    size, base = np.uint64(last - first), np.uint64(first)
+    for i in range(size):
+        u, v = ends_at(edges, base + i)
         x = parent(nodes, parent(nodes, parent(nodes, parent(nodes, u))))
         y = parent(nodes, parent(nodes, parent(nodes, parent(nodes, v))))
         # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
         store(nodes, parent_place(u), x)
         store(nodes, parent_place(v), y)
-        roots_a[i - first], roots_b[i - first] = x, y
-    for i in range(first, last):
-        x, y = roots_a[i - first], roots_b[i - first]
+        roots_a[i], roots_b[i] = x, y
+    end = np.uint64(at)
+    for i in range(size):
+        x, y = roots_a[i], roots_b[i]
         if (parent(nodes, x) != x) | (parent(nodes, y) != y):
             x, y = root(nodes, x), root(nodes, y)
         if x == hub:
             x, y = y, x
-        move(edges, i, active, at, x, y)
-        at += x != y
-    return at
+        move(edges, base + i, active, end, x, y)
+        end += np.uint64(x != y)
+    return np.int64(end)
 
 
 @njit(inline="always")
