@@ -19,7 +19,7 @@ from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels import parallel_batches as batches
 from mst.kernels.parallel_keys import words_of
-from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import FOREST, facts, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
 
 ALGORITHM = dict(
@@ -81,7 +81,7 @@ def collect(problem, result):
 
 
 def counters(problem, result):
-    return result.counters
+    return {**result.counters, **facts()}
 
 
 def phases(problem):
