@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint bench-sequential bench-cuda report lock clean
+.PHONY: help install test lint bench-sequential bench-threads bench-cuda report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench-cuda: $(SETUP)  ## GPU codes side by side (needs a GPU; ECL=path adds the 
 
 bench-sequential: $(SETUP)  ## one core, side by side with other libraries (ARGS='--scale small' for a quick one)
 	$(PYTHON) -m mst.bench.suite sequential $(ARGS)
+
+bench-threads: $(SETUP)  ## many cores, by width (ARGS="--command 'pbbs=/path/to/program {graph}'" adds programs)
+	$(PYTHON) -m mst.bench.threads_suite $(ARGS)
 
 report: $(SETUP)  ## the default experiment; ends by printing where the report is
 	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)

@@ -1,25 +1,35 @@
-"""Races looked for: small adversarial graphs, tiny chunks and batches, perturbed schedules, more threads than cores."""
+"""Races looked for: small adversarial graphs, tiny chunks and batches, perturbed schedules, more threads than cores.
+
+As many graphs as fit into ``$MST_RACE_SECONDS`` (12 by default) for all widths together, always the same ones first.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 
 from mst.algorithms.sequential import kruskal
+from mst.algorithms.threads import bucket_threads as buckets
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads import reservation_kruskal as reservations
 from mst.graph import Graph
 from mst.kernels.parallel_runtime import workers
+from mst.order import total
+from mst.proof import check_forest
+
+SECONDS = float(os.environ.get("MST_RACE_SECONDS", 12))
+EPSILON = 0.25
 
 
 def graphs(rng):
     """Yield graphs whose edges fight over few components."""
-    n = int(rng.integers(2, 300))
-    m = int(rng.integers(1, 6 * n))
+    n = int(rng.integers(2, 200))
+    m = int(rng.integers(1, 4 * n))
     yield n, rng.integers(0, n, m), rng.integers(0, n, m), np.zeros(m, np.int32)
     yield n, np.zeros(m, np.int64), rng.integers(0, n, m), rng.integers(0, 3, m)
     yield n, np.arange(n - 1), np.arange(1, n), rng.permutation(n - 1)
@@ -28,37 +38,56 @@ def graphs(rng):
     ends = np.minimum(cliques + rng.integers(0, 8, (2, m)), n - 1)
     bridges = np.arange(0, n - 8, 8)
     u, v = np.concatenate([ends[0], bridges]), np.concatenate([ends[1], bridges + 8])
-    yield n, u, v, rng.integers(0, 50, len(u)).astype(np.float64)
+    yield n, u, v, rng.integers(0, 50, len(u))
 
 
-def race(width, rounds, seed):
+def race(width, seconds, seed):
+    """Solve graph after graph until the time is up; return how many there were."""
     rng = np.random.default_rng(seed)
-    for round_ in range(rounds):
+    raced = 0
+    stop = time.monotonic() + seconds
+    while raced < 5 or time.monotonic() < stop:
         for n, u, v, w in graphs(rng):
-            graph = Graph(n, u, v, w)
-            expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
-            delay = round_ % 3
-            tuning = ours.Tuning(fewest=64, most=64, batch_per_worker=round_ % 5, delay_seed=delay)
-            with workers(width):
-                found = ours._Run(graph, width, tuning).solve()
-                other, _ = reservations._solve(graph, width, 16, 1.25, grain=64, delay_seed=delay)
-            assert np.array_equal(np.sort(found), expected), (round_, n, len(u))
-            assert np.array_equal(np.sort(other), expected), (round_, n, len(u))
+            compare(Graph(n, u, v, np.asarray(w, np.int32)), width, raced)
+            raced += 1
+    return raced
+
+
+def compare(graph, width, turn):
+    """Assert that every algorithm finds the forest; `turn` chooses batches, delays and the input's form."""
+    expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+    tuning = dict(fewest=16, most=16, batch_per_worker=turn % 5, delay_seed=turn % 3)
+    arrays = ours.arrays_of(graph, ("edges", "csr")[turn % 2])
+    found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning)).edge_ids
+    assert np.array_equal(np.sort(found), expected), ("filter-boruvka-threads", width, turn)
+    if turn % 3 == 0:
+        with workers(width):
+            found, _ = reservations._solve(graph, width, 16, 1.25, grain=64, delay_seed=turn % 2)
+        assert np.array_equal(np.sort(found), expected), ("reservation-kruskal", width, turn)
+    else:
+        problem = buckets.prepare(graph, width=width, epsilon=EPSILON)
+        found = buckets.solve_rounded(problem, ours.Tuning(**tuning, rounded=True)).edge_ids
+        optimum = total(graph.w[expected])
+        proof = check_forest(graph, np.sort(found), reference_weight=optimum, epsilon=EPSILON)
+        assert proof.ok, ("bucket-threads", width, turn, proof.reason)
 
 
 def test_at_one_width():
-    race(1, 20, 1)
+    assert race(1, SECONDS / 4, 1) >= 5
 
 
-def test_with_four_times_as_many_threads_as_cores():
+def test_with_up_to_four_times_as_many_threads_as_cores():
     width = 4 * len(os.sched_getaffinity(0))
-    code = f"import test_threads_races as t; [t.race(w, 25, w) for w in (2, 3, {width})]"
+    widths = sorted({2, 3, width})
+    code = f"import test_threads_races as t; print([t.race(w, {SECONDS / 4}, w) for w in {widths}])"
     environment = {
         **os.environ,
-        "NUMBA_NUM_THREADS": str(max(width, 3)),
+        "NUMBA_NUM_THREADS": str(max(widths)),
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
     }
+    limit = 200 + 3 * SECONDS
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=limit
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    print(done.stdout)

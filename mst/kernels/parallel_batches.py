@@ -29,13 +29,11 @@ from numba.extending import overload
 
 from mst.kernels.atomics import compare_and_swap, fetch_add, load, prefetch, store, yield_core
 from mst.kernels.jit import njit
-from mst.kernels.parallel_compact import positions_of_ones
-from mst.kernels.parallel_filter import mark_range
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_runtime import FOREST, claim, deal
+from mst.kernels.parallel_select import BLOCK, edge_at, pick, row_near, row_of
 
-CHUNK = 512
-_BLOCK = 1024
+CHUNK = 4096
 _AHEAD = 16
 _HALF, _ONE = np.uint64(32), np.uint64(1)
 
@@ -166,10 +164,10 @@ def _lighter(edges, i, j):
 
 @njit
 def batch_of(key, e, base, shift, cells, bound_keys, bound_ids):
-    """Return the batch of an edge: how many of the bounds, ascending by (key, id), are before it.
+    """Return the batch of an edge: how many of the bounds, ascending by (key, id), are before it, more or less.
 
-    ``cells[i]`` knows the batch of all keys of cell `i`, ``(key - base) >> shift``, or is negative where a
-    bound lies within; only there the bounds are searched.
+    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within moves to the end
+    of its cell. Where several lie within one, it is negative, and only there the bounds are searched.
     """
     batch = cells[min(np.uint64((max(key, base) - base) >> shift), np.uint64(cells.size - 1))]
     if batch >= 0:
@@ -186,46 +184,48 @@ def batch_of(key, e, base, shift, cells, bound_keys, bound_ids):
 
 @njit
 def sort_out_range(
-    first, last, words, kind, mask, base, shift, cells, bound_keys, bound_ids, batch, counts, picked
-):
-    """Find the batch of every marked edge of one chunk, and count them by batch.
+    first, last, source, kind, low, low_id, high, high_id, rare, inside,
+    base, shift, cells, bound_keys, bound_ids, places, batch, counts, picked,
+):  # fmt: skip
+    """Find the edges of one chunk above (`low`, `low_id`), at most (`high`, `high_id`), and their batches.
 
-    ``batch[first : …]`` holds them in the order of the edges.
+    Writes their places and batches from ``places[first]`` and ``batch[first]`` on and counts them by batch;
+    returns where they end.
     """
     counts[:] = 0
-    at = first
-    for block in range(first, last, _BLOCK):
-        size = 0
-        for word in range(block, min(block + _BLOCK, last), 64):
-            size = positions_of_ones(mask[word >> 6], word, picked, size)
-        for i in range(size):
-            e = picked[i]
-            b = batch_of(key_of(words[e], kind), e, base, shift, cells, bound_keys, bound_ids)
-            batch[at + i] = b
-            counts[b] += 1
-        at += size
+    at = np.uint64(first)
+    for block in range(first, last, BLOCK):
+        size = pick(source, kind, block, min(block + BLOCK, last), low, high, rare, inside, picked)
+        for i in range(np.uint64(size)):
+            place = picked[i]
+            key, e = key_of(source[0][place], kind), edge_at(source, place, 0)[2]
+            b = batch_of(key, e, base, shift, cells, bound_keys, bound_ids)
+            places[at], batch[at] = place, b
+            here = ((key != low) | (e > low_id)) & ((key != high) | (e <= high_id))
+            counts[b] += here
+            at += np.uint64(here)
+    return np.int64(at)
 
 
 @njit(parallel=True)
 def select(
-    width, grain, words, kind, u, v, low, low_id, high, high_id, inside,
-    base, shift, cells, bound_keys, bound_ids, mask, batch, counts, counters,
+    width, grain, source, kind, low, low_id, high, high_id, rare, inside,
+    base, shift, cells, bound_keys, bound_ids, places, batch, ends, counts, counters,
 ):  # fmt: skip
-    """Mark the edges of a part (`mark_range`) and find their batches (`sort_out_range`).
+    """`sort_out_range` over all chunks.
 
-    Row `c` of `counts` says how many edges of chunk `c` are in which batch.
+    Row `c` of `counts` says how many edges of chunk `c` are in which batch, ``ends[c]`` where they end.
     """
     deal(counters, width)
     for worker in prange(width):
-        flags, picked = np.empty(64, np.uint8), np.empty(_BLOCK, np.int64)
-        first, last = claim(counters, worker, width, grain, words.size)
+        picked = np.empty(BLOCK + 1, np.uint64)
+        first, last = claim(counters, worker, width, grain, source[0].size)
         while first < last:
-            mark_range(first, last, words, kind, low, low_id, high, high_id, mask, u, v, inside, flags)
-            sort_out_range(
-                first, last, words, kind, mask, base, shift, cells, bound_keys, bound_ids, batch,
-                counts[first // grain], picked,
+            ends[first // grain] = sort_out_range(
+                first, last, source, kind, low, low_id, high, high_id, rare, inside,
+                base, shift, cells, bound_keys, bound_ids, places, batch, counts[first // grain], picked,
             )  # fmt: skip
-            first, last = claim(counters, worker, width, grain, words.size)
+            first, last = claim(counters, worker, width, grain, source[0].size)
 
 
 @njit
@@ -242,39 +242,39 @@ def prefix(counts):
 
 
 @njit
-def scatter_range(first, last, words, kind, u, v, mask, batch, places, edges, picked, to):
-    """Write the marked edges of one chunk to the places of their batches."""
-    at = first
-    for block in range(first, last, _BLOCK):
-        size = 0
-        for word in range(block, min(block + _BLOCK, last), 64):
-            size = positions_of_ones(mask[word >> 6], word, picked, size)
+def scatter_range(first, last, source, kind, places, batch, next_places, edges, to):
+    """Write the selected edges of one chunk to the next places of their batches."""
+    if first == last:
+        return
+    row = row_near(source, places[first])
+    for block in range(first, last, BLOCK):
+        size = min(BLOCK, last - block)
         # Places first: a store whose address waits for a load would hold up the loads behind it.
         for i in range(size):
-            b = batch[at + i]
-            to[i] = places[b]
-            places[b] += 1
-        at += size
+            b = batch[block + i]
+            to[i] = next_places[b]
+            next_places[b] += 1
         for i in range(size):
             far = to[min(i + 2 * _AHEAD, size - 1)]
             prefetch(edges[0], far)
             prefetch(edges[1], far)
-            e = picked[i]
-            put(edges, to[i], u[e], v[e], key_of(words[e], kind), e)
+            place = np.uint64(places[block + i])
+            row = row_of(source, place, row)
+            a, b, e = edge_at(source, place, row)
+            put(edges, to[i], a, b, key_of(source[0][place], kind), e)
 
 
 @njit(parallel=True)
-def scatter(width, grain, words, kind, u, v, mask, batch, places, edges, counters):
+def scatter(width, grain, source, kind, places, batch, ends, next_places, edges, counters):
     """`scatter_range` over all chunks."""
     deal(counters, width)
     for worker in prange(width):
-        picked, to = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-        first, last = claim(counters, worker, width, grain, words.size)
+        to = np.empty(BLOCK, np.int64)
+        first, last = claim(counters, worker, width, grain, source[0].size)
         while first < last:
-            scatter_range(
-                first, last, words, kind, u, v, mask, batch, places[first // grain], edges, picked, to
-            )
-            first, last = claim(counters, worker, width, grain, words.size)
+            chunk = first // grain
+            scatter_range(first, ends[chunk], source, kind, places, batch, next_places[chunk], edges, to)
+            first, last = claim(counters, worker, width, grain, source[0].size)
 
 
 # -- trees ------------------------------------------------------------------------------------------------------
@@ -370,26 +370,26 @@ def look_up(edges, first, last, nodes, hub, active, at, roots_a, roots_b):
     Paths are four steps long at most, nearly always: four loads without a branch, for both ends of many edges
     at a time. The hub comes second.
     """
-    for i in range(first, last):
-        u, v = ends_at(edges, min(i + _AHEAD, last - 1))
-        prefetch(nodes, parent_place(u))
-        prefetch(nodes, parent_place(v))
-        u, v = ends_at(edges, i)
+    # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
+    size, base = np.uint64(last - first), np.uint64(first)
+    for i in range(size):
+        u, v = ends_at(edges, base + i)
         x = parent(nodes, parent(nodes, parent(nodes, parent(nodes, u))))
         y = parent(nodes, parent(nodes, parent(nodes, parent(nodes, v))))
         # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
         store(nodes, parent_place(u), x)
         store(nodes, parent_place(v), y)
-        roots_a[i - first], roots_b[i - first] = x, y
-    for i in range(first, last):
-        x, y = roots_a[i - first], roots_b[i - first]
+        roots_a[i], roots_b[i] = x, y
+    end = np.uint64(at)
+    for i in range(size):
+        x, y = roots_a[i], roots_b[i]
         if (parent(nodes, x) != x) | (parent(nodes, y) != y):
             x, y = root(nodes, x), root(nodes, y)
         if x == hub:
             x, y = y, x
-        move(edges, i, active, at, x, y)
-        at += x != y
-    return at
+        move(edges, base + i, active, end, x, y)
+        end += np.uint64(x != y)
+    return np.int64(end)
 
 
 @njit(inline="always")
@@ -450,13 +450,17 @@ def commit_all(first, last, nodes, active, won):
 
 
 @njit
-def unite_all(first, last, nodes, active, won):
-    """Hang trees together by edges in any order; the winners' ids go to `won`, returns how many."""
+def unite_all(first, last, active, nodes, hub, won):
+    """Hang trees together by edges in any order, none ever above the hub; returns how many ids went to `won`.
+
+    A phase of its own: a look-up at the same time might write a root's own number over the link that it just got.
+    """
     winners = 0
     for place in range(first, last):
         x, y = ends_at(active, place)
         while x != y:
-            x, y = max(x, y), min(x, y)
+            if x == hub or (y != hub and x < y):
+                x, y = y, x
             if compare_and_swap(nodes, parent_place(x), x, y) == x:
                 won[winners] = id_at(active, place)
                 winners += 1
@@ -492,7 +496,7 @@ def find_hub(nodes, seed):
 
 _DONE, _RETRIES, _ROUNDS, _RETRIED, _PHASES, _TICKETS = 0, 16, 32, 33, 48, 80
 _KIND, _ROUND, _START, _FRESH, _OLD, _LENGTH, _CHUNKS, _BATCH, _HUB = range(9)
-_RESERVE, _COMMIT, _UNITE, _END = range(4)
+_RESERVE, _COMMIT, _LOOK_UP, _UNITE, _END = range(5)
 _NONE_LEFT = np.int64(1) << np.int64(31)
 _TICKET_BITS = (np.int64(1) << np.int64(32)) - np.int64(1)
 
@@ -500,6 +504,11 @@ _TICKET_BITS = (np.int64(1) << np.int64(32)) - np.int64(1)
 def new_state(width: int) -> np.ndarray:
     """Return what the workers of `join` share beside the data."""
     return np.zeros(_TICKETS + 16 * width, np.int64)
+
+
+def rounds_of(state: np.ndarray) -> tuple[int, int]:
+    """Return how many rounds `join` took, and how many edges were tried again."""
+    return int(state[_ROUNDS]), int(state[_RETRIED])
 
 
 @njit
@@ -537,7 +546,7 @@ def open_round(state, width, phase, bounds, loose, rounds, batch, retries, hub):
     if batch < last and retries <= bounds[last + 1] and not (loose[batch] and retries):
         this[_START], this[_FRESH] = bounds[batch], bounds[batch + 1] - bounds[batch]
         if loose[batch]:
-            this[_KIND] = _UNITE
+            this[_KIND] = _LOOK_UP
         batch += 1
     elif retries == 0:
         this[_KIND] = _END
@@ -549,9 +558,9 @@ def open_round(state, width, phase, bounds, loose, rounds, batch, retries, hub):
 def close_phase(state, width, phase, bounds, loose, nodes):
     """Go on after a phase; by one worker alone."""
     this = about(state, phase)
-    if this[_KIND] == _RESERVE:
+    if this[_KIND] == _RESERVE or this[_KIND] == _LOOK_UP:
         about(state, phase + 1)[:] = this
-        about(state, phase + 1)[_KIND] = _COMMIT
+        about(state, phase + 1)[_KIND] = _COMMIT if this[_KIND] == _RESERVE else _UNITE
         open_phase(state, width, phase + 1)
         return
     retries = state[_RETRIES]
@@ -590,6 +599,8 @@ def do_chunk(this, state, chunk, edges, again, later, active, kept, nodes, fores
     winners = losers = 0
     if this[_KIND] == _COMMIT:
         winners, losers = commit_all(first, kept[chunk], nodes, active, won)
+    elif this[_KIND] == _UNITE:
+        winners = unite_all(first, kept[chunk], active, nodes, hub, won)
     else:
         end = first
         if first < old:
@@ -599,11 +610,9 @@ def do_chunk(this, state, chunk, edges, again, later, active, kept, nodes, fores
             end = look_up(
                 edges, max(first, old) + offset, last + offset, nodes, hub, active, end, roots_a, roots_b
             )
+        kept[chunk] = end
         if this[_KIND] == _RESERVE:
-            kept[chunk] = end
             reserve_all(first, end, active, nodes, hub)
-        else:
-            winners = unite_all(first, end, nodes, active, won)
     if winners:
         place = fetch_add(counters, FOREST, winners)
         for i in range(winners):

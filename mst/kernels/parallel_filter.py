@@ -1,17 +1,15 @@
-"""Parallel passes that say which edges to look at: by their place in the order, and by what a forest leaves open."""
+"""A parallel pass that says which edges to look at, by their place in the order."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from mst.kernels.jit import njit
 from mst.kernels.parallel_compact import count_ones
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_runtime import claim, deal
 
-_ONE, _SIX, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 _GATHER_BITS = np.uint64(0x0102040810204080)
 
 
@@ -44,25 +42,10 @@ def ids_up_to(last_id, base):
 
 
 @njit
-def outside(bits, base, u, v, inside):
-    """Keep the bits of edges ``base + j`` that have an end whose bit in the bitmap `inside` is not set."""
-    apart = np.uint64(0)
-    while bits:
-        j = trailing_zeros(bits)
-        bits &= bits - _ONE
-        e = base + np.int64(j)
-        a, b = np.uint64(u[e]), np.uint64(v[e])
-        both = (inside[a >> _SIX] >> (a & _63)) & (inside[b >> _SIX] >> (b & _63))
-        apart |= (~both & _ONE) << np.uint64(j)
-    return apart
-
-
-@njit
-def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, u, v, inside, flags):
+def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, flags):
     """Mark the edges whose (key, id) is above (`low`, `low_id`) and at most (`high`, `high_id`).
 
-    With a bitmap `inside`, edges whose ends both lie inside are left out. Returns how many were marked;
-    `first` is a multiple of 64.
+    Returns how many were marked; `first` is a multiple of 64.
     """
     one = words.dtype.type(1)
     total = 0
@@ -79,15 +62,13 @@ def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, u, v,
             bits &= ~(keys_between(words, kind, base, size, low, low, flags) & ids_up_to(low_id, base))
         if high_tied and high_id < end:
             bits &= ~(keys_between(words, kind, base, size, high, high, flags) & ~ids_up_to(high_id, base))
-        if inside is not None:
-            bits = outside(bits, base, u, v, inside)
         mask[base >> 6] = bits
         total += count_ones(bits)
     return total
 
 
 @njit(parallel=True)
-def mark(width, grain, words, kind, low, low_id, high, high_id, mask, u, v, inside, counts, counters):
+def mark(width, grain, words, kind, low, low_id, high, high_id, mask, counts, counters):
     """`mark_range` over all edges; ``counts[c]`` is how many chunk `c` has; `grain` is a multiple of 64."""
     deal(counters, width)
     for worker in prange(width):
@@ -95,6 +76,6 @@ def mark(width, grain, words, kind, low, low_id, high, high_id, mask, u, v, insi
         first, last = claim(counters, worker, width, grain, words.size)
         while first < last:
             counts[first // grain] = mark_range(
-                first, last, words, kind, low, low_id, high, high_id, mask, u, v, inside, flags
+                first, last, words, kind, low, low_id, high, high_id, mask, flags
             )
             first, last = claim(counters, worker, width, grain, words.size)

@@ -25,7 +25,7 @@ def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     Parameters
     ----------
     weights : numpy.ndarray, shape (m,)
-        int32, int64, float32 or float64 without NaN.
+        int32, int64, float32 or float64 without NaN; uint32 are keys already.
     width : int
         Threads to use; the caller has set them (`mst.kernels.parallel_runtime.workers`).
 
@@ -36,6 +36,8 @@ def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     kind : int
         ``KEYS``, ``INTEGERS`` or ``FLOATS``: what the words are.
     """
+    if weights.dtype == np.uint32:
+        return weights, KEYS
     if weights.dtype.itemsize == 4:
         return weights.view(np.uint32), INTEGERS if weights.dtype.kind == "i" else FLOATS
     grain = grain_for(weights.size, width, smallest=1 << 12, largest=1 << 16)

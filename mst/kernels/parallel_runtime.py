@@ -141,7 +141,7 @@ def refusal(width: int) -> str | None:
 
 
 def facts() -> dict[str, str | int]:
-    """Return what parallel kernels run on here, for a measurement to record.
+    """Return what parallel kernels run on here, for a measurement to record; cheap once threads run.
 
     Returns
     -------

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
+from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from mst.errors import UnsupportedError
+from mst.graph import Graph
 from mst.kernels import parallel_batches as batches
 from mst.kernels.parallel_keys import words_of
-from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import FOREST, facts, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
 
 ALGORITHM = dict(
@@ -25,8 +28,19 @@ ALGORITHM = dict(
     paper="ours",
     title="Filter-Borůvka, threads",
     input="edges",
+    options=dict(
+        input=dict(default="edges", choices=("edges", "csr"), help="read the edge list, or symmetric CSR"),
+    ),
     requires=("numba",),
 )
+
+
+@dataclass
+class Result:
+    """Edge ids, and what was counted on the way."""
+
+    edge_ids: np.ndarray
+    counters: dict[str, int | str]
 
 
 @dataclass(frozen=True)
@@ -41,42 +55,84 @@ class Tuning:
     fewest: int = 1024
     most: int = 1 << 14
     delay_seed: int = 0
+    rounded: bool = False
 
 
-def prepare(graph, *, width):
+class Problem(NamedTuple):
+    """A graph, the arrays that edges are read from (`mst.kernels.parallel_select`), weights first, and the width."""
+
+    graph: Graph
+    arrays: tuple[np.ndarray, ...]
+    width: int
+
+
+def prepare(graph, *, width, input):
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    return graph, width, Tuning()
+    return Problem(graph, arrays_of(graph, input), width)
 
 
 def solve(problem):
-    graph, width, tuning = problem
-    width = max(1, min(width, graph.m // tuning.fewest))
-    with workers(width):
-        return _Run(graph, width, tuning).solve()
+    return solve_source(problem.graph, problem.arrays, problem.width, Tuning())
 
 
 def collect(problem, result):
-    return result
+    return result.edge_ids
 
 
-def _nothing(phase):
-    pass
+def counters(problem, result):
+    return {**result.counters, **facts()}
+
+
+def phases(problem):
+    seconds: dict[str, float] = {}
+    last = perf_counter()
+
+    def lap(phase):
+        nonlocal last
+        now = perf_counter()
+        seconds[phase] = seconds.get(phase, 0.0) + now - last
+        last = now
+
+    solve_source(problem.graph, problem.arrays, problem.width, Tuning(), lap)
+    return seconds
+
+
+def arrays_of(graph, input: str) -> tuple[np.ndarray, ...]:
+    """Return the arrays that the edges are read from, the weights first."""
+    if input == "edges":
+        return graph.w, graph.u, graph.v
+    csr = graph.csr()
+    return tuple(frozen(array) for array in (csr.weights, csr.neighbours, csr.edge_ids, csr.offsets))
+
+
+def solve_source(graph, arrays, width: int, tuning: Tuning, lap=lambda phase: None) -> Result:
+    """Return the forest of the edges in `arrays`, whose weights need not be the graph's.
+
+    `lap` is called after each phase with its name.
+    """
+    width = max(1, min(width, len(arrays[0]) // tuning.fewest))
+    with workers(width):
+        return _Run(graph, arrays, width, tuning, lap).solve()
 
 
 class _Run:
     """One computation: the input, what all passes share, and the passes in their order."""
 
-    def __init__(self, graph, width, tuning, probe=_nothing):
-        self.n, self.m, self.u, self.v = graph.n, graph.m, graph.u, graph.v
-        self.width, self.tuning, self.probe = width, tuning, probe
-        self.stats = []
+    def __init__(self, graph, arrays, width, tuning, lap):
+        self.n, self.ids, self.vertex_type = graph.n, graph.m, graph.u.dtype
+        self.m = len(arrays[0]) // (1 if len(arrays) == 3 else 2)
+        self.width, self.tuning, self.lap = width, tuning, lap
+        self.counts = dict(width=width, parts=0, batches=0, rounds=0, light=0, retries=0)
         self.counters = new_counters(width, tuning.delay_seed)
-        self.words, self.kind = words_of(graph.w, width)
-        self.grain = grain_for(self.m, width, smallest=tuning.fewest, largest=tuning.most, multiple=64)
-        self.forest = fresh(max(self.n - 1, 0), np.int32 if self.m < 2**31 else np.int64, width, self.counters)
-        self.nodes = batches.new_nodes(self.n, self.u.dtype, width, self.counters)
-        self.probe("init")
+        words, self.kind = words_of(arrays[0], width)
+        self.source = words, *arrays[1:]
+        self.grain = grain_for(len(words), width, smallest=tuning.fewest, largest=tuning.most)
+        self.forest = fresh(
+            max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
+        )
+        self.nodes = batches.new_nodes(self.n, graph.u.dtype, width, self.counters)
+        self.lap("init")
 
     @property
     def left(self):
@@ -84,26 +140,28 @@ class _Run:
         return self.n - 1 - int(self.counters[FOREST])
 
     def solve(self):
-        key = self.words.dtype.type
-        low, top = (key(0), -1), (~key(0), self.m)
+        key = self.source[0].dtype.type
+        low, top = (key(0), -1), (~key(0), self.ids)
         hub, roots, inside = -1, None, None
         while self.m and self.left and low != top:
-            high, bounds = self.plan(low, top, roots)
-            self.probe("sample")
-            self.join(hub, *self.batches(low, high, inside, bounds))
+            high, bounds, rare = self.plan(low, top, roots)
+            self.lap("sample")
+            edges, starts = self.batches(low, high, rare, inside, bounds)
+            self.join(hub, edges, starts, self.loose(bounds))
+            del edges
             low = high
             if self.left and low != top:
                 hub, roots, inside = self.giant()
-                self.probe("giant")
-        return self.forest[: self.counters[FOREST]]
+                self.lap("giant")
+        return Result(self.forest[: self.counters[FOREST]], self.counts)
 
     def plan(self, low, top, roots):
         """Return up to which (key, id) the next part goes, and the bounds between its batches."""
         t, trees = self.tuning, self.left + 1
         samples = int(min(max(16 * self.m // trees, 4096), 16384, self.m))
-        keys, ids = sample_edges(self.words, self.kind, self.u, self.v, *low, roots, samples, trees)
+        keys, ids = sample_edges(self.source, self.kind, *low, roots, samples, trees)
         if len(keys) == 0:
-            return top, (np.empty(0, self.words.dtype), np.empty(0, np.int64))
+            return top, (np.empty(0, self.source[0].dtype), np.empty(0, np.int64)), True
         edges = self.m * len(keys) / samples
         # Connected already by the light part, a dense graph needs no second look at all edges.
         light = trees * max(t.light, min(edges / trees / 64, log(trees) / 2 + 3))
@@ -116,40 +174,58 @@ class _Run:
         count = int(min(max(edges * share / size, 1), 255))
         at = np.arange(1, count + (not whole)) * (share / count)
         bound_keys, bound_ids = quantiles(keys, ids, at)
-        if whole:
-            return top, (bound_keys, bound_ids)
-        return (bound_keys[-1], int(bound_ids[-1])), (bound_keys[:-1], bound_ids[:-1])
+        high, rare = top, False
+        if not whole:
+            high, rare = (bound_keys[-1], int(bound_ids[-1])), light * 128 < self.m
+            bound_keys, bound_ids = bound_keys[:-1], bound_ids[:-1]
+        if t.rounded:
+            bound_keys, bound_ids = with_every_key(bound_keys, bound_ids, keys[keys < high[0]], self.ids)
+        return high, (bound_keys, bound_ids), rare
 
-    def batches(self, low, high, inside, bounds):
+    def loose(self, bounds):
+        """Return which batches hold a single key: of rounded weights, their edges may be taken in any order."""
+        keys, ids = bounds
+        loose = np.zeros(len(keys) + 1, np.bool_)
+        if self.tuning.rounded and len(keys) and cells_of(keys)[1] == 0:
+            step = np.diff(keys)
+            loose[1:-1] = (step == 0) | ((step == 1) & (ids[:-1] == self.ids))
+        return loose
+
+    def batches(self, low, high, rare, inside, bounds):
         """Return the edges above `low`, at most `high`, by batch, and where each batch begins."""
-        w, c, grain = self.width, self.counters, self.grain
-        chunks = -(-self.m // grain)
-        mask, batch = np.empty(-(-self.m // 64), np.uint64), np.empty(self.m, np.uint8)
-        places = np.empty((chunks, len(bounds[0]) + 1), np.int64)
+        w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
+        chunks = -(-slots // grain)
+        places, batch = np.empty(slots, np.uint32 if slots < 2**32 else np.int64), np.empty(slots, np.uint8)
+        ends, counts = np.empty(chunks, np.int64), np.empty((chunks, len(bounds[0]) + 1), np.int64)
         batches.select(
-            w, grain, self.words, self.kind, self.u, self.v, *low, *high, inside,
-            *cells_of(bounds[0]), *bounds, mask, batch, places, c,
+            w, grain, self.source, self.kind, *low, *high, rare, inside,
+            *cells_of(bounds[0]), *bounds, places, batch, ends, counts, c,
         )  # fmt: skip
-        starts = batches.prefix(places)
-        self.probe("select")
-        edges = batches.new_edges(int(starts[-1]), self.u.dtype, self.words.dtype, self.m)
-        batches.scatter(w, grain, self.words, self.kind, self.u, self.v, mask, batch, places, edges, c)
-        self.probe("scatter")
+        starts = batches.prefix(counts)
+        self.lap("select")
+        edges = self.new_edges(int(starts[-1]))
+        batches.scatter(w, grain, self.source, self.kind, places, batch, ends, counts, edges, c)
+        self.lap("scatter")
         return edges, starts
 
-    def join(self, hub, edges, starts):
+    def join(self, hub, edges, starts, loose):
         longest = int(np.diff(starts).max())
         room = 2 * longest + batches.CHUNK
-        spare = [batches.new_edges(room, self.u.dtype, self.words.dtype, self.m) for _ in range(3)]
+        spare = [self.new_edges(room) for _ in range(3)]
         state = batches.new_state(self.width)
-        exact = np.zeros(len(starts) - 1, np.bool_)
         kept = np.empty(room // 64 + 1, np.int64)
         bounds = np.append(starts, longest)
         batches.join(
-            self.width, state, bounds, exact, hub, edges, *spare, kept, self.nodes, self.forest, self.counters
+            self.width, state, bounds, loose, hub, edges, *spare, kept, self.nodes, self.forest, self.counters
         )
-        self.stats.append((int(starts[-1]), len(starts) - 1, state[32:34].tolist(), self.left))
-        self.probe("join")
+        rounds, retries = batches.rounds_of(state)
+        found = dict(parts=1, batches=len(loose), rounds=rounds, light=int(starts[-1]), retries=retries)
+        for name, value in found.items():
+            self.counts[name] += value
+        self.lap("join")
+
+    def new_edges(self, size):
+        return batches.new_edges(size, self.vertex_type, self.source[0].dtype, self.ids)
 
     def giant(self):
         """Return the root of (what a sample takes for) the largest tree, all roots, and the bitmap of its vertices."""
@@ -164,6 +240,23 @@ class _Run:
         return int(giant), roots, inside
 
 
+def frozen(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):
+    """Return the bounds and one more behind each of `keys`, so that no batch has two; the bounds, if too many."""
+    distinct = np.unique(keys)
+    all_keys = np.append(bound_keys, distinct)
+    all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
+    if len(all_keys) > most:
+        return bound_keys, bound_ids
+    order = np.lexsort((all_ids, all_keys))
+    return all_keys[order], all_ids[order]
+
+
 def cells_of(bound_keys, most=1 << 13):
     """Return ``(base, shift, cells)``: see `mst.kernels.parallel_batches.batch_of`."""
     key = bound_keys.dtype.type
@@ -176,4 +269,6 @@ def cells_of(bound_keys, most=1 << 13):
     before = np.searchsorted(bound_keys, firsts.astype(bound_keys.dtype))
     after = np.append(before[1:], len(bound_keys))
     before[0] = 0
-    return key(base), key(shift), np.where(before == after, before, -1).astype(np.int16)
+    # The last one is for all keys above.
+    table = np.append(np.where(after - before < 2, before, -1), len(bound_keys))
+    return key(base), key(shift), table.astype(np.int16)

@@ -18,7 +18,7 @@ from mst.kernels.parallel_compact import starts, write_positions
 from mst.kernels.parallel_filter import mark
 from mst.kernels.parallel_keys import keys_at, words_of
 from mst.kernels.parallel_radix import argsort
-from mst.kernels.parallel_runtime import grain_for, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import facts, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
 
 ALGORITHM = dict(
@@ -54,7 +54,7 @@ def collect(problem, result):
 
 
 def counters(problem, result):
-    return {"rounds": result[1]}
+    return {"rounds": result[1], **facts()}
 
 
 def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
@@ -67,7 +67,7 @@ def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
     bottom, top = (words.dtype.type(0), -1), (~words.dtype.type(0), m)
     parts = [(bottom, top)]
     if prefix * n < m and sample:
-        keys, ids = sample_edges(words, kind, u, v, *bottom, None, sample, 1)
+        keys, ids = sample_edges((words, u, v), kind, *bottom, None, sample, 1)
         pivot = tuple(part[0] for part in quantiles(keys, ids, [prefix * n / m]))
         parts = [(bottom, pivot), (pivot, top)]
     found, rounds = [], 0
@@ -86,7 +86,7 @@ def _sorted_part(words, kind, low, high, u, v, parent, filtering, width, grain, 
     m = len(words)
     grain = grain_for(m, width, smallest=64, largest=grain, multiple=64)
     mask, counts = np.empty(-(-m // 64), np.uint64), np.empty(-(-m // grain), np.int64)
-    mark(width, grain, words, kind, *low, *high, mask, u, v, None, counts, shared)
+    mark(width, grain, words, kind, *low, *high, mask, counts, shared)
     if filtering:
         kernel.mark_apart(width, grain // 64, mask, u, v, parent, counts, shared)
     ids = np.empty(int(counts.sum()), index)

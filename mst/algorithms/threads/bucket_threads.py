@@ -1,0 +1,85 @@
+"""A (1 + ε)-approximate forest on many cores: `bucket`'s rounded weights, `filter-boruvka-threads`' batches.
+
+Of edges whose rounded weights are equal, any may go first: a batch of such edges is joined by compare-and-swap,
+without reservations and in one pass (`loose`, in `mst.kernels.parallel_batches`). Which of them are taken depends
+on the schedule, so two runs may return different forests, all of one rounded weight and within the bound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits
+from mst.algorithms.threads.filter_boruvka_threads import Result, Tuning, solve_source
+from mst.errors import UnsupportedError
+from mst.graph import Graph
+from mst.kernels.parallel_buckets import number_all
+from mst.kernels.parallel_runtime import facts, grain_for, new_counters, refusal, workers
+
+ALGORITHM = dict(
+    id="bucket-threads",
+    paradigm="threads",
+    title="Buckets, threads",
+    input="edges",
+    options=dict(
+        epsilon=dict(default=0.25, min=1e-3, help="forest weight ≤ (1 + ε) · optimum, guaranteed"),
+    ),
+    exact=False,
+    ties="any",
+    requires=("numba",),
+)
+
+
+class Problem(NamedTuple):
+    """A graph, how many bits of a mantissa its rounded weights keep, and the width."""
+
+    graph: Graph
+    bits: int
+    width: int
+
+
+def skip(facts, *, width, epsilon):
+    if facts.weight_min is not None and facts.weight_min < 0:
+        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
+    return None
+
+
+def prepare(graph, *, width, epsilon):
+    if reason := refusal(width):
+        raise UnsupportedError(reason)
+    if graph.m and graph.w.min() < 0:
+        row = int(np.argmax(graph.w < 0))
+        raise UnsupportedError(
+            f"bucket-threads does not take this graph: w[{row}] = {graph.w[row]} is negative, and a factor of "
+            "1 + ε bounds nothing then; use an exact algorithm"
+        )
+    return Problem(graph, mantissa_bits(epsilon), width)
+
+
+def solve(problem):
+    return solve_rounded(problem, Tuning(rounded=True))
+
+
+def collect(problem, result):
+    return result.edge_ids
+
+
+def counters(problem, result):
+    return {**result.counters, **facts()}
+
+
+def solve_rounded(problem: Problem, tuning: Tuning) -> Result:
+    """Return the forest by rounded weights."""
+    graph, bits, width = problem
+    return solve_source(graph, (rounded(graph.w, bits, width), graph.u, graph.v), width, tuning)
+
+
+def rounded(weights: np.ndarray, bits: int, width: int) -> np.ndarray:
+    """Return the bucket of each weight (`mst.kernels.buckets.bucket_numbers`)."""
+    numbers = np.empty(len(weights), np.uint32)
+    grain = grain_for(len(weights), width, smallest=1 << 12, largest=1 << 16)
+    with workers(width):
+        number_all(width, grain, exact_in_float64(weights), 52 - bits, numbers, new_counters(width))
+    return numbers

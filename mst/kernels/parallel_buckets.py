@@ -1,0 +1,20 @@
+"""`mst.kernels.buckets` by many threads."""
+
+from __future__ import annotations
+
+from numba import prange
+
+from mst.kernels.buckets import bucket_numbers
+from mst.kernels.jit import njit
+from mst.kernels.parallel_runtime import claim, deal
+
+
+@njit(parallel=True)
+def number_all(width, grain, weights, shift, numbers, counters):
+    """`bucket_numbers`, chunk by chunk."""
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, weights.size)
+        while first < last:
+            bucket_numbers(weights[first:last], shift, numbers[first:last])
+            first, last = claim(counters, worker, width, grain, weights.size)

@@ -1,0 +1,160 @@
+"""Which edges belong to a part of the order, of an edge list or of symmetric compressed sparse rows.
+
+A *source* is a tuple of arrays; an edge has a *place* in it:
+
+======================================= =====================================================================
+``(words, u, v)``                       an edge list: places are edge ids
+``(words, neighbours, ids, offsets)``   rows: places are slots, and an edge is taken at one of its two
+======================================= =====================================================================
+
+`words` are the weights' bits (`mst.kernels.parallel_keys`). What data decides at random is written always and
+kept by advancing an index: there is no branch then to mispredict.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import overload
+
+from mst.kernels.jit import njit
+from mst.kernels.parallel_keys import key_of
+
+BLOCK = 1024
+_VECTOR = 64
+_ONE, _SIX, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+
+
+def _compiled_only(*arguments):
+    raise NotImplementedError("for compiled code only")
+
+
+def row_near(source, place):
+    """Return the row of a place, by bisection."""
+    return _compiled_only()
+
+
+def row_of(source, place, row):
+    """Return the row of a place that is not before `row`; an edge list has only row 0."""
+    return _compiled_only()
+
+
+def edge_at(source, place, row):
+    """Return both ends and the id of the edge at a place of a row."""
+    return _compiled_only()
+
+
+def pick(source, kind, first, last, low, high, rare, inside, picked):
+    """Write the places of ``first … last - 1`` whose keys lie in `low` … `high` to `picked`; return how many.
+
+    With a bitmap `inside`, edges whose ends both lie inside are left out. `rare` says that most stretches have
+    none; `picked` has room for them and one more.
+    """
+    return _compiled_only()
+
+
+@overload(row_near, inline="always")
+def _row_near(source, place):
+    if len(source) == 3:
+        return lambda source, place: np.int64(0)
+    return lambda source, place: np.int64(np.searchsorted(source[3], place, side="right") - 1)
+
+
+@overload(row_of, inline="always")
+def _row_of(source, place, row):
+    if len(source) == 3:
+        return lambda source, place, row: row
+
+    def row_of(source, place, row):
+        while source[3][row + 1] <= place:
+            row += 1
+        return row
+
+    return row_of
+
+
+@overload(edge_at, inline="always")
+def _edge_at(source, place, row):
+    if len(source) == 3:
+        return lambda source, place, row: (source[1][place], source[2][place], np.int64(place))
+    return lambda source, place, row: (row, source[1][place], np.int64(source[2][place]))
+
+
+@overload(pick)
+def _pick(source, kind, first, last, low, high, rare, inside, picked):
+    if len(source) == 4:
+        return lambda source, kind, first, last, low, high, rare, inside, picked: _pick_of_rows(
+            *source, kind, first, last, low, high, inside, picked
+        )
+
+    def pick(source, kind, first, last, low, high, rare, inside, picked):
+        words, u, v = source
+        if inside is None:
+            return _pick_between(words, kind, first, last, low, high, rare, picked)
+        # Ends first and keys of the few that are left: most edges of a heavy part lie inside.
+        size = np.uint64(0)
+        for e in range(np.uint64(first), np.uint64(last)):
+            picked[size] = e
+            size += (bit(inside, u[e]) & bit(inside, v[e])) ^ _ONE
+        return _keep_between(words, kind, low, high, picked, size)
+
+    return pick
+
+
+@njit(inline="always")
+def bit(bits, x):
+    """Return bit `x` of a bitmap of 64-bit words."""
+    return (bits[np.uint64(x) >> _SIX] >> (np.uint64(x) & _63)) & _ONE
+
+
+@njit
+def _pick_between(words, kind, first, last, low, high, rare, picked):
+    unsigned = words.dtype.type
+    span = unsigned(high - low)
+    size, stop = np.uint64(0), np.uint64(last)
+    start = np.uint64(first)
+    while start < stop:
+        end = min(start + np.uint64(_VECTOR), stop) if rare else stop
+        hits = 1
+        if rare:
+            hits = 0
+            for e in range(start, end):
+                hits += unsigned(key_of(words[e], kind) - low) <= span
+        if hits:
+            for e in range(start, end):
+                picked[size] = e
+                size += np.uint64(unsigned(key_of(words[e], kind) - low) <= span)
+        start = end
+    return np.int64(size)
+
+
+@njit
+def _keep_between(words, kind, low, high, picked, size):
+    unsigned = words.dtype.type
+    span = unsigned(high - low)
+    kept = np.uint64(0)
+    for i in range(size):
+        e = picked[i]
+        picked[kept] = e
+        kept += np.uint64(unsigned(key_of(words[np.uint64(e)], kind) - low) <= span)
+    return np.int64(kept)
+
+
+@njit
+def _pick_of_rows(words, neighbours, ids, offsets, kind, first, last, low, high, inside, picked):
+    size = np.uint64(0)
+    x = row_near((words, neighbours, ids, offsets), first)
+    start = first
+    while start < last:
+        end = min(np.int64(offsets[x + 1]), last)
+        if inside is None:
+            for i in range(np.uint64(start), np.uint64(end)):
+                picked[size] = i
+                size += np.uint64(x < neighbours[i])
+        elif not bit(inside, x):
+            # From inside an edge would not be seen: nothing there is read.
+            for i in range(np.uint64(start), np.uint64(end)):
+                picked[size] = i
+                size += np.uint64(x < neighbours[i]) | bit(inside, neighbours[i])
+        start = end
+        x += 1
+    return _keep_between(words, kind, low, high, picked, size)

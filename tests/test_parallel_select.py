@@ -1,0 +1,95 @@
+"""Picking and batching edges, of an edge list and of rows, against NumPy; and the batches that may be loose."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.graph import Graph
+from mst.kernels.jit import njit
+from mst.kernels.parallel_batches import batch_of
+from mst.kernels.parallel_keys import words_of
+from mst.kernels.parallel_sample import quantiles, sample_edges
+from mst.kernels.parallel_select import edge_at, pick, row_near, row_of
+from mst.order import keys
+
+
+@njit
+def picked_edges(source, kind, first, last, low, high, rare, inside):
+    room = np.empty(last - first + 1, np.uint64)
+    count = pick(source, kind, first, last, low, high, rare, inside, room)
+    found = np.empty((count, 3), np.int64)
+    row = row_near(source, room[0]) if count else 0
+    for i in range(count):
+        row = row_of(source, room[i], row)
+        found[i, 0], found[i, 1], found[i, 2] = edge_at(source, room[i], row)
+    return found
+
+
+@pytest.fixture
+def graph(rng):
+    return Graph(90, *rng.integers(0, 90, (2, 700)), rng.integers(0, 40, 700).astype(np.int32))
+
+
+@pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize("bitmap", [False, True])
+def test_edges_of_a_range_of_keys_are_picked_once(form, rare, bitmap, graph, rng):
+    arrays = ours.arrays_of(graph, form)
+    words, kind = words_of(arrays[0], 1)
+    source = words, *arrays[1:]
+    low, high = np.unique(keys(graph.w))[[3, 20]]
+    member = rng.random(90) < 0.7
+    inside = np.packbits(member, bitorder="little")
+    inside = np.append(inside, np.zeros(-len(inside) % 8, np.uint8)).view(np.uint64) if bitmap else None
+    parts = [0, 1, 333, 700] if form == "edges" else [0, 5, 500, len(words)]
+    found = np.concatenate(
+        [picked_edges(source, kind, a, b, low, high, rare, inside) for a, b in itertools.pairwise(parts)]
+    )
+    wanted = (keys(graph.w) >= low) & (keys(graph.w) <= high)
+    if bitmap:
+        wanted &= ~(member[graph.u] & member[graph.v])
+    if form == "csr":
+        wanted &= graph.u != graph.v
+    assert sorted(found[:, 2]) == np.flatnonzero(wanted).tolist()
+    ends = np.sort(found[:, :2], axis=1)
+    assert np.array_equal(ends, np.sort(np.stack([graph.u, graph.v])[:, found[:, 2]].T, axis=1))
+
+
+@pytest.mark.parametrize("highest", [1, 5, 300, 2**31 - 1])
+def test_batches_ascend_and_divide_ties(highest, rng):
+    weights = rng.integers(0, highest, 20_000).astype(np.int32)
+    words, kind = words_of(weights, 1)
+    sample_keys, ids = sample_edges((words, words, words), kind, np.uint32(0), -1, None, 4096, 1)
+    bounds = quantiles(sample_keys, ids, np.arange(1, 64) / 64)
+    table = ours.cells_of(bounds[0])
+    batch = [batch_of(key, e, *table, *bounds) for e, key in enumerate(keys(weights))]
+    order = np.lexsort((np.arange(len(weights)), weights))
+    assert (np.diff(np.array(batch)[order]) >= 0).all()
+    assert np.bincount(batch).max() < 4 * len(weights) / 64 + (highest == 5) * len(weights) / 5
+
+
+def test_loose_batches_hold_one_key_each(rng):
+    numbers = rng.integers(0, 50, 20_000).astype(np.uint32)
+    graph = Graph(500, *rng.integers(0, 500, (2, 20_000)), numbers.astype(np.int32))
+    run = ours._Run(
+        graph, (numbers, graph.u, graph.v), 1, ours.Tuning(light=30.0, filter_above=90.0, rounded=True), print
+    )
+    _, bounds, _ = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None)
+    loose = run.loose(bounds)
+    batch = np.array([batch_of(k, e, *ours.cells_of(bounds[0]), *bounds) for e, k in enumerate(numbers)])
+    found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(loose)]
+    assert len(found) > 20
+    assert all(len(of) <= 1 for of in found)
+
+
+@pytest.mark.parametrize("form", ["edges", "csr"])
+def test_what_it_counts_is_recorded(form, graph):
+    problem = ours.prepare(graph, width=1, input=form)
+    counted = ours.counters(problem, ours.solve(problem))
+    assert counted["layer"] == "omp"
+    assert counted["batches"] >= counted["parts"] >= 1
+    assert counted["rounds"] >= 1

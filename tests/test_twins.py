@@ -1,0 +1,331 @@
+"""Deliberately broken twins of every atomic block, under schedules that are certain to break them.
+
+A twin does in two steps what the block does in one, and both threads *meet* between the steps: whatever else the
+machine does, the first steps of both come before the second step of either. The block itself is run under the
+same meeting, right before it, and must get it right.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower, store, yield_core
+from mst.kernels.concurrent_union_find import find, rank_find, rank_unite, ranked_forest, unite
+from mst.kernels.jit import njit
+from mst.kernels.parallel_runtime import claim, deal, new_counters, refusal, workers
+
+pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
+
+_LEFT, _RIGHT = np.uint64(48), np.uint64((1 << 48) - 1)
+
+
+@njit
+def meet(gate):
+    """Wait until both threads are here; a gate is good for one meeting."""
+    fetch_add(gate, 0, 1)
+    while load(gate, 0) < 2:
+        yield_core()
+
+
+@njit
+def wait_for(gate, count):
+    """Wait until `count` threads have passed."""
+    while load(gate, 0) < count:
+        yield_core()
+
+
+# Each pair gets the same arguments: `cell`, the worker, two gates. It returns 1 if the worker takes itself to have won.
+
+
+@njit
+def add(cell, worker, gate, later):
+    meet(gate)
+    fetch_add(cell, 0, 1)
+    return 1
+
+
+@njit
+def add_twin(cell, worker, gate, later):
+    seen = load(cell, 0)
+    meet(gate)
+    store(cell, 0, seen + 1)
+    return 1
+
+
+@njit
+def lowering(cell, worker, gate, later):
+    """Worker 1 offers the smaller value, and first."""
+    meet(gate)
+    if worker == 0:
+        wait_for(later, 1)
+    lower(cell, 0, 5 - worker)
+    fetch_add(later, 0, 1)
+    return 1
+
+
+@njit
+def lowering_twin(cell, worker, gate, later):
+    smaller = 5 - worker < load(cell, 0)
+    meet(gate)
+    if worker == 0:
+        wait_for(later, 1)
+    if smaller:
+        store(cell, 0, 5 - worker)
+    fetch_add(later, 0, 1)
+    return 1
+
+
+@njit
+def swap(cell, worker, gate, later):
+    meet(gate)
+    return np.int64(compare_and_swap(cell, 0, 9, worker) == 9)
+
+
+@njit
+def swap_twin(cell, worker, gate, later):
+    equal = load(cell, 0) == 9
+    meet(gate)
+    if equal:
+        store(cell, 0, worker)
+    return np.int64(equal)
+
+
+@njit
+def joining(cell, worker, gate, later):
+    """Both hang vertex 2: under vertex 0, and under vertex 1."""
+    meet(gate)
+    return np.int64(unite(cell, 2, worker))
+
+
+@njit
+def joining_twin(cell, worker, gate, later):
+    x, y = find(cell, 2), find(cell, worker)
+    meet(gate)
+    if x != y:
+        store(cell, max(x, y), min(x, y))
+    return np.int64(x != y)
+
+
+@njit
+def rank_joining(cell, worker, gate, later):
+    """Vertices 0 and 1 have rank 1: vertex 2 goes below either."""
+    meet(gate)
+    return np.int64(rank_unite(cell, 2, worker))
+
+
+@njit
+def rank_joining_twin(cell, worker, gate, later):
+    x, y = np.uint64(rank_find(cell, 2)), np.uint64(rank_find(cell, worker))
+    rank = load(cell, x) >> _LEFT
+    meet(gate)
+    store(cell, x, (rank << _LEFT) | y)
+    return np.int64(x != y)
+
+
+@njit
+def raising(cell, worker, gate, later):
+    """Worker 0 joins two roots of rank 0; worker 1 meanwhile hangs the one that stays below a higher one."""
+    if worker == 0:
+        meet(gate)
+        wait_for(later, 1)
+        return np.int64(rank_unite(cell, 3, 2))
+    meet(gate)
+    won = rank_unite(cell, 2, 0)
+    fetch_add(later, 0, 1)
+    return np.int64(won)
+
+
+@njit
+def raising_twin(cell, worker, gate, later):
+    """Rank and parent not checked together: the root that has been hung is written back as a root."""
+    if worker == 0:
+        low, high = load(cell, 3), load(cell, 2)
+        meet(gate)
+        wait_for(later, 1)
+        store(cell, 3, (low & ~_RIGHT) | np.uint64(2))
+        store(cell, 2, high + (np.uint64(1) << _LEFT))
+        return 1
+    meet(gate)
+    won = rank_unite(cell, 2, 0)
+    fetch_add(later, 0, 1)
+    return np.int64(won)
+
+
+@njit
+def ticket(cell, worker, gate, later):
+    """Take one of two chunks, both of the first worker's share; count how often each was taken."""
+    counters = cell[8:]
+    meet(gate)
+    first, last = claim(counters, 0, 1, 1, 2)
+    fetch_add(cell, first, 1)
+    return last - first
+
+
+@njit
+def ticket_twin(cell, worker, gate, later):
+    seen = load(cell, 7)
+    meet(gate)
+    store(cell, 7, seen + 1)
+    fetch_add(cell, seen, 1)
+    return 1
+
+
+@njit
+def append(cell, worker, gate, later):
+    """Write a value behind what is there; the count is at place 0."""
+    meet(gate)
+    cell[1 + fetch_add(cell, 0, 1)] = 7 + worker
+    return 1
+
+
+@njit
+def append_twin(cell, worker, gate, later):
+    place = load(cell, 0)
+    meet(gate)
+    cell[1 + place] = 7 + worker
+    fetch_add(cell, 0, 1)
+    return 1
+
+
+@cache
+def two(step):
+    """Return a kernel in which two workers do a step at once."""
+
+    @njit(parallel=True)
+    def both(cell, gate, later):
+        won = np.zeros(2, np.int64)
+        for worker in prange(2):
+            won[worker] = step(cell, worker, gate, later)
+        return won.sum()
+
+    return both
+
+
+def run(step, cell):
+    """Return what two workers returned together."""
+    with workers(2):
+        return two(step)(cell, np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+def ranks(*of):
+    words = ranked_forest(len(of))
+    return words | (np.array(of, np.uint64) << _LEFT)
+
+
+def is_added(cell, won):
+    return cell[0] == 2
+
+
+def is_lowest(cell, won):
+    return cell[0] == 4
+
+
+def one_has_won(cell, won):
+    return won == 1
+
+
+def is_one_tree(cell, won):
+    return won == 2 and {find(cell, x) for x in range(3)} == {0}
+
+
+def is_one_ranked_tree(cell, won):
+    return won == 2 and len({rank_find(cell, x) for x in range(3)}) == 1
+
+
+def is_joined_below(cell, won):
+    return won == 2 and {rank_find(cell, x) for x in (0, 2, 3)} == {0}
+
+
+def each_chunk_once(cell, won):
+    return cell[:2].tolist() == [1, 1]
+
+
+def both_are_there(cell, won):
+    return sorted(cell[:3].tolist()) == [2, 7, 8]
+
+
+def tickets():
+    cell = np.concatenate([np.zeros(8, np.int64), new_counters(1)])
+    deal(cell[8:], 1)
+    return cell
+
+
+BLOCKS = {
+    "fetch_add": (add, add_twin, lambda: np.zeros(1, np.int64), is_added),
+    "lower": (lowering, lowering_twin, lambda: np.full(1, 9), is_lowest),
+    "compare_and_swap": (swap, swap_twin, lambda: np.full(1, 9), one_has_won),
+    "unite": (joining, joining_twin, lambda: np.arange(3), is_one_tree),
+    "rank_unite": (rank_joining, rank_joining_twin, lambda: ranks(1, 1, 0), is_one_ranked_tree),
+    "rank and parent in one word": (raising, raising_twin, lambda: ranks(5, 1, 0, 0), is_joined_below),
+    "claim": (ticket, ticket_twin, tickets, each_chunk_once),
+    "append": (append, append_twin, lambda: np.zeros(3, np.int64), both_are_there),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_block_survives_what_breaks_its_twin(name):
+    block, twin, fresh, right = BLOCKS[name]
+    for _ in range(20):
+        cell = fresh()
+        assert right(cell, run(block, cell)), f"{name}: {cell}"
+        cell = fresh()
+        assert not right(cell, run(twin, cell)), f"{name}'s twin was not caught: {cell}"
+
+
+def compiled(function, *arguments):
+    """Return the machine-independent code of a function, compiled here and now."""
+    dispatcher = numba.njit(function)
+    dispatcher(*arguments)
+    return next(iter(dispatcher.inspect_llvm().values()))
+
+
+def test_loads_acquire_and_stores_release():
+    """Plain accesses, their twins, may be moved, merged, or kept in a register: the compiler is told otherwise."""
+
+    def peek(cell):
+        return load(cell, 0)
+
+    def peek_twin(cell):
+        return cell[0]
+
+    def poke(cell):
+        store(cell, 0, 1)
+
+    def poke_twin(cell):
+        cell[0] = 1
+
+    def is_acquire(code):
+        return "load atomic i64" in code and "acquire" in code
+
+    def is_release(code):
+        return "store atomic i64" in code and "release" in code
+
+    cell = np.zeros(1, np.int64)
+    assert is_acquire(compiled(peek, cell))
+    assert not is_acquire(compiled(peek_twin, cell))
+    assert is_release(compiled(poke, cell))
+    assert not is_release(compiled(poke_twin, cell))
+
+
+def test_a_wait_sees_a_store_and_its_twin_never_would():
+    """A loop over a plain read is read once by the compiler, before the other thread has written."""
+
+    def wait(cell):
+        for _ in range(1 << 20):
+            if load(cell, 0):
+                return True
+        return False
+
+    def wait_twin(cell):
+        for _ in range(1 << 20):
+            if cell[0]:
+                return True
+        return False
+
+    loops = [compiled(function, np.zeros(1, np.int64)).count("br label") for function in (wait, wait_twin)]
+    assert loops[0] > loops[1], "the plain read was not taken out of its loop"
