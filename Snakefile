@@ -40,6 +40,5 @@ onerror:
 
 
 onsuccess:
-    ((RESULTS / account.FILE).unlink(missing_ok=True) / account.FILE).unlink(
-        missing_ok=True
-    )
+    failed = RESULTS / account.FILE
+    failed.unlink(missing_ok=True)
