@@ -23,7 +23,7 @@ if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs do what was planned, whatever has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
 elif site_file := profile_site(sys.argv, os.environ.get("SNAKEMAKE_PROFILE")):
-    config.setdefault("site", str(site_file))
+    config["site"] = config.get("site") or str(site_file)
 
 try:
     CONFIG = settings_of.from_mapping(config, "configuration")

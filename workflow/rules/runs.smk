@@ -3,7 +3,7 @@
 # as many nodes as they need.
 
 
-ruleorder: run_mpi > run_ranks > run_cuda > run
+ruleorder: run_ranks > run_cuda > run
 
 
 rule run:
@@ -49,6 +49,8 @@ use rule run as run_ranks with:
 
 
 if CONFIG.site:
+
+    ruleorder: run_mpi > run_ranks > run_cuda > run
 
     rule run_mpi:
         input:
