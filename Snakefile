@@ -2,6 +2,7 @@
 #
 #   snakemake --cores N                          the default experiment and its report
 #   snakemake --cores N papers/durbhakula        one paper
+#   snakemake --cores N results/papers/durbhakula/figure-2.csv   one figure or table of it
 #   snakemake --cores N graphs/USA-road-d.NY     one graph
 #   snakemake --cores N algorithms/kruskal       one algorithm
 
@@ -20,6 +21,7 @@ include: "workflow/rules/runs.smk"
 include: "workflow/rules/verify.smk"
 include: "workflow/rules/results.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/papers.smk"
 
 
 rule all:

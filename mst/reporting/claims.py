@@ -128,7 +128,7 @@ class Claim(StrictModel):
     place: str
     says: str
     quantity: str
-    published: float | None = None
+    published: float | str | None = None
     unit: Literal["ratio", "percent", "count", "rate"] = Field("ratio", alias="as")
     machine: str | None = None
     judge: Judge | None = None

@@ -62,7 +62,7 @@ LOOKING = {
 ONLY_LOOKING = any(
     a in LOOKING or re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*", a) for a in sys.argv[1:]
 )
-PAGE_SUFFIXES = {".py", ".html", ".css", ".js", ".yaml", ".md"}
+PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".yaml", ".csv", ".md"}
 SCOPES = [
     "default",
     *(f"papers/{name}" for name in PAPERS),
@@ -89,6 +89,8 @@ wildcard_constraints:
     width=r"w\d+(-[^/]+)?",
     fingerprint="[0-9a-f]{12}",
     where="(reports/(papers|graphs|algorithms)/[^/]+/)?",
+    paper="[^/]+",
+    exhibit="[^/]+",
 
 
 def folder_of(scope):

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mst.errors import ConfigError, nearest
 from mst.reporting import claims
 from mst.reporting.claims import Claim, Document, Outcome
-from mst.reporting.observations import Measured, published
+from mst.reporting.observations import Measured, gather, published, read_manifests
 from mst.reporting.papers import drawing, tables
 from mst.reporting.papers.exhibits import Exhibit, Filled, Grid, exhibits, fill
+from mst.reporting.style import setup
 
 _MOST_RECORDS = 8
 _SHORT = {
@@ -104,8 +106,10 @@ def _claim(
         "place": claim.place,
         "says": claim.says,
         "quantity": " ".join(claim.quantity.split()),
-        "published": claim.published,
-        "published_text": _value(claim, claim.published),
+        "published": None if isinstance(claim.published, str) else claim.published,
+        "published_text": claim.published
+        if isinstance(claim.published, str)
+        else _value(claim, claim.published),
         "own": own.value if own and not own.partial else None,
         "own_text": _value(claim, own.value) if own and not own.partial else "",
         "machine": book.machines[claim.machine].title if claim.machine else "",
@@ -197,6 +201,42 @@ def write_files(filled: Filled, folder: Path, *, pictures: bool = True) -> list[
     tables.write_latex(filled, written[1])
     drawn = drawing.draw(filled, folder) if pictures else []
     return [*written, *(folder / f"{name}.{kind}" for name, _ in drawn for kind in ("svg", "pdf"))]
+
+
+def write_exhibit(
+    paper: str,
+    name: str,
+    *,
+    records: Sequence[Path],
+    table: Path,
+    manifests: Sequence[Path],
+    csv: Path,
+    tex: Path,
+    pictures: Path,
+) -> None:
+    """Write one table or figure by itself: CSV, LaTeX, and its pictures as SVG and PDF into a folder.
+
+    Raises
+    ------
+    ConfigError
+        There is no such paper or exhibit; the nearest one is named.
+    """
+    import pandas as pd
+
+    made = exhibits()
+    if paper not in made:
+        raise ConfigError(f"no paper {paper!r}{nearest(paper, made)}")
+    known = {exhibit.id: exhibit for exhibit in made[paper]}
+    if name not in known:
+        told = ", ".join(known)
+        raise ConfigError(f"{paper} has no table or figure {name!r}{nearest(name, known)}; it has: {told}")
+    sources = gather(records, pd.read_parquet(table).to_dict("records"), read_manifests(manifests))
+    filled = fill(paper, known[name], sources, claims.document().names())
+    tables.write_csv(filled, csv)
+    tables.write_latex(filled, tex)
+    pictures.mkdir(parents=True, exist_ok=True)
+    setup()
+    drawing.draw(filled, pictures)
 
 
 def _static(exhibit: Exhibit) -> dict[str, Any] | None:

@@ -1,0 +1,19 @@
+# One table or figure of a paper, by its number: results/papers/durbhakula/figure-2.csv (the workflow runs what its
+# paper needs first), with .tex beside it and its pictures as SVG and PDF in the folder of the same name.
+
+
+rule exhibit:
+    input:
+        table=RESULTS / "reports/papers/{paper}/table.parquet",
+        graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}"),
+        sources=PAGE_SOURCES,
+    output:
+        csv=RESULTS / "papers/{paper}/{exhibit}.csv",
+        tex=RESULTS / "papers/{paper}/{exhibit}.tex",
+        pictures=directory(RESULTS / "papers/{paper}/{exhibit}"),
+    log:
+        RESULTS / "logs/papers/{paper}/{exhibit}.log",
+    params:
+        records=[str(RECORDS), *IMPORTED],
+    script:
+        "../scripts/exhibit.py"
