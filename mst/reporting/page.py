@@ -82,9 +82,11 @@ def render(
 ) -> str:
     """Return the page's HTML."""
     import jinja2
+    from markupsafe import Markup
 
     from mst import __version__
     from mst.reporting import answer, data
+    from mst.reporting.explorer import as_json, explorer_data
     from mst.reporting.style import variables
     from mst.reporting.unfinished import not_run, unfinished
     from mst.typed import read_yaml
@@ -108,7 +110,8 @@ def render(
         title=config.get("title", "Minimum spanning forests"),
         description=config.get("description", ""),
         css=_verbatim(folder / "style.css") + variables(),
-        js=_verbatim(folder / "page.js"),
+        js=_verbatim(folder / "page.js") + _verbatim(folder / "explorer.js"),
+        explorer=Markup(as_json(explorer_data(rows, baseline, about))),
         headline=answer.headline(answers, baseline),
         counts=_counts(rows, manifests, shown_machines),
         sections=_sections(figures, papers, rows),
@@ -157,6 +160,7 @@ def _sections(figures: Sequence[Any], papers: Papers | None, rows: Any) -> list[
         papers and Section("claims", links[:1]),
         papers and Section("papers", links[1:]),
         Section("charts", [(figure.name, figure.short) for figure in figures]),
+        Section("explorer", [("explorer", "Explorer")]),
         Section("graphs", [("graphs", "Graphs")]),
         Section("unfinished", [("unfinished", "Not finished")]),
         Section("verification", [("verification", "Verification")]),
