@@ -23,8 +23,8 @@ class Figure:
     ----------
     name : str
         Names its files in the folder of figures.
-    title, alt : str
-        For people who see it and for those who do not.
+    short, title, alt : str
+        For the navigation, for people who see it and for those who do not.
     panels : tuple of (str, str)
         File name and SVG of each panel.
     csv : str
@@ -36,6 +36,7 @@ class Figure:
     alt: str
     panels: tuple[tuple[str, str], ...]
     csv: str
+    short: str
 
 
 def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
@@ -110,7 +111,7 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
     ]
     shown[columns].to_csv(folder / "time.csv", index=False)
     alt = "Time of each algorithm on each graph, medians with 95 % intervals, logarithmic; the table has the numbers."
-    return Figure("time", "Time to find the forest", alt, tuple(panels), "time.csv")
+    return Figure("time", "Time to find the forest", alt, tuple(panels), "time.csv", "Time")
 
 
 def _dots(
@@ -202,7 +203,7 @@ def _per_series(
         panels.append((file, svg))
     shown[["machine", "graph", "n", "m", "series", value]].to_csv(folder / f"{name}.csv", index=False)
     alt = f"{title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
-    return Figure(name, title, alt, tuple(panels), f"{name}.csv")
+    return Figure(name, title, alt, tuple(panels), f"{name}.csv", title.partition(" over ")[0])
 
 
 def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
@@ -233,7 +234,7 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
         )
     points.to_csv(folder / "self-speedup.csv", index=False)
     alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
-    return Figure("self-speedup", "Self-speedup", alt, tuple(panels), "self-speedup.csv")
+    return Figure("self-speedup", "Self-speedup", alt, tuple(panels), "self-speedup.csv", "Self-speedup")
 
 
 def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
@@ -264,7 +265,9 @@ def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
     columns = ["machine", "graph", "family", "n", "m", "algorithm", "width", "nanoseconds_per_edge"]
     rows[columns].to_csv(folder / "scaling.csv", index=False)
     alt = "Nanoseconds per edge against the number of edges, a line for each algorithm, both axes logarithmic."
-    return Figure("scaling", "Cost of an edge as graphs grow", alt, tuple(panels), "scaling.csv")
+    return Figure(
+        "scaling", "Cost of an edge as graphs grow", alt, tuple(panels), "scaling.csv", "Scaling in m"
+    )
 
 
 def _lines(

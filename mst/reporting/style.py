@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 # Chosen together so that the closest pair stays apart under simulated protanopia, deuteranopia and tritanopia
@@ -25,8 +26,8 @@ INK, FAINT = "#1b1f24", "#d0d4da"
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 
-def colours(algorithms: list[str]) -> dict[str, str]:
-    """Return a colour for every algorithm: its place among those of its paradigm, whose marker it shares.
+def places(algorithms: Sequence[str]) -> dict[str, int]:
+    """Return the place of every algorithm among those of its paradigm: its colour, and how its lines are dashed.
 
     The registry's order decides, so an algorithm looks the same whatever else was measured.
     """
@@ -38,7 +39,12 @@ def colours(algorithms: list[str]) -> dict[str, str]:
         peers.setdefault(algorithm.paradigm, []).append(algorithm.id)
     unknown = sorted(set(algorithms) - set(known))
     place = {name: i for names in (*peers.values(), unknown) for i, name in enumerate(names)}
-    return {a: LIGHT[place[a] % len(LIGHT)] for a in algorithms}
+    return {a: place[a] for a in algorithms}
+
+
+def colours(algorithms: Sequence[str]) -> dict[str, str]:
+    """Return a colour for every algorithm, by its place among those of its paradigm, whose marker it shares."""
+    return {a: LIGHT[place % len(LIGHT)] for a, place in places(algorithms).items()}
 
 
 def variables() -> str:

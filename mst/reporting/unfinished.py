@@ -1,0 +1,50 @@
+"""What did not finish, was wrong, or was not run: runs of one reason together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mst.reporting.data import NOT_FINISHED, NOT_RUN
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what timed out, ran out of memory, failed or was wrong, worst first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mst.reporting.unfinished import unfinished
+    >>> row = dict(machine="m", graph="g", series="a", status="timeout", reason="stopped after 60.1 s")
+    >>> rows = pd.DataFrame([row, {**row, "graph": "h", "reason": "stopped after 60.3 s"}])
+    >>> [(r["series"], r["graphs"]) for r in unfinished(rows)]
+    [('a', 'g, h')]
+    """
+    return _grouped(rows, ("wrong", *NOT_FINISHED))
+
+
+def not_run(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what was not run: hardware or graph did not fit, or the graph was not to be had."""
+    return _grouped(rows, NOT_RUN)
+
+
+def _grouped(rows: pd.DataFrame, statuses: Sequence[str]) -> list[dict[str, Any]]:
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for row in rows[rows["status"].isin(statuses)].to_dict("records"):
+        reason = row["reason"] if isinstance(row["reason"], str) else ""
+        # Two times that differ in a decimal are one reason.
+        like = re.sub(r"\d+\.\d+", "#", reason)
+        key = (statuses.index(row["status"]), row["series"], row["machine"], like)
+        groups.setdefault(key, []).append({**row, "reason": reason})
+    return [
+        {
+            **{name: same[0][name] for name in ("status", "series", "machine", "reason")},
+            "graphs": ", ".join(dict.fromkeys(str(row["graph"]) for row in same)),
+            "runs": len(same),
+        }
+        for _, same in sorted(groups.items())
+    ]
