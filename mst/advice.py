@@ -77,8 +77,8 @@ def choose_from(cells: Sequence[Mapping[str, Any]], n: int, m: int, *, width: in
     cell = min((cell for cell in fitting if cell["cores"] == widest), key=distance)
     ranked = sorted(cell["times"].items(), key=lambda item: item[1])
     algorithm, _, at = ranked[0][0].partition("@")
-    # A width is what was measured, or all there is.
-    chosen = width if int(at) == widest else int(at)
+    # Where the widest that was measured did best, all cores are taken.
+    chosen = width if int(at) == widest > 1 else int(at)
     others = [time for name, time in ranked[1:] if not name.startswith(f"{algorithm}@")]
     margin = others[0] / ranked[0][1] if others else None
     return Choice(algorithm, chosen, margin, dict(ranked), cell["machine"])

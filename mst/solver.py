@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
-from mst import registry
+from mst import advice, registry
 from mst.errors import InputError, UnsupportedError
 from mst.forest import Forest
 from mst.graph import Graph
@@ -44,9 +45,9 @@ def minimum_spanning_forest(
         format, or a canonical ``.arrow`` file. See `mst.interop` for the others. Arrays on a CUDA device stay
         there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.
     algorithm : str
-        An id of ``mst list``, or ``"auto"``.
+        An id of ``mst list``, or ``"auto"``: what was measured to be fastest for such a graph (`mst.advice`).
     threads : int, optional
-        Width: threads, ranks or GPUs. Algorithms of one thread accept only 1.
+        Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this.
     **options
         The algorithm's own options, as ``mst list --json`` shows them.
 
@@ -82,7 +83,9 @@ def minimum_spanning_forest(
         named = {} if algorithm == "auto" else {"algorithm": algorithm}
         return forest_on_device(*graph, **{**named, **options})
     graph = as_graph(graph)
-    chosen = registry.get(choose(graph) if algorithm == "auto" else algorithm)
+    if algorithm == "auto":
+        algorithm, threads = choose(graph, threads)
+    chosen = registry.get(algorithm)
     if chosen.paradigm == "mpi":
         raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
     width = width_of(chosen, threads)
@@ -121,9 +124,33 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
     return threads or 1
 
 
-def choose(graph: Graph) -> str:
-    """Return the id of the algorithm that ``"auto"`` stands for."""
-    return "filter-boruvka"
+def choose(graph: Graph, threads: int | None = None) -> tuple[str, int]:
+    """Return the algorithm and the width that ``"auto"`` stands for: what `mst.advice` measured to be best.
+
+    Parameters
+    ----------
+    graph : Graph
+    threads : int, optional
+        Cores that may be used; all usable ones when it is not given.
+    """
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}")
+    choice = advice.choose(graph.n, graph.m, width=threads or usable_width())
+    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+    algorithm = registry.get(choice.algorithm)
+    if algorithm.skip(facts, width=choice.width, options=algorithm.resolve()):
+        choice = advice.FALLBACK
+    return choice.algorithm, choice.width
+
+
+def usable_width() -> int:
+    """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
+    runtime = sys.modules.get("mst.kernels.parallel_runtime")
+    if runtime is not None and runtime.forked_after_use():
+        return 1
+    cores = len(os.sched_getaffinity(0))
+    named = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(cores, int(named)) if named.isdigit() and int(named) else cores
 
 
 def as_graph(graph: Any) -> Graph:

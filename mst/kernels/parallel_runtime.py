@@ -7,6 +7,7 @@ a chunk.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -117,12 +118,21 @@ def workers(width: int) -> Iterator[None]:
     ValueError
         More threads than were launched; see `refusal`.
     """
+    _USED_BY.add(os.getpid())
     before = numba.get_num_threads()
     numba.set_num_threads(width)
     try:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+_USED_BY: set[int] = set()
+
+
+def forked_after_use() -> bool:
+    """Return whether this process was forked from one that had run parallel kernels: OpenMP then ends it."""
+    return bool(_USED_BY) and os.getpid() not in _USED_BY
 
 
 def refusal(width: int) -> str | None:
