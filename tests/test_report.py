@@ -12,9 +12,9 @@ from mst.bench.records import load_records, table_rows
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.check import check_table
-from mst.reporting.words import count, seconds, size, times
 from mst.reporting.style import colours
 from mst.reporting.table import COLUMNS, write_table
+from mst.reporting.words import count, seconds, size, times
 
 
 @pytest.fixture(scope="module")
