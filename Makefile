@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint bench-sequential bench-threads bench-cuda report lock clean
+.PHONY: help install test lint bench-sequential bench-threads bench-cuda bench-mpi report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types
 
 bench-cuda: $(SETUP)  ## GPU codes side by side (needs a GPU; ECL=path adds the authors' ECL-MST)
 	$(PYTHON) -m mst.bench.cuda_suite $(if $(ECL),--ecl $(ECL)) $(ARGS)
+
+bench-mpi: $(SETUP)  ## message passing beside one core and threads, at 1, 2, 4, … ranks (ARGS='--scale small' for a quick one)
+	$(PYTHON) -m mst.bench.mpi_suite $(ARGS)
 
 bench-sequential: $(SETUP)  ## one core, side by side with other libraries (ARGS='--scale small' for a quick one)
 	$(PYTHON) -m mst.bench.suite sequential $(ARGS)

@@ -35,6 +35,21 @@ and these functions:
 ``phases(problem) -> dict[str, float]`` (optional)
     Seconds per named phase, from a separate instrumented run.
 
+**Under MPI** (paradigm mpi) all ranks call these functions together, each on its own part:
+
+``prepare(part, *, comm, **options) -> problem``
+    `part` is an `mst.edge_slice.EdgeSlice`: rows ``[m * r // p, m * (r + 1) // p)`` of the edge list on rank `r` of
+    `p`, mapped from the canonical file, and all of the graph that the rank may read. `comm` is an mpi4py
+    communicator; the width is its size. Whoever wants another distribution sends the edges there.
+``solve(problem) -> result``
+    Results may stay where they are found.
+``collect(problem, result) -> numpy.ndarray``
+    All edge ids on rank 0, whatever elsewhere.
+``counters(problem, result) -> dict`` (optional)
+    May reduce over the ranks; rank 0's answer counts.
+
+mpi4py is imported inside functions: importing it starts MPI.
+
 Files whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
 (separated like ``$PATH``) are searched too, so that an algorithm need not be put into an installed package.
 Programs on disk that the configuration describes (see `mst.programs`) are listed as ``command-<name>``.

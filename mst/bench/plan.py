@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from mst import registry
 from mst.bench.experiment import Block, Experiment, Measure, option_sets, widths_of
+from mst.bench.launch import find_launcher
 from mst.bench.records import Run, ids_path, proof_path, read_measurement, run_fingerprint
 from mst.bench.site import Place
 
@@ -204,8 +204,8 @@ def hardware_reason(paradigm: str, width: int, place: Place, oversubscribe: bool
         return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {gpus or 'none'}"
     if paradigm in ("threads", "mpi") and width > cores and not oversubscribe:
         return f"width {width} is above the {cores} cores of this machine"
-    if paradigm == "mpi" and place.node is None and not shutil.which("mpiexec"):
-        return "needs mpiexec, not found on PATH"
+    if paradigm == "mpi" and width > 1 and place.node is None and find_launcher() is None:
+        return "needs mpiexec, not found beside Python nor on PATH; $MST_MPIEXEC may name it"
     if paradigm == "mpi" and place.node is not None and not place.node.layout(width):
         return f"{width} ranks do not spread evenly over nodes of {place.node.cores} cores"
     return ""

@@ -268,10 +268,14 @@ def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -
             "working_bytes": max((m["working_bytes"] for m in memory), default=None),
             "tree_bytes": outcome.peak_tree_bytes,
             "device_bytes": max(device, default=None),
+            "ranks_peak_bytes": max(
+                (m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m), default=None
+            ),
         },
         "energy": _median_energy(processes),
         "forest": first.get("forest"),
         "threads": first.get("threads"),
+        "ranks": first.get("ranks"),
         "threading": first.get("threading"),
         "machine": this_machine().as_dict(),
         "conditions": state,

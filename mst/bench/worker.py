@@ -153,8 +153,10 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     tell("opened", pid=os.getpid())
     try:
         algorithm = registry.get(spec["algorithm"])
-        module = algorithm.load()
-        graph = _open(Path(spec["graph_file"]))
+        ranks = algorithm.paradigm == "mpi"
+        # Ranks import and map for themselves.
+        module: Any = None if ranks else algorithm.load()
+        graph: Any = None if ranks else _open(Path(spec["graph_file"]))
         if algorithm.paradigm == "sequential":
             _compile(module, graph, spec)
         elif algorithm.paradigm in ("threads", "cuda"):
@@ -164,7 +166,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         tell("failed", **_failure(error))
         return
     tell("ready", phases=hasattr(module, "phases"))
-    work = {"sample": _measure, "phases": _phases}
+    work = {"sample": _measure_ranks if ranks else _measure, "phases": _phases}
     with os.fdopen(turn, "r") as turns:
         for word in turns:
             before = os.times()
@@ -200,6 +202,15 @@ def _in_child(work: Callable[[], None]) -> int:
 def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
     try:
         tell("samples", **_samples(module, graph, spec))
+    except BaseException as error:
+        tell("failed", **_failure(error))
+
+
+def _measure_ranks(module: None, graph: None, spec: dict[str, Any], tell: Callable) -> None:
+    from mst.bench.mpi_starts import measure
+
+    try:
+        measure(spec, tell)
     except BaseException as error:
         tell("failed", **_failure(error))
 

@@ -1,0 +1,156 @@
+"""Filter-Borůvka by the ranks of one host: shared trees, every rank its own rows.
+
+The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks for threads: batches of ascending weight,
+each joined by all ranks at once, by atomic reservations in shared memory (`mst.kernels.parallel_batches`). A rank
+reads its own rows only. What it finds light goes to shared memory, batch by batch, where any rank may take it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import log
+from typing import Any
+
+import numpy as np
+
+from mst.algorithms.mpi._spread import Rows, everything, local, sample
+from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
+from mst.kernels import node_batches
+from mst.kernels import parallel_batches as batches
+from mst.kernels.mpi_exchange import allgather, reduced
+from mst.kernels.parallel_runtime import FOREST, new_counters
+from mst.kernels.parallel_select import BLOCK
+from mst.kernels.shared_memory import SharedRoom
+
+_STATE = len(batches.new_state(0))
+
+
+@dataclass
+class Host:
+    """The ranks of one host, their rows, and what they share."""
+
+    comm: Any
+    rows: Rows
+    tuning: Tuning = field(default_factory=Tuning)
+
+    def __post_init__(self):
+        rows, comm = self.rows, self.comm
+        self.m = reduced(comm, len(rows.words))
+        self.room = SharedRoom(comm)
+        self.size = max(min(rows.n - 1, self.m), 0)
+        # Taken now, so that solving finds pages that have been touched.
+        self._share()
+        self._edges(min(self.m, int(self._light(rows.n, self.m) * 1.1) + 64 * comm.size))
+
+    def solve(self) -> np.ndarray:
+        """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses."""
+        self._share()
+        n, comm = self.rows.n, self.comm
+        first, last = _share_of(comm, n)
+        node_batches.plant(self.nodes, first, last)
+        if comm.rank == 0:
+            self.counters[:] = new_counters(comm.size, self.tuning.delay_seed)
+        comm.Barrier()
+        low, top = everything(self.rows)
+        hub, roots, inside = -1, None, None
+        self.rounds, self.light, self.left = 0, 0, n - 1
+        while self.m and self.left > 0 and low != top:
+            high, bounds, rare = self._plan(low, top, roots)
+            self._join(hub, *self._batches(low, high, rare, inside, bounds))
+            low = high
+            if self.left > 0 and low != top:
+                hub, roots, inside = self._giant()
+        return self.forest[: self.counters[FOREST]]
+
+    def _share(self) -> None:
+        take, n = self.room.take, self.rows.n
+        self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
+        self.state = take("state", _STATE + 16 * self.comm.size, np.int64)
+        self.nodes = take("nodes", 2 * n, np.uint32)
+        self.forest = take("forest", self.size, np.int32 if self.rows.m < 2**31 else np.int64)
+        self.inside = take("inside", -(-n // 64), np.uint64)
+
+    def _edges(self, size: int, name: str = "edges") -> tuple[np.ndarray, ...]:
+        layout = batches.new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
+        return tuple(self.room.take(f"{name} {i}", size, part.dtype) for i, part in enumerate(layout))
+
+    def _light(self, trees: int, edges: float) -> float:
+        return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
+
+    def _plan(self, low, top, roots):
+        """Return up to which (key, id) the next part goes, the bounds between batches, and if it is a small part."""
+        t, trees, width = self.tuning, self.left + 1, self.comm.size
+        wanted = int(min(max(16 * self.m // trees, 4096), 16384, self.m))
+        drawn = sample(self.comm, self.rows, self.m, low, roots, wanted, trees)
+        if len(drawn.keys) == 0:
+            return top, [], True
+        light = self._light(trees, drawn.edges)
+        if roots is None:
+            whole = drawn.edges < light * t.filter_above / t.light
+        else:
+            whole = (drawn.edges - light) * t.rescan < self.m + 2 * self.rows.n
+        share = 1.0 if whole else light / drawn.edges
+        size = max(trees // t.batches_per_tree, min(t.batch_per_worker * (width - 1), trees // 8), 1)
+        count = int(min(max(drawn.edges * share / size, 1), 255))
+        bounds = drawn.bounds(np.arange(1, count + (not whole)) * (share / count))
+        return (top, bounds, False) if whole else (bounds[-1], bounds[:-1], light * 128 < self.m)
+
+    def _batches(self, low, high, rare, inside, bounds: list[tuple]):
+        """Put the edges above `low`, at most `high`, into shared memory; return them and where batches begin."""
+        rows, comm = self.rows, self.comm
+        keys = np.array([key for key, _ in bounds], rows.words.dtype)
+        ids = np.array([e for _, e in bounds], np.int64) - rows.start
+        source, size = rows.source, len(rows.words)
+        places, batch = np.empty(size, np.uint32), np.empty(size, np.uint8)
+        counts, picked = np.zeros(len(bounds) + 1, np.int64), np.empty(BLOCK + 1, np.uint64)
+        selected = batches.sort_out_range(
+            0, size, source, rows.kind, *local(rows, low), *local(rows, high), rare, inside,
+            *cells_of(keys), keys, ids, places, batch, counts, picked,
+        )  # fmt: skip
+        next_places = allgather(comm, counts[None])
+        starts = batches.prefix(next_places)
+        edges = self._edges(int(starts[-1]))
+        node_batches.scatter(
+            source, rows.kind, places[:selected], batch, next_places[comm.rank], rows.start, edges
+        )
+        return edges, starts
+
+    def _join(self, hub, edges, starts) -> None:
+        comm, width = self.comm, self.comm.size
+        longest = int(np.diff(starts).max())
+        size = 2 * longest + batches.CHUNK
+        spare = [self._edges(size, name) for name in ("again", "later", "active")]
+        kept = self.room.take("kept", size // 64 + 1, np.int64)
+        bounds, loose = np.append(starts, longest), np.zeros(len(starts) - 1, np.bool_)
+        if comm.rank == 0:
+            self.state[:] = 0
+            batches.open_round(self.state, width, 0, bounds, loose, 0, 0, 0, hub)
+        comm.Barrier()
+        batches.work(
+            comm.rank, width, self.state, bounds, loose, edges, *spare, kept, self.nodes, self.forest,
+            self.counters,
+        )  # fmt: skip
+        comm.Barrier()
+        self.rounds += batches.rounds_of(self.state)[0]
+        self.light += int(starts[-1])
+        self.left = self.rows.n - 1 - int(self.counters[FOREST])
+        # Nobody may start on the next part before all have read how this one ended.
+        comm.Barrier()
+
+    def _giant(self):
+        """Return the root of (what a sample takes for) the largest tree, all roots, and the bitmap of its vertices."""
+        comm, n = self.comm, self.rows.n
+        node_batches.point_at_roots(self.nodes, *_share_of(comm, n))
+        comm.Barrier()
+        roots = self.nodes[::2]
+        values, counts = np.unique(
+            roots[np.linspace(0, n - 1, min(n, 512)).astype(np.int64)], return_counts=True
+        )
+        giant = values[counts.argmax()]
+        node_batches.mark_inside(self.nodes, giant, *_share_of(comm, len(self.inside)), self.inside)
+        comm.Barrier()
+        return int(giant), roots, self.inside
+
+
+def _share_of(comm: Any, size: int) -> tuple[int, int]:
+    return size * comm.rank // comm.size, size * (comm.rank + 1) // comm.size

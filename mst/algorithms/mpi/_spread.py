@@ -1,0 +1,210 @@
+"""Edges that are spread over ranks, and the rounds that join them while every rank keeps all labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.kernels import spread_boruvka as kernels
+from mst.kernels.keys import extremes, fits_float32, narrowed_keys, offset_keys
+from mst.kernels.mpi_exchange import allgather, allreduce, reduced
+from mst.kernels.parallel_filter import mark_range
+from mst.kernels.parallel_keys import FLOATS, INTEGERS, KEYS
+from mst.kernels.parallel_sample import quantiles, sample_edges
+
+_NO_IDS = np.empty(0, np.uint64)
+_NO_LABELS = np.empty(0, np.uint32)
+
+
+class Rows(NamedTuple):
+    """A rank's rows with the weights as words that `mst.kernels.parallel_keys.key_of` turns into keys."""
+
+    n: int
+    m: int
+    start: int
+    u: np.ndarray
+    v: np.ndarray
+    words: np.ndarray
+    kind: int
+
+    @property
+    def source(self) -> tuple[np.ndarray, ...]:
+        """The arrays that edges are read from: see `mst.kernels.parallel_select`."""
+        return self.words, self.u, self.v
+
+    @property
+    def packed(self) -> bool:
+        """Whether a key and an edge id fit 64 bits."""
+        return self.words.itemsize == 4 and self.m <= 2**32
+
+    @property
+    def bytes(self) -> int:
+        return self.u.nbytes + self.v.nbytes + self.words.nbytes
+
+
+class Edges(NamedTuple):
+    """Edges as in `mst.kernels.spread_boruvka`."""
+
+    ends: np.ndarray
+    words: np.ndarray
+    ids: np.ndarray
+
+    def first(self, count: int) -> Edges:
+        return Edges(self.ends[:count], self.words[:count], self.ids[:count])
+
+    @property
+    def count(self) -> int:
+        return len(self.words)
+
+    @property
+    def bytes(self) -> int:
+        return self.ends.nbytes + self.words.nbytes + self.ids.nbytes
+
+
+def rows_of(part: Any, comm: Any) -> Rows:
+    """Return a slice's rows; 64-bit weights get 32-bit keys if those of *all* ranks fit."""
+    w = part.w
+    if w.itemsize == 4:
+        words, kind = w.view(np.uint32), INTEGERS if w.dtype.kind == "i" else FLOATS
+    elif w.dtype.kind == "i":
+        # Where a rank has no rows, its extremes must not count.
+        none = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+        low, high = map(int, extremes(w) if len(w) else none)
+        low, high = reduced(comm, low, "MIN"), reduced(comm, high, "MAX")
+        if high - low < 2**32:
+            words, kind = offset_keys(w, np.int64(low)), KEYS
+        else:
+            words, kind = w.view(np.uint64), INTEGERS
+    elif reduced(comm, int(fits_float32(w)), "MIN"):
+        words, kind = narrowed_keys(w), KEYS
+    else:
+        words, kind = w.view(np.uint64), FLOATS
+    return Rows(part.n, part.m, part.start, part.u, part.v, frozen(words), kind)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view: kernels are compiled for one kind of array, mapped or made here."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def everything(rows: Rows) -> tuple[Any, Any]:
+    """Return the bounds (key, local row) below and above all edges, for `between`."""
+    key = rows.words.dtype.type
+    return (key(0), -1), (~key(0), 2**62)
+
+
+def local(rows: Rows, bound: tuple) -> tuple:
+    """Return a bound by (key, edge id) as one by (key, row of this rank)."""
+    return bound[0], int(bound[1]) - rows.start
+
+
+def mark(rows: Rows, low: tuple, high: tuple) -> tuple[np.ndarray, int]:
+    """Return a bitmap of the rows above `low` and up to `high`, bounds by (key, edge id), and their number."""
+    mask, flags = np.empty(-(-len(rows.words) // 64), np.uint64), np.empty(64, np.uint8)
+    bounds = *local(rows, low), *local(rows, high)
+    return mask, mark_range(0, len(rows.words), rows.words, rows.kind, *bounds, mask, flags)
+
+
+def between(rows: Rows, low: tuple, high: tuple, label: np.ndarray = _NO_LABELS) -> Edges:
+    """Return the edges above `low` and up to `high` that join different labels, ends replaced by labels."""
+    mask, count = mark(rows, low, high)
+    edges = room(count, rows.packed)
+    count = kernels.gather_marked(mask, rows.words, rows.kind, rows.u, rows.v, label, rows.start, *edges)
+    return edges.first(count)
+
+
+def chosen(rows: Rows, places: np.ndarray) -> Edges:
+    """Return the edges at some of a rank's rows."""
+    bits = np.zeros(-(-len(rows.words) // 64) * 64, np.bool_)
+    bits[places] = True
+    mask = np.packbits(bits, bitorder="little").view(np.uint64)
+    edges = room(len(places), rows.packed)
+    count = kernels.gather_marked(mask, rows.words, rows.kind, rows.u, rows.v, _NO_LABELS, rows.start, *edges)
+    return edges.first(count)
+
+
+def room(count: int, packed: bool) -> Edges:
+    """Return room for `count` edges, and one: kernels write ahead of what they keep."""
+    ids = _NO_IDS if packed else np.empty(count + 1, np.uint64)
+    return Edges(np.empty(count + 1, np.uint64), np.empty(count + 1, np.uint64), ids)
+
+
+class Sampled(NamedTuple):
+    """Keys and ids of a sample of all ranks' edges, by id, and how many edges it stands for."""
+
+    keys: np.ndarray
+    ids: np.ndarray
+    edges: float
+
+    def bounds(self, fractions: np.ndarray) -> list[tuple]:
+        """Return the (key, edge id) that about each of `fractions` of the edges do not exceed."""
+        return list(zip(*quantiles(self.keys, self.ids, fractions)))
+
+
+def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int) -> Sampled:
+    """Sample the edges above `low` that join different labels; `m` edges lie on the ranks of `comm`."""
+    size = max(1, min(wanted * len(rows.words) // max(m, 1), len(rows.words)))
+    keys, ids = np.empty(0, rows.words.dtype), np.empty(0, np.int64)
+    if len(rows.words):
+        bound = local(rows, low)
+        keys, ids = sample_edges(rows.source, rows.kind, *bound, labels, size, seed)
+    drawn = reduced(comm, size if len(rows.words) else 0)
+    keys, ids = allgather(comm, keys), allgather(comm, ids + rows.start)
+    return Sampled(keys, ids, m * len(keys) / max(drawn, 1))
+
+
+class Replicated:
+    """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
+
+    `wide` is whether ids lie beside the edges' words: a rank without edges could not tell.
+    """
+
+    def __init__(self, comm: Any, n: int, wide: bool):
+        self.comm, self.n, self.k, self.wide = comm, n, n, wide
+        self.label = np.arange(n, dtype=np.uint32)
+        self.found: list[np.ndarray] = []
+        self.rounds = 0
+        self.reduced_bytes = 0
+
+    def join(self, edges: Edges, *, last: bool) -> None:
+        """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
+        comm, k = self.comm, self.k
+        while k > 1 and reduced(comm, edges.count):
+            best, best_id = self._lightest(edges, k)
+            above, taken = np.full(k, kernels.NONE, np.uint32), np.empty(min(edges.count, k), np.uint64)
+            count = kernels.hook(*edges, best, best_id, above, taken)
+            self.found.append(taken[:count].astype(np.int64))
+            allreduce(comm, above)
+            k = kernels.number_roots(above, best, not last)
+            edges = edges.first(kernels.relabel(*edges, above))
+            if not last:
+                kernels.compose(self.label, above)
+            self.rounds += 1
+            self.reduced_bytes += best.nbytes + best_id.nbytes + above.nbytes
+        self.k = k
+
+    def _lightest(self, edges: Edges, k: int) -> tuple[np.ndarray, np.ndarray]:
+        best = np.full(k, kernels.NOTHING, np.uint64)
+        kernels.offer_words(edges.ends, edges.words, best)
+        allreduce(self.comm, best)
+        best_id = np.full(k if self.wide else 0, kernels.NOTHING, np.uint64)
+        if self.wide:
+            kernels.offer_ids(*edges, best, best_id)
+            allreduce(self.comm, best_id)
+        return best, best_id
+
+    def still_open(self, rows: Rows, low: tuple, high: tuple) -> Edges:
+        """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
+        return between(rows, low, high, self.label)
+
+    def counters(self) -> dict[str, int]:
+        """Return how many rounds there were, and the bytes that each rank put into reductions."""
+        return dict(rounds=self.rounds, reduced_bytes=self.reduced_bytes, vertex_bytes=self.label.nbytes)
+
+    @property
+    def forest(self) -> np.ndarray:
+        """Edge ids that this rank has found."""
+        return np.concatenate(self.found) if self.found else np.empty(0, np.int64)

@@ -1,0 +1,85 @@
+"""The command that starts ranks: the installed MPI's ``mpiexec``, or what ``$MST_MPIEXEC`` says."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+VARIABLE = "MST_MPIEXEC"
+_OPEN_MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A program that starts ranks, as the words of its command, and which MPI it is of: mpich, openmpi or other."""
+
+    words: tuple[str, ...]
+    kind: str = "other"
+
+
+def launch_command(
+    ranks: int, command: Sequence[str], launcher: Launcher | None
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command line that runs `command` on so many ranks, and variables to add to its environment.
+
+    One rank needs no launcher. The words of a launcher may hold ``{ranks}``; else ``-n RANKS`` is appended to them.
+
+    Examples
+    --------
+    >>> launch_command(4, ["python", "job.py"], Launcher(("srun", "--mpi=pmi2")))
+    (['srun', '--mpi=pmi2', '-n', '4', 'python', 'job.py'], {})
+    >>> launch_command(2, ["job"], Launcher(("mpiexec",), "openmpi"))[0]
+    ['mpiexec', '--oversubscribe', '--bind-to', 'none', '-n', '2', 'job']
+    >>> launch_command(1, ["python", "job.py"], None)
+    (['python', 'job.py'], {})
+    """
+    if ranks == 1 or launcher is None:
+        return list(command), {}
+    words = [word.replace("{ranks}", str(ranks)) for word in launcher.words]
+    if list(launcher.words) == words:
+        if launcher.kind == "openmpi":
+            words += ["--oversubscribe", "--bind-to", "none"]
+        words += ["-n", str(ranks)]
+    return [*words, *command], dict(_OPEN_MPI_ENVIRONMENT) if launcher.kind == "openmpi" else {}
+
+
+def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | None:
+    """Return the launcher of this environment, or None if there is none.
+
+    ``$MST_MPIEXEC`` wins; then ``mpiexec`` beside the interpreter, which is that of PyPI's MPI packages; then the
+    one on the path.
+    """
+    environment = os.environ if environment is None else environment
+    if named := environment.get(VARIABLE, "").strip():
+        words = tuple(shlex.split(named))
+        return Launcher(
+            words, _kind(words[0]) if Path(words[0]).name.startswith(("mpiexec", "mpirun")) else "other"
+        )
+    beside = Path(sys.executable).parent / "mpiexec"
+    found = str(beside) if beside.is_file() else shutil.which("mpiexec", path=environment.get("PATH"))
+    return Launcher((found,), _kind(found)) if found else None
+
+
+@cache
+def _kind(program: str) -> str:
+    """Return which MPI a launcher belongs to, by what it says of itself."""
+    try:
+        said = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            env={**os.environ, **_OPEN_MPI_ENVIRONMENT},
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "other"
+    if "Open MPI" in said or "OpenRTE" in said or "PRRTE" in said:
+        return "openmpi"
+    return "mpich" if "HYDRA" in said.upper() else "other"

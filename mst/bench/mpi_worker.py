@@ -1,0 +1,210 @@
+"""One rank of a measured run under MPI; ``python -m mst.bench.mpi_worker SPEC`` on every rank.
+
+What `mst.bench.worker` does for one process: opens its part of the graph, prepares, warms up, takes samples. A
+sample is the slowest rank's time from one barrier on; a start of all ranks is one fresh process in the records'
+sense. Rank 0 appends the events, one JSON line each, to the file that the spec names. A rank that fails appends its
+error and ends the job, since the others would wait for it forever.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mst import edge_slice, registry
+from mst.bench.machine import this_machine
+from mst.bench.worker import _MOST_SAMPLES, _SHORT_RUN_SECONDS, _STEADY, _WARMUPS, _failure, _peak, _reset_peak
+from mst.edge_slice import EdgeSlice
+from mst.errors import ConfigError
+from mst.forest import digest
+from mst.formats.edge_slice import read_edge_slice
+from mst.graph import Graph
+from mst.kernels.mpi_exchange import gather
+from mst.mpi import abort
+from mst.order import total
+
+_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 30_000
+
+
+def main(spec_file: str) -> None:
+    """Measure one set of samples, together with all other ranks."""
+    spec = json.loads(Path(spec_file).read_text())
+
+    def tell(event: str, **values: Any) -> None:
+        # One write, so that lines of several failing ranks do not mix.
+        line = json.dumps({"event": event, **values}) + "\n"
+        descriptor = os.open(spec["events"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(descriptor, line.encode())
+        os.close(descriptor)
+
+    try:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD
+    except BaseException as error:
+        tell("failed", **_failure(error))
+        raise
+    try:
+        if comm.size != spec["width"]:
+            raise ConfigError(f"the launcher started {comm.size} ranks, {spec['width']} were asked for")
+        samples = _samples(spec, comm)
+        if comm.rank == 0:
+            tell("samples", **samples)
+        comm.Barrier()
+    except BaseException as error:
+        failure = _failure(error)
+        failure["reason"] = f"rank {comm.rank} of {comm.size}: {failure['reason']}"
+        tell("failed", **failure)
+        abort(comm)
+
+
+def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
+    module = registry.get(spec["algorithm"]).load()
+    options, measure = spec["options"], spec["measure"]
+    part = read_edge_slice(spec["graph_file"], comm.rank, comm.size)
+    _practise(module, part, comm, options)
+    # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
+    for array in (part.u, part.v, part.w):
+        array.max(initial=0)
+    resident = _reset_peak()
+    problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
+    gc.collect()
+    gc.disable()
+    warm: list[float] = []
+    share = measure["budget"] / measure["processes"]
+    while not warm or (len(warm) < _WARMUPS and sum(warm) + warm[-1] < share / 2):
+        result = None
+        result, seconds = _timed(comm, lambda: module.solve(problem))
+        warm.append(seconds)
+        if len(warm) > 1 and abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]:
+            break
+    wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
+    left = share - init - sum(warm)
+    samples: list[float] = []
+    while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
+        result = None
+        result, seconds = _timed(comm, lambda: module.solve(problem))
+        samples.append(seconds)
+    peak = _peak()
+    gc.enable()
+    counters = module.counters(problem, result) if hasattr(module, "counters") else {}
+    return {
+        "init": init,
+        "transfer": None,
+        "warmup": warm,
+        "compute": samples,
+        "counters": counters,
+        "memory": _memory(comm, peak, resident),
+        "energy": None,
+        "device_bytes": None,
+        "forest": _forest(module, problem, result, part, comm, spec["ids_file"]),
+        "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
+        "affinity": sorted(os.sched_getaffinity(0)),
+        "ranks": _hosts(comm),
+    }
+
+
+def _timed(comm: Any, work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what `work` returns, and the slowest rank's seconds, which all ranks get."""
+    comm.Barrier()
+    started = time.perf_counter()
+    value = work()
+    seconds = time.perf_counter() - started
+    comm.Barrier()
+    return value, max(comm.allgather(seconds))
+
+
+def _practise(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
+    """Solve a small graph of the same dtypes: two ranks of each host first, so that not all of them compile."""
+    from mpi4py import MPI
+
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    pioneers = comm.Split(0 if node.rank < 2 else 1, comm.rank)
+    if node.rank < 2:
+        _solve_practice(module, part, pioneers, options)
+    # A barrier would spin, and take the cores away from those that compile.
+    arrived = comm.Ibarrier()
+    while not arrived.Test():
+        time.sleep(0.005)
+    _solve_practice(module, part, comm, options)
+    pioneers.Free()
+    node.Free()
+
+
+def _solve_practice(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    n, m = _PRACTICE_VERTICES, _PRACTICE_EDGES
+    # Of the last vertex no edge is had, so that filters find work to the end.
+    u, v = (rng.integers(0, n - 1, m).astype(part.u.dtype) for _ in range(2))
+    weights = np.resize(part.w[:m], m) if part.rows else np.zeros(m, part.w.dtype)
+    practice = edge_slice.of_graph(Graph(n, u, v, weights), comm.rank, comm.size)
+    problem = module.prepare(practice, comm=comm, **options)
+    module.collect(problem, module.solve(problem))
+
+
+def _memory(comm: Any, peak: int, resident: int) -> dict[str, int]:
+    """Return bytes of the largest rank and of all ranks; pages that ranks of a host share count for each."""
+    told = comm.allgather((peak, max(peak - resident, 0), resident))
+    peaks, working, start = zip(*told)
+    return {
+        "peak_bytes": max(peaks),
+        "working_bytes": max(working),
+        "start_bytes": max(start),
+        "ranks_peak_bytes": sum(peaks),
+        "ranks_working_bytes": sum(working),
+    }
+
+
+def _forest(
+    module: ModuleType, problem: Any, result: Any, part: EdgeSlice, comm: Any, ids_file: str
+) -> dict[str, Any] | None:
+    """Return, on rank 0, what is known of the forest."""
+    ids = np.sort(np.asarray(module.collect(problem, result)).astype(np.int64, copy=False))
+    everywhere = comm.bcast(ids)
+    own = everywhere[(everywhere >= part.start) & (everywhere < part.start + part.rows)]
+    weights = gather(comm, part.w[own - part.start])
+    if comm.rank:
+        return None
+    if ids_file:
+        np.save(ids_file, ids)
+    return {
+        "edges": len(ids),
+        "components": part.n - len(ids),
+        "weight": str(total(weights)),
+        "digest": digest(ids),
+    }
+
+
+def _hosts(comm: Any) -> dict[str, Any]:
+    """Return the layout, hosts times ranks on each, and the fingerprint of each host."""
+    machine = this_machine()
+    mine = (socket.gethostname(), machine.cpu, machine.cores, machine.fingerprint)
+    told = comm.allgather(mine)
+    hosts = list(dict.fromkeys(told))
+    most = max(told.count(host) for host in hosts)
+    keys = ("host", "cpu", "cores", "fingerprint")
+    return {
+        "layout": f"{len(hosts)}x{most}",
+        "hosts": [{**dict(zip(keys, host)), "ranks": told.count(host)} for host in hosts],
+        "library": _library(),
+    }
+
+
+def _library() -> str:
+    from mpi4py import MPI
+
+    return MPI.Get_library_version().split("\n", 1)[0].strip("\0 ")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,61 @@
+"""One rank's share of `mst.kernels.parallel_batches`, where workers are ranks and arrays lie in shared memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.atomics import prefetch, store
+from mst.kernels.jit import njit
+from mst.kernels.parallel_batches import parent, parent_place, put, root
+from mst.kernels.parallel_keys import key_of
+from mst.kernels.parallel_select import BLOCK
+
+_AHEAD = 32
+
+
+@njit
+def plant(nodes, first, last):
+    """Make vertices ``first … last - 1`` trees of their own, reserved by nobody."""
+    for x in range(first, last):
+        nodes[2 * x], nodes[2 * x + 1] = x, nodes.dtype.type(~np.uint64(0))
+
+
+@njit
+def point_at_roots(nodes, first, last):
+    """Make vertices ``first … last - 1`` point at the roots of their trees."""
+    for x in range(first, last):
+        r = parent(nodes, parent(nodes, parent(nodes, x)))
+        if parent(nodes, r) != r:
+            r = root(nodes, r)
+        store(nodes, parent_place(x), r)
+
+
+@njit
+def mark_inside(nodes, giant, first, last, inside):
+    """Write words ``first … last - 1`` of the bitmap of the vertices that point at the root `giant`."""
+    n = nodes.size // 2
+    for word in range(first, last):
+        bits = np.uint64(0)
+        for j in range(min(64, n - 64 * word)):
+            bits |= np.uint64(nodes[2 * (64 * word + j)] == giant) << np.uint64(j)
+        inside[word] = bits
+
+
+@njit
+def scatter(source, kind, places, batch, next_places, start, edges):
+    """Write the edges at `places` to the next places of their batches; row `i` has the edge id ``start + i``."""
+    words, u, v = source
+    to = np.empty(BLOCK, np.int64)
+    for block in range(0, places.size, BLOCK):
+        size = min(BLOCK, places.size - block)
+        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        for i in range(size):
+            b = batch[block + i]
+            to[i] = next_places[b]
+            next_places[b] += 1
+        for i in range(size):
+            far = to[min(i + _AHEAD, size - 1)]
+            prefetch(edges[0], far)
+            prefetch(edges[1], far)
+            row = np.uint64(places[block + i])
+            put(edges, to[i], u[row], v[row], key_of(words[row], kind), start + np.int64(row))

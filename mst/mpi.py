@@ -1,0 +1,176 @@
+"""The library under MPI: one call by all ranks, from a canonical file or from each rank's own edges.
+
+Start a script with ``mpiexec -n 8 python script.py``. `import mst` does not load this module, nor mpi4py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mst import registry
+from mst.edge_slice import EdgeSlice
+from mst.errors import InputError, MSTError, UnsupportedError
+from mst.formats.edge_slice import read_edge_slice
+from mst.graph import Graph
+from mst.order import total
+
+STATUS = 70
+"""Exit status of a job that a failing rank ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankForest:
+    """A spanning forest of a graph that is spread over ranks.
+
+    Attributes
+    ----------
+    n, m : int
+        Vertices and edges of the whole graph.
+    edge_ids : numpy.ndarray of int64
+        On rank 0 all edge ids of the forest, ascending; on the others none.
+    local_ids : numpy.ndarray of int64
+        Those of this rank's edges, ascending. Subtract `start` to index the arrays that this rank gave.
+    start : int
+        Edge id of this rank's first edge.
+    edges : int
+        Edges of the forest.
+    weight : int or float
+        Total weight, as in `mst.Forest`.
+    """
+
+    n: int
+    m: int
+    edge_ids: np.ndarray
+    local_ids: np.ndarray
+    start: int
+    edges: int
+    weight: int | float
+
+    @property
+    def components(self) -> int:
+        """Number of trees, isolated vertices included."""
+        return self.n - self.edges
+
+
+def minimum_spanning_forest(
+    path_or_local_edges: Any, comm: Any = None, *, algorithm: str = "filter-boruvka-mpi", **options: Any
+) -> RankForest:
+    """Return the minimum spanning forest of a graph that no rank holds as a whole; all ranks call.
+
+    Parameters
+    ----------
+    path_or_local_edges : path, or tuple ``(n, u, v, w)``
+        A canonical ``.arrow`` file (``mst convert`` makes one), of which each rank reads its part; or the vertex
+        count and this rank's edges. Edge ids then count through the ranks' edges, rank by rank. A rank may have
+        none; weights are of one dtype on all ranks.
+    comm : mpi4py.MPI.Comm, optional
+        The ranks; by default all of the job.
+    algorithm : str
+        An id of paradigm mpi.
+    **options
+        The algorithm's own.
+
+    Raises
+    ------
+    InputError, UnsupportedError, ConfigError
+        On every rank alike, whichever has the bad input. What fails later on some rank ends the job: the error
+        is printed and all ranks are aborted with status 70.
+
+    Examples
+    --------
+    >>> from mst.mpi import minimum_spanning_forest  # doctest: +SKIP
+    >>> minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6])).weight  # doctest: +SKIP
+    11
+    """
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD
+    chosen = registry.get(algorithm)
+    if chosen.paradigm != "mpi":
+        raise UnsupportedError(f"{chosen.id} does not run under MPI: call mst.minimum_spanning_forest")
+    resolved = chosen.resolve(options)
+    part = _together(comm, lambda: _slice_of(path_or_local_edges, comm))
+    if not isinstance(path_or_local_edges, str | os.PathLike):
+        part = _numbered(part, comm)
+    facts = registry.Facts(n=part.n, m=part.m, weight_dtype=part.w.dtype.name)
+    if reason := chosen.skip(facts, width=comm.size, options=resolved):
+        raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
+    module = _together(comm, chosen.load)
+    try:
+        problem = module.prepare(part, comm=comm, **resolved)
+        ids = np.sort(module.collect(problem, module.solve(problem)).astype(np.int64, copy=False))
+        return _forest(part, ids, comm)
+    except BaseException:
+        if comm.size == 1:
+            raise
+        abort(comm)
+        raise
+
+
+def abort(comm: Any) -> None:
+    """Print the error that is being handled and end all ranks: they wait for this one, and would forever."""
+    traceback.print_exc()
+    print(f"rank {comm.rank} of {comm.size} failed: ending the job", file=sys.stderr, flush=True)
+    comm.Abort(STATUS)
+
+
+def _slice_of(given: Any, comm: Any) -> EdgeSlice:
+    """Return the rank's part; of edges in memory, `m` and `start` are not known yet."""
+    if isinstance(given, str | os.PathLike):
+        return read_edge_slice(Path(given), comm.rank, comm.size)
+    if not (isinstance(given, tuple) and len(given) == 4):
+        raise InputError(
+            f"cannot take edges from {type(given).__name__}: give the path of a canonical file, or (n, u, v, w)"
+        )
+    graph = Graph(*given)
+    return EdgeSlice(graph.n, graph.m, 0, graph.u, graph.v, graph.w)
+
+
+def _together(comm: Any, work: Any) -> Any:
+    """Return what `work` returns; if it fails on any rank, raise the first such error on all of them."""
+    value = error = None
+    try:
+        value = work()
+    except MSTError as caught:
+        error = caught
+    messages = comm.allgather(None if error is None else str(error))
+    if error is not None:
+        raise error
+    for rank, message in enumerate(messages):
+        if message is not None:
+            raise InputError(f"rank {rank}: {message}")
+    return value
+
+
+def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
+    """Return the part with edge ids that count through all ranks."""
+    told = comm.allgather((part.n, part.w.dtype.name if part.rows else None, part.rows))
+    counts = {n for n, _, _ in told}
+    dtypes = {dtype for _, dtype, _ in told if dtype}
+    if len(counts) > 1:
+        raise InputError(f"ranks give different vertex counts: {', '.join(map(str, sorted(counts)))}")
+    if len(dtypes) > 1:
+        raise InputError(f"ranks give weights of different dtypes: {', '.join(sorted(dtypes))}; convert them")
+    rows = [size for _, _, size in told]
+    w = part.w if part.rows or not dtypes else part.w.astype(dtypes.pop())
+    return EdgeSlice(part.n, sum(rows), sum(rows[: comm.rank]), part.u, part.v, w)
+
+
+def _forest(part: EdgeSlice, ids: np.ndarray, comm: Any) -> RankForest:
+    """Tell every rank which of its edges rank 0 has the ids of, and the forest's total weight."""
+    from mst.kernels.mpi_exchange import exchange, gather
+
+    starts = np.array([*comm.allgather(part.start), part.m], np.int64)
+    counts = np.diff(np.searchsorted(ids, starts)) if comm.rank == 0 else np.zeros(comm.size, np.int64)
+    local, _ = exchange(comm, ids, counts)
+    weights = gather(comm, part.w[local - part.start])
+    edges, weight = comm.bcast((len(ids), total(weights)))
+    return RankForest(part.n, part.m, ids, local, part.start, edges, weight)

@@ -1,0 +1,191 @@
+"""What ranks do in the tests: ``mpiexec -n RANKS python ranks.py CHECK [ARGUMENT…]``.
+
+One start checks many graphs, since starting costs more than solving. Rank 0 has all graphs and knows their forests;
+what the algorithms get is each rank's slice. Prints ``passed`` at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import adversarial
+from mpi4py import MPI
+
+from mst import edge_slice, registry
+from mst.algorithms.mpi import _distributed, filter_boruvka
+from mst.algorithms.sequential import kruskal
+from mst.errors import InputError
+from mst.graph import Graph
+from mst.kernels import mpi_exchange
+from mst.mpi import minimum_spanning_forest
+
+COMM = MPI.COMM_WORLD
+
+
+def solve(algorithm: str, graph: Graph, **options) -> tuple[np.ndarray, dict]:
+    """Return all ids of a second solve of one problem on rank 0, and its counters."""
+    chosen = registry.get(algorithm)
+    module = chosen.load()
+    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+    problem = module.prepare(part, comm=COMM, **chosen.resolve(options))
+    module.solve(problem)
+    result = module.solve(problem)
+    return np.sort(module.collect(problem, result)), module.counters(problem, result)
+
+
+def right(graph: Graph, ids: np.ndarray, said: object) -> None:
+    if COMM.rank == 0:
+        expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+        assert np.array_equal(ids, expected), f"{graph.name}: {said}: {ids} is not {expected}"
+
+
+def small(every: int, first: int = 0) -> list[Graph]:
+    return list(adversarial.small(np.random.default_rng(5)))[first::every]
+
+
+def medium(n: int, m: int, every: int = 1) -> list[Graph]:
+    return list(adversarial.medium(np.random.default_rng(7), n, m))[::every]
+
+
+def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
+    """All shapes, weights of every dtype, no edges at all, fewer edges than ranks, ties."""
+    n, m = map(int, sizes.split("x"))
+    given = dict(option.split("=") for option in options)
+    for graph in small(int(every), COMM.size % int(every)) + (medium(n, m) if n else []):
+        ids, counters = solve(algorithm, graph, **given)
+        right(graph, ids, (given, counters))
+        if algorithm == "ghs-mpi" and given.get("contract", "off") == "off":
+            bound = 2 * graph.m + 5 * graph.n * np.log2(max(graph.n, 2))
+            assert counters["messages"] <= bound, (graph.name, counters, bound)
+            kinds = [counters[f"messages_{kind}"] for kind in ("connect", "initiate", "test", "report")]
+            assert sum(kinds) <= counters["messages"]
+
+
+def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
+    """All algorithms as they are by default. Hop by hop, ghs-mpi takes a superstep for each edge of a path."""
+    check_exchange()
+    check_every("allreduce-boruvka-mpi", every, sizes)
+    check_every("filter-boruvka-mpi", every, sizes)
+    check_every("ghs-mpi", every, sizes_ghs)
+
+
+def check_options(every: str) -> None:
+    """The options of ghs-mpi, and of filter-boruvka-mpi where ranks share no memory."""
+    for option in ("queue=rank", "lookup=linear", "basic=linear", "contract=on"):
+        check_every("ghs-mpi", every, "0x0", option)
+    check_every("ghs-mpi", every, "0x0", "queue=rank", "lookup=linear", "basic=linear")
+    check_every("filter-boruvka-mpi", every, "100x800", "share=off", "sparsify=on")
+
+
+def check_shared(every: str, sizes: str) -> None:
+    """The ranks of a host in shared memory, however small the graph; and as if each two of them were a host."""
+    filter_boruvka.SMALL = 0
+    check_every("filter-boruvka-mpi", every, sizes)
+    real = filter_boruvka._node_of
+    filter_boruvka._node_of = lambda comm: comm.Split(comm.rank // 2, comm.rank)
+    for scheme in ("replicated", "distributed"):
+        check_every("filter-boruvka-mpi", str(2 * int(every)), sizes, f"scheme={scheme}")
+    filter_boruvka._node_of = real
+
+
+def check_distributed(every: str, sizes: str) -> None:
+    """Distributed labels to the last component, and every call of MPI cut into small pieces."""
+    _distributed.FEW, mpi_exchange.CHUNK = 1, 500
+    check_every("filter-boruvka-mpi", every, sizes, "scheme=distributed", "share=off", "sparsify=off")
+
+
+def check_exchange() -> None:
+    """Chunks of any size move what one call would."""
+    rng = np.random.default_rng(COMM.rank)
+    size, rank = COMM.size, COMM.rank
+    for columns in ((), (3,)):
+        counts = rng.integers(0, 9, size)
+        rows = np.stack([np.repeat(np.arange(size), counts), np.full(counts.sum(), rank)], axis=1)
+        rows = rows @ np.ones((2, 3), np.int64) if columns else rows @ np.array([1000, 1])
+        whole, incoming = mpi_exchange.exchange(COMM, rows, counts)
+        for chunk in (1, 5, 64):
+            pieces, again = mpi_exchange.exchange(COMM, rows, counts, chunk=chunk)
+            assert np.array_equal(pieces, whole) and np.array_equal(again, incoming)
+            everywhere = mpi_exchange.allgather(COMM, rows, chunk=chunk)
+            assert np.array_equal(everywhere, mpi_exchange.allgather(COMM, rows))
+            root = mpi_exchange.gather(COMM, rows, chunk=chunk)
+            assert np.array_equal(root, everywhere if rank == 0 else everywhere[:0])
+        if not columns:
+            assert np.array_equal(whole, np.repeat(1000 * rank + np.arange(size), incoming))
+    low = mpi_exchange.allreduce(COMM, np.arange(20) * (rank + 1), chunk=3)
+    assert np.array_equal(low, np.arange(20))
+    bounds = edge_slice.bounds(50, size)
+    table = np.arange(bounds[rank], bounds[rank + 1]) ** 2
+    wanted = rng.integers(0, 50, 7 * (rank % 3))
+    assert np.array_equal(mpi_exchange.lookup(COMM, table, bounds, wanted), wanted**2)
+
+
+def check_library(path: str) -> None:
+    """From a file, and from edges that every rank has for itself; bad input fails alike everywhere."""
+    graph = medium(300, 2400)[1]
+    expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+    for given in (path, (graph.n, part.u, part.v, part.w)):
+        forest = minimum_spanning_forest(given)
+        assert np.array_equal(forest.edge_ids, expected if COMM.rank == 0 else expected[:0])
+        mine = expected[(expected >= part.start) & (expected < part.start + part.rows)]
+        assert np.array_equal(forest.local_ids, mine) and forest.start == part.start
+        from math import fsum
+
+        assert forest.weight == fsum(graph.w[expected]) and forest.components == graph.n - len(expected)
+    # Only the last rank has edges; the others' empty weights take their dtype.
+    last = COMM.rank == COMM.size - 1
+    forest = minimum_spanning_forest((3, [0, 1], [1, 2], [5, 7]) if last else (3, [], [], []))
+    assert (forest.edges, forest.weight) == (2, 12)
+    bad = COMM.size - 1
+    for given, message in (
+        ((3, [0], [9 if COMM.rank == bad else 1], [1]), "v[0] = 9 is not a vertex"),
+        ((3 + COMM.rank, [0], [1], [1]), "different vertex counts"),
+        ((3, [0], [1], np.array([1], ["i4", "f4"][COMM.rank % 2])), "different dtypes"),
+        (path + ".no", "cannot be read"),
+    ):
+        if COMM.size > 1 or message in ("v[0] = 9 is not a vertex", "cannot be read"):
+            try:
+                minimum_spanning_forest(given)
+            except InputError as error:
+                assert message in str(error), error
+            else:
+                raise AssertionError(message)
+
+
+def check_failing(how: str) -> None:
+    """One rank fails, or is killed, while the others are on their way into a collective that it will never join."""
+    module = registry.get("allreduce-boruvka-mpi").load()
+    solve_right = module.solve
+
+    def solve(problem):
+        if COMM.rank == COMM.size - 1:
+            if how == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise MemoryError("no room for this rank")
+        return solve_right(problem)
+
+    module.solve = solve
+    minimum_spanning_forest((3, [0], [1], [1]), algorithm="allreduce-boruvka-mpi")
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    try:
+        globals()[f"check_{sys.argv[1]}"](*sys.argv[2:])
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        COMM.Abort(1)
+    COMM.Barrier()
+    if COMM.rank == 0:
+        print("passed", f"{time.monotonic() - started:.1f} s")

@@ -1,0 +1,161 @@
+"""Message passing: the algorithms under real ranks, the library, the launcher, the measuring worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import adversarial
+import numpy as np
+import pytest
+
+from mst import registry
+from mst.bench.experiment import Measure
+from mst.bench.launch import Launcher, find_launcher, launch_command
+from mst.bench.mpi_starts import signal_of
+from mst.bench.records import Run
+from mst.bench.runner import Order, measure_run
+from mst.forest import digest
+from mst.formats.canonical import write_canonical
+from mst.graph import Graph
+
+ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.mpi
+
+if registry.get("ghs-mpi").missing() or find_launcher() is None:
+    pytest.skip("needs mpi4py and mpiexec", allow_module_level=True)
+
+
+def run(ranks: int, *words: str, timeout: float = 280) -> subprocess.CompletedProcess:
+    """Start ranks that check something (`tests/mpi/ranks.py`)."""
+    script = [sys.executable, str(ROOT / "tests" / "mpi" / "ranks.py"), *words]
+    command, extra = launch_command(ranks, script, find_launcher())
+    single = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    environment = {**os.environ, **single, **extra, "PYTHONPATH": path}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
+
+
+def passes(ranks: int, *words: str) -> None:
+    done = run(ranks, *words)
+    assert done.returncode == 0 and "passed" in done.stdout, (done.stdout + done.stderr)[-3000:]
+
+
+# Every how many-th of the small graphs, and the sizes of medium ones, for ghs-mpi and for the others: with more ranks
+# than cores, a collective is a matter of milliseconds.
+GRAPHS = {
+    1: ("3", "400x3200", "300x1200"),
+    2: ("9", "400x3200", "0x0"),
+    3: ("24", "400x3200", "0x0"),
+    4: ("48", "60x300", "0x0"),
+    7: ("96", "0x0", "0x0"),
+    8: ("96", "0x0", "0x0"),
+    16: ("128", "0x0", "0x0"),
+}
+
+
+@pytest.mark.parametrize("ranks", GRAPHS)
+def test_the_forest_at_every_number_of_ranks(ranks):
+    passes(ranks, "algorithms", *GRAPHS[ranks])
+
+
+def test_options_switch_ways_not_results():
+    passes(2, "options", "64")
+
+
+def test_ranks_of_a_host_share_memory():
+    passes(4, "shared", "96", "100x800")
+
+
+def test_distributed_labels_and_calls_in_pieces():
+    passes(3, "distributed", "24", "60x300")
+
+
+def test_the_library(tmp_path):
+    write_canonical(tmp_path / "g.arrow", list(adversarial.medium(np.random.default_rng(7), 300, 2400))[1])
+    passes(3, "library", str(tmp_path / "g.arrow"))
+
+
+@pytest.mark.parametrize("how", ["raises", "killed"])
+def test_a_rank_that_fails_ends_the_job(how):
+    started = time.monotonic()
+    done = run(3, "failing", how, timeout=60)
+    assert done.returncode != 0 and "passed" not in done.stdout
+    assert time.monotonic() - started < 30
+    if how == "raises":
+        assert "MemoryError: no room for this rank" in done.stderr and "rank 2 of 3 failed" in done.stderr
+    else:
+        assert signal_of(done.returncode) == 9
+
+
+def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
+    graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97, name="g")
+    manifest = write_canonical(tmp_path / "g.arrow", graph)
+    measure = Measure(**{"processes": 1, "samples": 2, "budget": 30, "timeout": 60, **limits})
+    run = Run("here", "g", algorithm, "default", width, "f" * 12)
+    order = Order(run, tmp_path / "records" / run.path, measure, oversubscribe=True)
+    manifest = {**manifest, "weight_dtype": "float64"}
+    return measure_run(order, manifest=manifest, graph_file=tmp_path / "g.arrow")
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_the_runner_measures_ranks(tmp_path, width):
+    from mst.algorithms.sequential import kruskal
+
+    found = measured(tmp_path, "filter-boruvka-mpi", width)
+    assert found["status"] == "ok", (found["reason"], found["detail"])
+    assert len(found["samples"]["compute"]) == 1 and all(found["samples"]["compute"])
+    graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97)
+    expected = kruskal.solve(kruskal.prepare(graph, width=1, sort="radix"))
+    assert found["forest"]["digest"] == digest(expected)
+    assert found["ranks"]["layout"] == f"1x{width}"
+    assert found["counters"]["rank_edges"] == -(-2000 // width)
+    assert found["memory"]["peak_bytes"] > 0
+
+
+def test_a_run_that_fails_on_one_rank_is_a_measurement(tmp_path, monkeypatch):
+    folder = tmp_path / "algorithms"
+    folder.mkdir()
+    (folder / "broken.py").write_text(
+        "ALGORITHM = dict(id='broken-mpi', paradigm='mpi', title='Broken')\n"
+        "def prepare(part, *, comm):\n    return comm\n"
+        "def solve(comm):\n"
+        "    if comm.rank == 1:\n        raise MemoryError('out of it')\n"
+        "    comm.Barrier()\n"
+        "def collect(problem, result):\n    return []\n"
+    )
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
+    registry.algorithms.cache_clear()
+    try:
+        found = measured(tmp_path, "broken-mpi", 2)
+    finally:
+        monkeypatch.delenv(registry.EXTRA_FOLDERS)
+        registry.algorithms.cache_clear()
+    assert found["status"] == "out-of-memory"
+    assert found["reason"] == "rank 1 of 2: MemoryError: out of it"
+
+
+def test_launch_commands():
+    job = ["python", "job.py"]
+    assert launch_command(1, job, None) == (job, {})
+    words, extra = launch_command(4, job, Launcher(("/opt/mpiexec",), "openmpi"))
+    assert words == ["/opt/mpiexec", "--oversubscribe", "--bind-to", "none", "-n", "4", *job]
+    assert extra == {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    assert launch_command(2, job, Launcher(("mpiexec",), "mpich")) == (["mpiexec", "-n", "2", *job], {})
+    template = find_launcher({"MST_MPIEXEC": "srun --mpi=pmi2 --ntasks={ranks}"})
+    assert launch_command(8, job, template)[0] == ["srun", "--mpi=pmi2", "--ntasks=8", *job]
+    assert find_launcher({"MST_MPIEXEC": " ", "PATH": ""}) == find_launcher()
+
+
+def test_planning_imports_no_mpi():
+    code = (
+        "import sys, mst\nfrom mst import registry\nfrom mst.bench import plan, launch\n"
+        "facts = registry.Facts(n=10, m=2**40)\n"
+        "assert 'give more ranks' in registry.get('filter-boruvka-mpi').skip(facts, width=2)\n"
+        "assert registry.get('ghs-mpi').source_fingerprint()\n"
+        "assert not {'mpi4py', 'numba'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
