@@ -20,6 +20,7 @@ from workflow_clone import ROOT, Clone
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 pytest.importorskip("snakemake_executor_plugin_slurm", reason="the workflow's packages are not installed")
+pytest.importorskip("mpi4py", reason="MPI is not installed")
 
 PAGE = ROOT / "docs" / "cluster.md"
 # The profile's patience is for clusters where jobs take hours.
@@ -168,7 +169,7 @@ def test_records_tell_what_ran_where(finished):
     assert given["devices"] == "0" and cpu["kruskal w1"]["conditions"]["interleaved_with"] == 2
     assert mpi["probe-mpi w4-2x2"]["run"]["layout"] == "2x2"
     assert mpi["probe-mpi w4-2x2"]["counters"]["ranks"] == ["n1", "n1", "n2", "n2"]
-    assert "ranks" not in mpi["probe-mpi w1-1x1"]["counters"], "one rank is an ordinary job"
+    assert mpi["probe-mpi w1-1x1"]["counters"]["ranks"] in (["n1"], ["n2"]), "one rank, in an ordinary job"
     assert finished.checked()["status"] == {"ok": 6}
     assert (finished.folder / "results" / "report.html").is_file()
 
@@ -194,6 +195,7 @@ def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(finished, 
     process.send_signal(signal.SIGINT)
     code, output = clone.ended(process)
     assert code != 0 and not running(), "cancelled with the workflow"
+    slurm.settle()
 
     process = clone.start()
     until(lambda: len(running()) == 3, process, clone)
@@ -208,7 +210,7 @@ def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(finished, 
         "test-killed-small-grid": "CANCELLED",
         "test-late-small-grid": "TIMEOUT",
         "test-lost-small-grid": "NODE_FAIL",
-    }
+    }, output + slurm.logs()
     assert "NODE_FAIL: job" in output and "the same command makes what is missing" in output
     assert clone.stamps() == before, "nothing half-written, nothing lost"
 
@@ -259,9 +261,8 @@ def test_documented_commands_take_a_cluster_home(finished, tmp_path):
     page = (home.folder / "results" / "report.html").read_text()
     assert all(name in page for name in ("laptop", "cluster-cpu", "cluster-mpi", "cluster-gpu"))
 
-    record = next(
-        (home.folder / "results/records/cluster-cpu").glob("small-grid/kruskal/default/w1/*[0-9a-f].json")
-    )
+    (name,) = [path for path in home.records() if path.startswith("cluster-cpu/small-grid/kruskal/")]
+    record = home.folder / "results" / "records" / name
     changed = json.loads(record.read_text())
     changed["samples"]["compute"][0][0] *= 2
     record.write_text(json.dumps(changed))
