@@ -197,8 +197,11 @@ def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(finished, 
     assert code != 0 and not running(), "cancelled with the workflow"
     slurm.settle()
 
+    logs = clone.folder / "results" / "logs" / "runs"
+    for log in logs.glob("test-*/*/*.log"):
+        log.unlink()
     process = clone.start()
-    until(lambda: len(running()) == 3, process, clone)
+    until(lambda: len(list(logs.glob("test-*/*/*.log"))) == 3, process, clone)
     doomed = running()
     soon = datetime.now() + timedelta(seconds=1)
     slurm.command("scontrol", "update", f"JobId={doomed['test-late']}", f"EndTime={soon:%Y-%m-%dT%H:%M:%S}")
