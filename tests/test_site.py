@@ -12,7 +12,7 @@ from mst.bench import account
 from mst.bench.experiment import Experiment, widths_of
 from mst.bench.plan import GraphState, plan
 from mst.bench.records import Run
-from mst.bench.site import Place, Site, hardware, hardware_profiles, profile_site, read_site
+from mst.bench.site import Place, Site, hardware, hardware_profiles, leave_job_step, profile_site, read_site
 from mst.errors import ConfigError
 from mst.typed import parse
 
@@ -160,6 +160,12 @@ def test_ranks_of_a_host():
     run = Run.from_path(path)
     assert (run.width, run.layout, run.width_here, run.path) == (8, "2x4", 4, path)
     assert Run.from_path(Path("m/g/a/default/w8/000000000000.json")).width_here == 8
+
+
+def test_a_task_of_a_job_step_is_no_rank_for_its_children():
+    environment = {"PMI_FD": "11", "PMI_RANK": "0", "PMIX_RANK": "0", "PATH": "/bin", "SLURM_JOB_ID": "1"}
+    leave_job_step(environment)
+    assert environment == {"PATH": "/bin", "SLURM_JOB_ID": "1"}
 
 
 LOG = """\

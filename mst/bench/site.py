@@ -7,7 +7,7 @@ papers, are in ``config/machines/``; sites and experiments name them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -293,3 +293,13 @@ def profile_site(arguments: Iterable[str], environment_profile: str | None = Non
         if name and (folder / SITE_FILE).is_file():
             return folder / SITE_FILE
     return None
+
+
+def leave_job_step(environment: MutableMapping[str, str]) -> None:
+    """Forget that this process is the task of a scheduler's job step.
+
+    ``srun`` tells every task how to reach the other ranks, over a file that is closed in the task's children: an MPI
+    program that they start by itself would fail there. Ranks that they start through a launcher are told anew.
+    """
+    for name in [name for name in environment if name.startswith("PMI")]:
+        del environment[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.bench.machine import this_machine
     from mst.bench.records import write_json
     from mst.bench.runner import measure_runs
+    from mst.bench.site import leave_job_step
     from mst.commands._orders import graph_of, orders_of
     from mst.errors import ConfigError
 
     # A scheduler whose time is up tells a job to end: nothing of an unfinished run stays behind.
     interrupt_on_sigterm()
+    leave_job_step(os.environ)
     settings = config.load(arguments.configfile)
     orders = orders_of(arguments, settings)
     if reason := orders[0].refused():

@@ -6,12 +6,22 @@ from pathlib import Path
 
 TEMPLATE = '''"""Kruskal's forest, and what a run was given."""
 
+import json
 import os
 import shlex
 import subprocess
+import sys
 import time
 
 from mst.algorithms.sequential import kruskal
+
+RANKS = """
+import json, os
+from mpi4py import MPI
+nodes = MPI.COMM_WORLD.gather(os.environ["SLURMD_NODENAME"])
+if nodes is not None:
+    print(json.dumps(sorted(nodes)))
+"""
 
 ALGORITHM = dict(id="{id}", paradigm="{paradigm}", title="{id}")
 
@@ -35,9 +45,13 @@ def counters(problem, result):
         node=os.environ.get("SLURMD_NODENAME"),
         processors=len(os.sched_getaffinity(0)),
     )
-    if launcher := os.environ.get("MST_MPIEXEC"):
-        command = [*shlex.split(launcher), "-n", str(problem[1]), "printenv", "SLURMD_NODENAME"]
-        found["ranks"] = sorted(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    if ALGORITHM["paradigm"] == "mpi":
+        # One rank needs no launcher.
+        launcher = shlex.split(os.environ.get("MST_MPIEXEC", ""))
+        start = [*launcher, "-n", str(problem[1])] if launcher else []
+        command = [*start, sys.executable, "-c", RANKS]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        found["ranks"] = json.loads(done.stdout) if done.returncode == 0 else done.stderr
     return found
 '''
 

@@ -207,11 +207,17 @@ class Slurm:
         rows = [line.split("|") for line in out.splitlines()]
         return [Job(*row[:5], int(row[5]), int(row[6]), *row[7:]) for row in rows]
 
+    def settle(self) -> None:
+        """Wait until what was cancelled has gone from the nodes."""
+        _until(
+            lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), 30, "jobs stay"
+        )
+
     def stop(self) -> None:
         """End every daemon that was started here, and what its jobs left behind."""
-        with contextlib.suppress(subprocess.SubprocessError):
+        with contextlib.suppress(subprocess.SubprocessError, TimeoutError):
             self.command("scancel", "--user=root")
-            _until(lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), 10, "")
+            self.settle()
         for process in reversed(self.processes.values()):
             process.terminate()
         for process in self.processes.values():
