@@ -290,7 +290,9 @@ class _Evaluation:
             return np.full(self.size, self.source.published(table, column, tuple(row)))
         if name in _FACTS:
             graph = self.graph(given[0])
-            return np.full(self.size, self.source.fact(name, graph))
+            value = self.source.fact(name, graph)
+            self.used.append(graph)
+            return np.full(self.size, value)
         selection, graph = parse_selection(given[0]), self.graph(given[1])
         if name == "widths":
             return tuple(np.full(self.size, float(w)) for w in self.source.widths(selection, graph))
