@@ -237,6 +237,8 @@ def test_phases_counters_facts_and_memory(records, book):
         ("phase('kruskal', 'USA-road-d.NY', 'union')", 1.0),
         ("counter('kruskal', 'USA-road-d.NY', 'rounds')", 5),
         ("counter('kruskal', 'USA-road-d.NY', 'edges by round[1]')", 3),
+        ("counter('kruskal', 'USA-road-d.NY', 'edges by round[-2]')", 8),
+        ("counter('kruskal', 'USA-road-d.NY', 'edges by round[mean]')", 5.5),
         ("m('USA-road-d.NY') / n('USA-road-d.NY')", ROAD.m / ROAD.n),
         ("memory('kruskal', 'USA-road-d.NY')", 24 * ROAD.m + 1_000_000),
     ):

@@ -18,7 +18,8 @@ threads on fewer cores, too.
 ``M(selection, graph)``             arithmetic mean of all raw samples of *compute*
 ``phase(selection, graph, name)``   seconds of a named phase, from the instrumented run
 ``share(selection, graph, name)``   that phase over the sum of all
-``counter(selection, graph, name)`` what the run counted itself; of a list of counts ``"name[1]"`` is the second
+``counter(selection, graph, name)`` what the run counted itself; of a list ``"name[1]"`` is the second,
+                                    ``"name[-1]"`` the last, ``"name[mean]"`` the mean
 ``memory(selection, graph)``        working memory in bytes
 ``spread(selection, graph)``        standard deviation over mean of the raw samples
 ``excess(selection, graph)``        weight of the forest over that of the minimum, less 1

@@ -230,7 +230,9 @@ def _counter(record: Record, name: str) -> Found | None:
     counters = record.measurement.get("counters") or {}
     name, _, place = name.removesuffix("]").partition("[")
     value = counters.get(name)
-    if place and isinstance(value, list) and -len(value) <= int(place) < len(value):
+    if isinstance(value, list) and place == "mean" and value:
+        value = float(np.mean(value))
+    elif isinstance(value, list) and place.lstrip("-").isdigit() and -len(value) <= int(place) < len(value):
         value = value[int(place)]
     return (float(value), ()) if isinstance(value, int | float) else None
 
