@@ -177,7 +177,9 @@ class Measured:
         if record is not None:
             told = record.measurement.get("reason") or (record.proof or {}).get("reason") or "not proved"
             return f"{what} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {told}"
-        reason = self.reasons.get((graph, algorithm, options, width))
+        # A program or algorithm that is not here has one row for all its options.
+        reasons = (self.reasons.get((graph, algorithm, *key)) for key in ((options, width), ("default", 1)))
+        reason = next((r for r in reasons if r is not None), None)
         if reason is not None:
             return f"{what} on {graph}: {reason.text}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
