@@ -167,6 +167,13 @@ def test_missing_data_never_confirms(records, book):
     assert outcome.verdict == NOT_MEASURED and outcome.partial and outcome.value == pytest.approx(2, rel=0.02)
 
 
+def test_printed_numbers_alone_confirm_nothing(records, book):
+    source = both(records, "kruskal", 1.0).source()
+    quantity = "published('ecl-mst/table-3', 'ecl_mst', 'internet')"
+    outcome = judged(claim(quantity, anywhere={"above": 0}), source, book)
+    assert outcome.verdict == NOT_MEASURED and "printed numbers alone" in outcome.reason
+
+
 def test_a_part_contradicts_a_claim_about_every_graph_but_never_confirms_it(records, book):
     source = both(records, "kruskal", 1.0).add("boruvka", ROAD, 0.5).source()
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
@@ -230,6 +237,8 @@ def test_phases_counters_facts_and_memory(records, book):
         ("phase('kruskal', 'USA-road-d.NY', 'union')", 1.0),
         ("counter('kruskal', 'USA-road-d.NY', 'rounds')", 5),
         ("counter('kruskal', 'USA-road-d.NY', 'edges by round[1]')", 3),
+        ("counter('kruskal', 'USA-road-d.NY', 'edges by round[-2]')", 8),
+        ("counter('kruskal', 'USA-road-d.NY', 'edges by round[mean]')", 5.5),
         ("m('USA-road-d.NY') / n('USA-road-d.NY')", ROAD.m / ROAD.n),
         ("memory('kruskal', 'USA-road-d.NY')", 24 * ROAD.m + 1_000_000),
     ):

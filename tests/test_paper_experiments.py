@@ -57,6 +57,13 @@ def test_small_leaves_out_and_says_so(tmp_path):
             assert row.graph not in small[name].left_out or "scale: full" in row.reason
 
 
+@pytest.mark.parametrize("name", PAPERS)
+def test_all_of_it_can_be_planned_on_a_server(name, tmp_path):
+    rows = planned(experiments("full")[name], SERVER, tmp_path)
+    assert len({(r.graph, r.algorithm, r.options, r.width) for r in rows}) == len(rows)
+    assert all(row.status == "planned" or row.reason for row in rows)
+
+
 def test_widths_go_to_128_where_the_machine_has_them(tmp_path):
     rows = planned(experiments("full")["shou-he"], SERVER, tmp_path)
     for paradigm in {row.paradigm for row in rows} & {"threads", "mpi"}:

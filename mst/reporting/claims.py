@@ -261,6 +261,8 @@ def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: N
         stated = kind.title if kind else "another machine"
         return outcome(NOT_COMPARABLE, f"stated for {stated}, which this machine is not", **told)
     holds = criterion.judge(result.low, result.high)
+    if not result.used:
+        return outcome(NOT_MEASURED, "it was worked out from printed numbers alone", **told)
     if result.thin:
         return outcome(NOT_MEASURED, "a run had fewer than three processes: no interval", **told)
     if result.missing and not (claim.every and holds is False):

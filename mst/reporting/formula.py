@@ -18,7 +18,8 @@ threads on fewer cores, too.
 ``M(selection, graph)``             arithmetic mean of all raw samples of *compute*
 ``phase(selection, graph, name)``   seconds of a named phase, from the instrumented run
 ``share(selection, graph, name)``   that phase over the sum of all
-``counter(selection, graph, name)`` what the run counted itself; of a list of counts ``"name[1]"`` is the second
+``counter(selection, graph, name)`` what the run counted itself; of a list ``"name[1]"`` is the second,
+                                    ``"name[-1]"`` the last, ``"name[mean]"`` the mean
 ``memory(selection, graph)``        working memory in bytes
 ``spread(selection, graph)``        standard deviation over mean of the raw samples
 ``excess(selection, graph)``        weight of the forest over that of the minimum, less 1
@@ -290,7 +291,9 @@ class _Evaluation:
             return np.full(self.size, self.source.published(table, column, tuple(row)))
         if name in _FACTS:
             graph = self.graph(given[0])
-            return np.full(self.size, self.source.fact(name, graph))
+            value = self.source.fact(name, graph)
+            self.used.append(graph)
+            return np.full(self.size, value)
         selection, graph = parse_selection(given[0]), self.graph(given[1])
         if name == "widths":
             return tuple(np.full(self.size, float(w)) for w in self.source.widths(selection, graph))

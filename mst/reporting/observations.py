@@ -177,7 +177,9 @@ class Measured:
         if record is not None:
             told = record.measurement.get("reason") or (record.proof or {}).get("reason") or "not proved"
             return f"{what} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {told}"
-        reason = self.reasons.get((graph, algorithm, options, width))
+        # A program or algorithm that is not here has one row for all its options.
+        reasons = (self.reasons.get((graph, algorithm, *key)) for key in ((options, width), ("default", 1)))
+        reason = next((r for r in reasons if r is not None), None)
         if reason is not None:
             return f"{what} on {graph}: {reason.text}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
@@ -230,7 +232,9 @@ def _counter(record: Record, name: str) -> Found | None:
     counters = record.measurement.get("counters") or {}
     name, _, place = name.removesuffix("]").partition("[")
     value = counters.get(name)
-    if place and isinstance(value, list) and -len(value) <= int(place) < len(value):
+    if isinstance(value, list) and place == "mean" and value:
+        value = float(np.mean(value))
+    elif isinstance(value, list) and place.lstrip("-").isdigit() and -len(value) <= int(place) < len(value):
         value = value[int(place)]
     return (float(value), ()) if isinstance(value, int | float) else None
 

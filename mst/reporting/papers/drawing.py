@@ -15,6 +15,7 @@ from mst.reporting.style import LIGHT, save
 _SHAPES = "os^DvPX<>*"
 _SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
 _GREY = "#7A7A7A"
+_LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
 
 
 def draw(filled: Filled, folder: Path) -> list[tuple[str, str]]:
@@ -131,7 +132,9 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
                     markerfacecolor=face,
                 )
         axes.plot([], [], color=colour, label=column)
-    axes.set_xscale("log", base=2)
+    (name,) = filled.exhibit.rows
+    if name != "r":
+        axes.set_xscale("log", base=2)
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     if filled.exhibit.unit == "ratio":
         axes.set_yscale("log", base=2)
@@ -140,8 +143,7 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
     else:
         axes.set_ylim(bottom=0)
     axes.minorticks_off()
-    (name,) = filled.exhibit.rows
-    axes.set_xlabel({"p": "threads or processes", "b": "block or grid size", "c": "chunk size"}.get(name, name))
+    axes.set_xlabel(_LOOPS.get(name, name))
     axes.set_ylabel(_label(filled))
     if len(grid.columns) > 1:
         axes.legend(frameon=False, fontsize=8)

@@ -99,6 +99,8 @@ def _claim(
     claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path, names: Any
 ) -> dict[str, Any]:
     own = claims.own_value(claim, paper, book, names)
+    if own is not None and (own.partial or _compares_with_itself(claim, own.value)):
+        own = None
     overall = claims.overall(outcomes)
     return {
         "id": claim.id,
@@ -110,8 +112,8 @@ def _claim(
         "published_text": claim.published
         if isinstance(claim.published, str)
         else _value(claim, claim.published),
-        "own": own.value if own and not own.partial else None,
-        "own_text": _value(claim, own.value) if own and not own.partial else "",
+        "own": own.value if own else None,
+        "own_text": _value(claim, own.value) if own else "",
         "machine": book.machines[claim.machine].title if claim.machine else "",
         "judge": claim.judge or book.papers[paper].judge,
         "standing": claim.standing,
@@ -122,6 +124,11 @@ def _claim(
         "overall_class": _SHORT[overall],
         "outcomes": _outcomes(claim, outcomes, out),
     }
+
+
+def _compares_with_itself(claim: Claim, value: float) -> bool:
+    """Return whether a formula sets measured beside printed numbers, which says nothing of printed ones alone."""
+    return "published(" in claim.quantity and min(abs(value), abs(value - 1)) < 1e-9
 
 
 def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict[str, Any]]:
