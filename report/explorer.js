@@ -326,7 +326,7 @@
     for (const [name, own] of names) {
       own.sort((a, b) => xOf(a) - xOf(b));
       const path = own.map((p, i) => `${i ? "L" : "M"}${x.at(xOf(p)).toFixed(1)} ${y.at(p.value).toFixed(1)}`).join("");
-      const dash = ["", "6 3", "2 2", "8 3 2 3"][Math.floor(own[0].algorithm.colour / 3) % 4];
+      const dash = data.dashes[own[0].algorithm.dash];
       panel.append(svg("path", { d: path, fill: "none", stroke: ink(own[0]), "stroke-width": 1.6, "stroke-dasharray": dash }));
       for (const p of own) {
         if (p.high > p.low) panel.append(line(x.at(xOf(p)), y.at(p.low), x.at(xOf(p)), y.at(p.high), { stroke: ink(p), "stroke-width": 2, opacity: 0.55 }));

@@ -120,17 +120,18 @@ def draw(picture: Picture) -> str:
     graph = generate(picture.generator, **picture.parameters)
     places = picture.layout(graph, picture.parameters)
     at = _fitted(places)
-    # Lengths as weights: the forest then follows what one sees.
-    along = at[graph.u] - at[graph.v]
-    graph = Graph(graph.n, graph.u, graph.v, np.hypot(along[:, 0], along[:, 1]))
+    if picture.generator != "grid":
+        # Lengths as weights: the forest then follows what one sees. A grid's are all alike.
+        along = at[graph.u] - at[graph.v]
+        graph = Graph(graph.n, graph.u, graph.v, np.hypot(along[:, 0], along[:, 1]))
     chosen = np.zeros(graph.m, bool)
     chosen[minimum_spanning_forest(graph, algorithm="kruskal").edge_ids] = True
     faint, strong = _path(at, graph, ~chosen), _path(at, graph, chosen)
     view = f"0 0 {WIDTH:g} {HEIGHT:g}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" fill="none" stroke-linecap="round">'
-        f'<path class="edges" stroke="currentColor" stroke-opacity=".3" stroke-width=".5" d="{faint}"/>'
-        f'<path class="forest" stroke="var(--accent, #0060a0)" stroke-width="1" d="{strong}"/></svg>\n'
+        f'<path class="faint" stroke="currentColor" stroke-opacity=".3" stroke-width=".5" d="{faint}"/>'
+        f'<path class="strong" stroke="var(--accent, #0060a0)" stroke-width="1" d="{strong}"/></svg>\n'
     )
 
 
