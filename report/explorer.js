@@ -302,7 +302,7 @@
   // A line for each algorithm, named at its end.
   function lines(list, width, xOf, xUnit) {
     const unit = metrics[state.metric].unit;
-    const names = grouped(list, (p) => (xUnit === "" ? seriesOf(p) : p.algorithm.name));
+    const names = grouped(list, (p) => (xUnit === "" && state.width === "all" ? seriesOf(p) : p.algorithm.name));
     const longest = Math.max(...[...names.keys()].map((name) => name.length));
     const label = Math.min(longest * 6.4 + 16, width * 0.4);
     const height = Math.max(230, names.size * 14 + 50);
@@ -318,11 +318,15 @@
       panel.append(text(x.at(stop), height - 22, xUnit === "" ? format(stop, "") : String(stop), { "text-anchor": "middle", "font-size": 11 }));
     }
     panel.append(text((58 + width - label) / 2, height - 5, xUnit === "" ? "undirected edges m" : "threads, ranks or GPUs", { "text-anchor": "middle", "font-size": 11, fill: "var(--soft)" }));
+    if (state.metric === "self-speedup" && xUnit !== "") {
+      const [low, high] = [Math.min(...list.map(xOf)), Math.min(Math.max(...list.map(xOf)), Math.max(...ends(list)))];
+      panel.append(line(x.at(low), y.at(low), x.at(high), y.at(high), { stroke: "currentColor", "stroke-dasharray": "4 3", opacity: 0.6 }));
+    }
     const labels = [];
     for (const [name, own] of names) {
       own.sort((a, b) => xOf(a) - xOf(b));
       const path = own.map((p, i) => `${i ? "L" : "M"}${x.at(xOf(p)).toFixed(1)} ${y.at(p.value).toFixed(1)}`).join("");
-      const dash = ["", "6 3", "2 2", "8 3 2 3"][Math.floor(own[0].algorithm.colour / 3) % 4];
+      const dash = data.dashes[own[0].algorithm.dash];
       panel.append(svg("path", { d: path, fill: "none", stroke: ink(own[0]), "stroke-width": 1.6, "stroke-dasharray": dash }));
       for (const p of own) {
         if (p.high > p.low) panel.append(line(x.at(xOf(p)), y.at(p.low), x.at(xOf(p)), y.at(p.high), { stroke: ink(p), "stroke-width": 2, opacity: 0.55 }));

@@ -294,19 +294,29 @@ def _write_manifests(folder: Path, graphs: tuple[FakeGraph, ...]) -> list[Path]:
     for graph in graphs:
         text = graph.name
         path = folder / graph.name / "manifest.json"
+        generated = graph.source.startswith("generator")
         write_json(path, {
-            "name": graph.name, "title": graph.title, "family": graph.family, "n": graph.n, "m": graph.m,
+            "name": graph.name, "family": graph.family, "recipe": _hex(text + "recipe", 8), "n": graph.n, "m": graph.m,
             "components": graph.components, "average_degree": 2 * graph.m / graph.n,
-            "max_degree": graph.max_degree, "weight_dtype": graph.weight_dtype, "weight_min": 1,
-            "weight_max": 255, "loops_removed": 3, "parallel_merged": graph.m // 50, "source": graph.source,
-            "sha256": _hex(text + "raw", 64), "digest": _hex(text, 64), "status": "ok", "reason": None,
+            "maximum_degree": graph.max_degree, "weight_dtype": graph.weight_dtype, "weight_min": 1,
+            "weight_max": 255, "merged": {} if generated else {"loops": 3, "parallel": graph.m // 50},
+            "generator": {"family": graph.family, "parameters": {"n": graph.n}, "seed": 1} if generated else None,
+            "raw": None if generated else {
+                "location": f"https://example.org/{text}.txt.gz", "sha256": _hex(text + "raw", 64), "bytes": 9,
+                "check": "first", "format": "edges", "rows": graph.m, "ids": "as in the file, from 0",
+            },
+            "checks": [
+                {"by": "snap", "quantity": "n", "published": graph.n, "found": graph.n, "agrees": True},
+                {"by": "snap", "quantity": "edges", "published": 7, "found": graph.m, "agrees": False},
+            ],
+            "digest": _hex(text, 64), "status": "ok", "reason": None,
         })  # fmt: skip
         paths.append(path)
     path = folder / "twitter" / "manifest.json"
     write_json(path, {
-        "name": "twitter", "title": "Twitter followers", "family": "social", "n": None, "m": None,
-        "source": "SNAP", "sha256": None, "digest": None, "status": "unavailable",
-        "reason": "no mirror and no address answered with twitter.txt.gz",
+        "name": "twitter", "family": "social", "recipe": _hex("twitter", 8), "status": "unavailable",
+        "reason": "no location has it",
+        "tried": [{"location": "https://example.org/twitter.txt.gz", "reason": "offline"}],
     })  # fmt: skip
     return [*paths, path]
 

@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         figures_folder=out.with_name("figures"),
         records=folders,
         references=others,
+        mirrors=[Path(mirror) for mirror in settings.sources().mirrors],
     )
     print(f"report: {out.resolve()}")
     return 0

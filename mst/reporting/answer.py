@@ -160,8 +160,8 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
         is_library=next(iter(mine.values()))["paradigm"] == "peer",
         wins=sum(_name(row) == winner for row in fastest.values()),
         graphs=len(graphs),
-        over_baseline=None if winner == baseline else _gain(mine, _fastest(base)),
-        over_library=_gain(mine, _fastest(same or libraries)),
+        over_baseline=None if winner == baseline else _gain(mine, fastest_of_each(base)),
+        over_library=_gain(mine, fastest_of_each(same or libraries)),
         over_next=_gain(mine, {g: best[ranked[1], g] for g in graphs if (ranked[1], g) in best})
         if ranked[1:]
         else None,
@@ -195,7 +195,7 @@ def _ranked(best: Mapping[tuple[str, str], Mapping[str, Any]], graphs: Sequence[
     return sorted(relative, key=lambda name: (-len(relative[name]), geometric_mean(relative[name]), name))
 
 
-def _fastest(rows: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def fastest_of_each(rows: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Return the fastest run on each graph."""
     best: dict[str, Mapping[str, Any]] = {}
     for row in rows:

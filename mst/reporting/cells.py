@@ -28,29 +28,6 @@ RECORD_COLUMNS = (
 FILTERS = ("machine", "origin", "graph", "paradigm", "status")
 
 
-def graph_row(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    raw = manifest.get("raw") or {}
-    generator = manifest.get("generator")
-    if manifest["status"] != "ok":
-        source = f"not to be had: {manifest.get('reason') or ''}"
-    elif generator:
-        given = ", ".join(f"{k} = {v}" for k, v in generator.items())
-        source = f"generated: {given}"
-    else:
-        source = raw.get("location", "").rsplit("/", 1)[-1] + (f" ({raw.get('format')})" if raw else "")
-    low, high = manifest.get("weight_min"), manifest.get("weight_max")
-    weights = f"{manifest.get('weight_dtype')}, {low:,} … {high:,}" if low is not None else ""
-    average = manifest.get("average_degree")
-    keys = ("name", "family", "n", "m", "components", "average_degree", "maximum_degree")
-    return {
-        **{key: manifest.get(key) for key in keys},
-        "average_degree_text": f"{average:.2f}" if average is not None else "",
-        "weights_text": weights,
-        "source_text": source,
-        "sha256": raw.get("sha256"),
-    }
-
-
 def record_row(row: Mapping[str, Any]) -> dict[str, Any]:
     from markupsafe import Markup, escape
 

@@ -69,6 +69,7 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
         for r in rows.itertuples()
     ]
     rows["nanoseconds_per_edge"] = 1e9 * rows["compute_seconds"] / rows["m"]
+    rows["nanojoules_per_edge"] = 1e9 * rows["energy_joules"].astype(float) / rows["m"]
     rows["bytes_per_edge"] = rows["working_bytes"] / rows["m"]
     return rows
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mst import registry
 from mst.reporting.data import geometric_mean
-from mst.reporting.style import LIGHT, MARKERS, places
+from mst.reporting.style import DASHES, LIGHT, MARKERS, places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +55,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     return {
         "baseline": baseline if baseline in names else next(iter(names), ""),
         "colours": LIGHT,
+        "dashes": [" ".join(map(str, dash)) for dash in DASHES],
         "machines": [{"name": name, "reference": name in reference} for name in machines],
         "graphs": [
             {"name": g.graph, "n": int(g.n), "m": int(g.m), "family": _text(g.family)}
@@ -65,6 +66,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
                 "name": name,
                 "paradigm": kinds[name]["paradigm"],
                 "colour": at[kinds[name]["algorithm"]] % len(LIGHT),
+                "dash": at[kinds[name]["algorithm"]] % len(DASHES),
                 "exact": getattr(registry.algorithms().get(kinds[name]["algorithm"]), "exact", True),
             }
             for name in names

@@ -12,7 +12,10 @@ from typing import Any
 import pandas as pd
 
 from mst.reporting.data import geometric_mean, order_of_series
-from mst.reporting.style import MARKERS, colours, save, setup
+from mst.reporting.style import DASHES, MARKERS, colours, places, save, setup
+
+MOST_TIMES = 16
+"""Panels of times on the page; the explorer has the others."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,14 @@ class Figure:
 
 def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
     """Draw every figure for which there are numbers, from prepared rows (`mst.reporting.data.prepare`)."""
+    from mst.reporting.landscape import landscape
+
     shown = rows[rows["shown"]]
     if not len(shown):
         return []
     setup()
     drawn = [
+        landscape(shown, folder),
         _times(shown, folder),
         _per_series(
             shown,
@@ -78,9 +84,9 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
             shown[shown["energy_joules"].notna()],
             folder,
             "energy",
-            "energy_joules",
+            "nanojoules_per_edge",
             "Energy",
-            "joules per solve (one dot a graph, bar: geometric mean)",
+            "nanojoules per edge (one dot a graph, bar: geometric mean)",
         ),
     ]
     return [figure for figure in drawn if figure is not None]
@@ -91,8 +97,9 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
     palette = colours(sorted(shown["algorithm"].unique()))
     panels = []
     several = shown["machine"].nunique() > 1
-    for (machine, graph), group in _by_size(shown, ["machine", "graph"]):
-        order = [s for s in order_of_series(shown) if s in set(group["series"])]
+    orders = {machine: order_of_series(own) for machine, own in shown.groupby("machine")}
+    for (machine, graph), group in _few(_by_size(shown, ["machine", "graph"])):
+        order = [s for s in orders[machine] if s in set(group["series"])]
         title = f"{graph}\n{_count(group['n'].iloc[0])} vertices, {_count(group['m'].iloc[0])} edges"
         title += f", {machine}" if several else ""
         name = _slug(f"time-{machine}-{graph}")
@@ -196,7 +203,7 @@ def _per_series(
     palette = colours(sorted(shown["algorithm"].unique()))
     panels = []
     for machine, group in shown.groupby("machine", sort=True):
-        order = [s for s in order_of_series(shown) if s in set(group["series"])]
+        order = order_of_series(group)
         file = _slug(f"{name}-{machine}")
         heading = machine if shown["machine"].nunique() > 1 else title
         svg = _dots(group, order, value, palette, _wrap(label), heading, _means, folder, file, reference)
@@ -297,6 +304,9 @@ def _lines(
         hue="algorithm",
         palette=palette,
         hue_order=names,
+        style="algorithm",
+        style_order=names,
+        dashes={name: DASHES[place % len(DASHES)] for name, place in places(names).items()},
         errorbar=None,
         legend=False,
         ax=axes,
@@ -316,14 +326,14 @@ def _lines(
         for axis in (axes.xaxis, axes.yaxis):
             readable(axis)
     ends = group.sort_values(x).groupby("algorithm").last()
-    _name_ends(axes, [(a, ends.loc[a, x], ends.loc[a, y], palette[a]) for a in names])
+    name_ends(axes, [(a, ends.loc[a, x], ends.loc[a, y], palette[a]) for a in names])
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.set_title(title)
     return name, save(figure, folder, name)
 
 
-def _name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
+def name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
     """Write each line's name to the right of the axes, apart from one another, with a thin line to its end."""
     axes.figure.canvas.draw()
     height = axes.get_window_extent().height
@@ -354,6 +364,13 @@ def _name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
 def _by_size(rows: pd.DataFrame, keys: list[str]):
     groups = list(rows.groupby(keys, sort=False))
     return sorted(groups, key=lambda item: (item[0][0], item[1]["m"].iloc[0], item[0][1]))
+
+
+def _few(panels: list) -> list:
+    """Return at most `MOST_TIMES` panels, evenly through their order."""
+    if len(panels) <= MOST_TIMES:
+        return panels
+    return [panels[round(i * (len(panels) - 1) / (MOST_TIMES - 1))] for i in range(MOST_TIMES)]
 
 
 def readable(axis) -> None:

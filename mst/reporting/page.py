@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst import resources
-from mst.reporting.cells import FILTERS, RECORD_COLUMNS, graph_row, number, record_row
+from mst.reporting.cells import FILTERS, RECORD_COLUMNS, number, record_row
 from mst.reporting.table import replacing
 from mst.reporting.words import count, seconds, times
 
 if TYPE_CHECKING:
     from mst.bench.reference import About, Reference
     from mst.reporting.papers.section import Papers
+    from mst.reporting.roadmap import Roads
 
 _MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 
@@ -31,6 +34,7 @@ def write_report(
     figures_folder: Path,
     records: Sequence[Path] = (),
     references: Sequence[Reference] = (),
+    mirrors: Sequence[Path] = (),
 ) -> None:
     """Write the page, and its figures beside it.
 
@@ -53,19 +57,35 @@ def write_report(
         Folders of records: the papers' claims are judged by them.
     references : sequence of Reference
         Machines whose records came with the code: shown apart, attributed and dated.
+    mirrors : sequence of Path
+        Folders that may hold the coordinates of a road network.
     """
     import pandas as pd
 
     from mst.reporting.data import prepare
     from mst.reporting.figures import draw_all
+    from mst.reporting.roadmap import roads
 
     baseline = str(config.get("baseline", "kruskal"))
     rows = prepare(pd.read_parquet(table), baseline)
-    manifests = [json.loads(Path(path).read_text()) for path in graphs]
+    known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
+    manifests = list(known.values())
     Path(figures_folder).mkdir(parents=True, exist_ok=True)
     figures = draw_all(rows, Path(figures_folder), baseline)
     papers = _papers(rows, records, manifests, config, out, Path(figures_folder))
-    html = render(rows, manifests, machines, config, baseline, figures, papers, references)
+    digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
+    html = render(
+        rows,
+        manifests,
+        machines,
+        config,
+        baseline,
+        figures,
+        papers,
+        references,
+        road_map=roads(known, mirrors),
+        digest=digest,
+    )
     with replacing(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
 
@@ -79,14 +99,18 @@ def render(
     figures: Sequence[Any],
     papers: Papers | None = None,
     references: Sequence[Reference] = (),
+    road_map: Roads | None = None,
+    digest: str = "",
 ) -> str:
     """Return the page's HTML."""
     import jinja2
     from markupsafe import Markup
 
     from mst import __version__
-    from mst.reporting import answer, data
+    from mst.reporting import answer, data, noise
     from mst.reporting.explorer import as_json, explorer_data
+    from mst.reporting.graphs import graph_rows, missing_graphs
+    from mst.reporting.pictures import symbols
     from mst.reporting.style import variables
     from mst.reporting.unfinished import not_run, unfinished
     from mst.typed import read_yaml
@@ -105,6 +129,7 @@ def render(
     shown_machines = [_described(m, rows, about) for m in machines if m["name"] in used]
     matrix_graphs, matrix_rows = data.matrix(rows)
     largest = {m["name"]: m.get("maximum_degree") for m in manifests}
+    pictures = symbols(str(m.get("family")) for m in manifests)
     answers = answer.groups(rows, baseline, largest, {m["name"]: m for m in machines})
     return environment.get_template("page.html.j2").render(
         title=config.get("title", "Minimum spanning forests"),
@@ -134,8 +159,16 @@ def render(
         filters={name: sorted(str(v) for v in rows[name].dropna().unique()) for name in FILTERS},
         record_columns=RECORD_COLUMNS,
         records=[record_row(row) for row in rows.to_dict("records")],
-        graphs=[graph_row(m) for m in sorted(manifests, key=lambda m: (m.get("m") or 0, m["name"]))],
-        flags=_flags(rows, captions["flags"]),
+        graphs=graph_rows(manifests),
+        missing_graphs=missing_graphs(manifests),
+        pictures={family: (words, Markup(symbol)) for family, (words, symbol) in pictures.items()},
+        road_map=road_map,
+        road_picture=base64.b64encode(road_map.png).decode() if road_map else "",
+        citation=_citation(folder),
+        flags=noise.flags(rows, captions["flags"]),
+        spreads=noise.spreads(rows),
+        digest=digest,
+        commits=sorted(rows["commit"].dropna().unique()),
         asked=json.dumps(dict(config), indent=1, default=str),
         version=__version__,
         newest=str(rows["created"].dropna().max())[:16].replace("T", " ")
@@ -169,8 +202,15 @@ def _sections(figures: Sequence[Any], papers: Papers | None, rows: Any) -> list[
         Section("machines", [("machines", "Machines")]),
         Section("noise", [("noise", "Noise")]),
         Section("provenance", [("provenance", "Provenance")]),
+        Section("cite", [("cite", "How to cite")]),
     ]
     return [section for section in shown if section]
+
+
+def _citation(folder: Path) -> str:
+    """Return CITATION.cff of a checkout; an installed wheel has none."""
+    file = folder.parent / "CITATION.cff"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def _verbatim(file: Path) -> Any:
@@ -230,11 +270,6 @@ def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]], machines: Sequenc
     return text
 
 
-def _flags(rows: Any, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]:
-    counted = Counter(flag for flags in rows["flags"].dropna() for flag in flags.split(",") if flag)
-    return [(flag, number, meanings.get(flag, "")) for flag, number in counted.most_common()]
-
-
 def _described(machine: Mapping[str, Any], rows: Any, about: Mapping[str, About]) -> dict[str, Any]:
     """Return a machine's facts with its commits and, of a reference machine, whose and of when they are."""
     own = rows[rows["machine"] == machine["name"]]
@@ -244,4 +279,6 @@ def _described(machine: Mapping[str, Any], rows: Any, about: Mapping[str, About]
         dict.fromkeys((days[0], days[-1])) if days else ()
     )
     commits = sorted(own["commit"].dropna().unique())
-    return {**machine, "commits": commits, "reference": reference, "measured": dated}
+    times = sorted(str(created)[:16].replace("T", " ") for created in own["created"].dropna())
+    span = {"first": times[0] if times else "", "last": times[-1] if times else ""}
+    return {**machine, "commits": commits, "reference": reference, "measured": dated, **span}

@@ -10,6 +10,8 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 # Chosen together so that the closest pair stays apart under simulated protanopia, deuteranopia and tritanopia
 # (Machado, Oliveira and Fernandes 2009; distances in OKLab), on white and on the dark page.
@@ -22,6 +24,8 @@ DARK = (
     "#a08ef7", "#bbaf6b", "#b6706b", "#e6b8ff", "#aeb4bd",
 )  # fmt: skip
 MARKERS = {"sequential": "o", "threads": "s", "cuda": "^", "mpi": "D", "peer": "X"}
+DASHES: tuple[Any, ...] = ("", (6, 2), (2, 1.5), (8, 2, 2, 2))
+"""Of lines, by an algorithm's place: with ten colours, twenty looks before marker and name."""
 INK, FAINT = "#1b1f24", "#d0d4da"
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
@@ -37,9 +41,9 @@ def places(algorithms: Sequence[str]) -> dict[str, int]:
     peers: dict[str, list[str]] = {}
     for algorithm in known.values():
         peers.setdefault(algorithm.paradigm, []).append(algorithm.id)
-    unknown = sorted(set(algorithms) - set(known))
-    place = {name: i for names in (*peers.values(), unknown) for i, name in enumerate(names)}
-    return {a: place[a] for a in algorithms}
+    place = {name: i for names in peers.values() for i, name in enumerate(names)}
+    # Those of a user's own, or of another version, keep their looks by their names.
+    return {a: place.get(a, crc32(a.encode()) % len(LIGHT)) for a in algorithms}
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:

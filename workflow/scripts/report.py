@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mst import config
 from mst.bench.reference import references
 from mst.reporting.facts import machine_facts
 from mst.reporting.page import write_report
@@ -15,4 +16,5 @@ write_report(
     figures_folder=Path(snakemake.params.figures),
     records=[Path(folder) for folder in snakemake.params.records],
     references=references(Path("results")),
+    mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],
 )
