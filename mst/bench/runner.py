@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import os
 import subprocess
 import sys
 import tempfile
@@ -308,7 +309,9 @@ def _git() -> dict[str, Any] | None:
     """Return the commit of the checkout that this package lies in, and whether it has changes."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
-        return None
+        # A copy without history may say what it is a copy of.
+        commit = os.environ.get("MST_COMMIT")
+        return {"commit": commit, "dirty": False} if commit else None
 
     def git(*args: str) -> str:
         return subprocess.run(
