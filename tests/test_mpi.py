@@ -82,9 +82,9 @@ def test_the_library(tmp_path):
 @pytest.mark.parametrize("how", ["raises", "killed"])
 def test_a_rank_that_fails_ends_the_job(how):
     started = time.monotonic()
-    done = run(3, "failing", how, timeout=60)
+    done = run(3, "failing", how)
     assert done.returncode != 0 and "passed" not in done.stdout
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 60
     if how == "raises":
         assert "MemoryError: no room for this rank" in done.stderr and "rank 2 of 3 failed" in done.stderr
     else:
