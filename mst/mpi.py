@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from mst.order import total
 
 STATUS = 70
 """Exit status of a job that a failing rank ends."""
+
+_FORWARDING_SECONDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,8 @@ def abort(comm: Any) -> None:
     """Print the error that is being handled and end all ranks: they wait for this one, and would forever."""
     traceback.print_exc()
     print(f"rank {comm.rank} of {comm.size} failed: ending the job", file=sys.stderr, flush=True)
+    # Launchers forward what ranks print, and may end before they have forwarded the last of it.
+    time.sleep(_FORWARDING_SECONDS)
     comm.Abort(STATUS)
 
 

@@ -47,13 +47,13 @@ def passes(ranks: int, *words: str) -> None:
 # Every how many-th of the small graphs, and the sizes of medium ones, for ghs-mpi and for the others: with more ranks
 # than cores, a collective is a matter of milliseconds.
 GRAPHS = {
-    1: ("3", "400x3200", "300x1200"),
+    1: ("6", "400x3200", "300x1200"),
     2: ("9", "400x3200", "0x0"),
     3: ("24", "400x3200", "0x0"),
     4: ("48", "60x300", "0x0"),
-    7: ("96", "0x0", "0x0"),
-    8: ("96", "0x0", "0x0"),
-    16: ("128", "0x0", "0x0"),
+    7: ("128", "0x0", "0x0"),
+    8: ("128", "0x0", "0x0"),
+    16: ("256", "0x0", "0x0"),
 }
 
 
@@ -67,7 +67,7 @@ def test_options_switch_ways_not_results():
 
 
 def test_ranks_of_a_host_share_memory():
-    passes(4, "shared", "96", "100x800")
+    passes(4, "shared", "128", "60x300")
 
 
 def test_distributed_labels_and_calls_in_pieces():
@@ -82,9 +82,9 @@ def test_the_library(tmp_path):
 @pytest.mark.parametrize("how", ["raises", "killed"])
 def test_a_rank_that_fails_ends_the_job(how):
     started = time.monotonic()
-    done = run(3, "failing", how, timeout=60)
+    done = run(3, "failing", how)
     assert done.returncode != 0 and "passed" not in done.stdout
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 60
     if how == "raises":
         assert "MemoryError: no room for this rank" in done.stderr and "rank 2 of 3 failed" in done.stderr
     else:
