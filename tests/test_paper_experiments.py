@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from test_claims import COMING
 
 from mst import catalog, config, registry
 from mst.bench.experiment import Experiment
 from mst.bench.machine import Machine
 from mst.bench.plan import GraphState, plan
+from mst.bench.site import Place
 from mst.errors import ConfigError
 from mst.registry import Facts
 from mst.reporting import claims
@@ -31,7 +31,7 @@ def experiments(scale):
 def planned(experiment, machine, tmp_path):
     facts = Facts(1000, 5000, components=1)
     graphs = {name: GraphState(name, "ok", facts, "digest") for name in experiment.graphs}
-    return plan([experiment], graphs, machine_name="m", machine=machine, records=tmp_path)
+    return plan([experiment], graphs, place=Place("m", machine), records=tmp_path)
 
 
 @pytest.mark.parametrize("scale", ["small", "full"])
@@ -74,8 +74,8 @@ def test_widths_go_to_128_where_the_machine_has_them(tmp_path):
             assert row.status == "unsupported" and row.reason
 
 
-def test_names_are_known_or_announced():
-    announced = {*COMING, *(parse_selection(o).algorithm for o in claims.document().originals.values())}
+def test_names_are_known_or_are_programs_of_the_claims():
+    announced = {parse_selection(o).algorithm for o in claims.document().originals.values()}
     for experiment in experiments("full").values():
         for block in experiment.runs:
             assert not set(block.absent) - announced, block.absent
@@ -90,14 +90,13 @@ def test_what_the_claims_need_is_run():
     """Every selection of a formula is asked for by some experiment, so that it can be measured."""
     book = claims.document()
     names = book.names()
-    wider = names.__class__(names.sets, names.graphs, names.algorithms | COMING)
     needed = set()
     for made in book.claims.values():
         for claim in made:
-            needed |= check(claim.quantity, wider)
+            needed |= check(claim.quantity, names)
     for members in book.sets.values():
         words = (m for m in members if isinstance(m, str) and m not in names.graphs)
-        needed |= {w.partition("@")[0] for w in words if parse_selection(w).algorithm in wider.algorithms}
+        needed |= {w.partition("@")[0] for w in words if parse_selection(w).algorithm in names.algorithms}
     asked = set()
     for experiment in experiments("full").values():
         for block in experiment.runs:

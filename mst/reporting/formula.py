@@ -255,13 +255,11 @@ class _Evaluation:
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(self.value(part, bound) for part in parts)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -_quantity(self.value(operand, bound), ast.unparse(operand))
+                return -_quantity(self.value(operand, bound), operand)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return _BINARY[type(op)](
-                    *(_quantity(self.value(x, bound), ast.unparse(x)) for x in (left, right))
-                )
+                return _BINARY[type(op)](*(_quantity(self.value(x, bound), x) for x in (left, right)))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-                a, b = (_quantity(self.value(x, bound), ast.unparse(x)) for x in (left, right))
+                a, b = (_quantity(self.value(x, bound), x) for x in (left, right))
                 return _COMPARE[type(op)](a, b).astype(float)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self.call(name, arguments, bound)
@@ -270,7 +268,7 @@ class _Evaluation:
     def call(self, name: str, arguments: Sequence[ast.expr], bound: Mapping[str, Any]) -> Any:
         if name in SCALARS:
             (argument,) = arguments
-            return SCALARS[name](_quantity(self.value(argument, bound), ast.unparse(argument)))
+            return SCALARS[name](_quantity(self.value(argument, bound), argument))
         if name in AGGREGATES or name in PAIRED:
             items = list(self.items(arguments, bound, unfit=name == "fastest"))
             if not items:
@@ -354,12 +352,13 @@ def _told(missing: Sequence[str]) -> str:
     return "; ".join(known[:2]) + (f"; and {len(known) - 2} more" if len(known) > 2 else "")
 
 
-def _quantity(value: Any, where: str) -> Quantity:
+def _quantity(value: Any, where: str | ast.expr) -> Quantity:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, int | float):
         return np.full(1, float(value))
-    raise ConfigError(f"{where}: expected a number, got {value!r}")
+    text = where if isinstance(where, str) else ast.unparse(where)
+    raise ConfigError(f"{text}: expected a number, got {value!r}")
 
 
 def _plain(value: Any) -> Any:
