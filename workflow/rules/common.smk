@@ -18,6 +18,7 @@ from mst.bench.records import proof_path, write_json
 from mst.bench.reference import references
 from mst.bench.site import profile_site
 from mst.errors import MSTError
+from mst.typed import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs do what was planned, whatever has been edited since.
