@@ -506,5 +506,5 @@
   form.hidden = false;
   showState();
   draw();
-  if (location.hash.startsWith(HASH)) document.getElementById("explorer").scrollIntoView();
+  if (location.hash.startsWith(HASH)) document.getElementById("explorer").scrollIntoView({ behavior: "instant" });
 })();
