@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mst.reporting.papers.section import Papers
     from mst.reporting.roadmap import Roads
 
+_GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
 _MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 
 
@@ -255,7 +256,7 @@ def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, l
 def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]], machines: Sequence[Mapping[str, Any]]) -> str:
     status = Counter(rows["status"])
     grades = Counter(rows.loc[rows["status"] == "ok", "grade"].dropna())
-    proved = ", ".join(f"{number} by {grade}" for grade, number in grades.most_common())
+    proved = ", ".join(f"{number} {_GRADES.get(grade, grade)}" for grade, number in grades.most_common())
     there = sum(m["status"] == "ok" for m in manifests)
     text = (
         f"{status['ok']} runs of {rows.loc[rows['status'] == 'ok', 'algorithm'].nunique()} algorithms on "
