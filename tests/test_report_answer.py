@@ -132,6 +132,8 @@ def test_failures_of_one_reason_are_one_row(rows):
     lines = unfinished(rows)
     assert lines[0]["status"] == "wrong"
     assert sum(line["runs"] for line in lines) == rows["status"].isin(["wrong", *data.NOT_FINISHED]).sum()
+    absent = [line for line in not_run(rows) if line["status"] == "unavailable"]
+    assert len(absent) == 1 and absent[0]["graphs"] == "twitter" and "kruskal, " in absent[0]["series"] + ", "
     assert all(line["reason"] for line in [*lines, *not_run(rows)])
 
 

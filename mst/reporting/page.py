@@ -72,7 +72,7 @@ def write_report(
     known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
     manifests = list(known.values())
     Path(figures_folder).mkdir(parents=True, exist_ok=True)
-    figures = draw_all(rows, Path(figures_folder), baseline)
+    figures = draw_all(_marked(rows), Path(figures_folder), baseline)
     papers = _papers(rows, records, manifests, config, out, Path(figures_folder))
     digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
     html = render(
@@ -206,6 +206,12 @@ def _sections(figures: Sequence[Any], papers: Papers | None, rows: Any) -> list[
         Section("cite", [("cite", "How to cite")]),
     ]
     return [section for section in shown if section]
+
+
+def _marked(rows: Any) -> Any:
+    """Return the rows with reference machines called so, for the figures."""
+    reference = rows["origin"] == "reference"
+    return rows.assign(machine=rows["machine"].where(~reference, rows["machine"] + " (reference)"))
 
 
 def _citation(folder: Path) -> str:
