@@ -24,7 +24,7 @@
       name: "undirected edges per second", unit: "edges/s", better: "right",
       of: (run) => ({ value: run.graph.m / run.time, low: run.graph.m / run.high, high: run.graph.m / run.low }),
     },
-    speedup: { name: "speedup", unit: "×", better: "right", of: (run) => ratio(same(run, state.baseline, null), run) },
+    speedup: { name: "speedup", unit: "×", better: "right", of: (run) => ratio(same(run, state.baseline, FASTEST), run) },
     "self-speedup": {
       name: "self-speedup, T(1) / T(p)", unit: "×", better: "right",
       of: (run) => (["threads", "mpi", "cuda"].includes(run.algorithm.paradigm) ? ratio(same(run, run.algorithm.name, 1), run) : null),
@@ -42,12 +42,13 @@
   function keyOf(run, algorithm, width) {
     return [run.machine.name, run.graph.name, algorithm, width].join("\0");
   }
-  // The run of another algorithm beside this one; without a width the fastest.
-  function same(run, algorithm, width) {
-    if (width !== null) return runOf.get(keyOf(run, algorithm, width));
-    const others = runs.filter((r) => r.machine === run.machine && r.graph === run.graph && r.algorithm.name === algorithm);
-    return others.sort((a, b) => a.time - b.time)[0];
+  const FASTEST = "fastest";
+  for (const run of runs) {
+    const key = keyOf(run, run.algorithm.name, FASTEST);
+    if (!(runOf.get(key)?.time <= run.time)) runOf.set(key, run);
   }
+  // The run of another algorithm beside this one, at a width or the fastest.
+  const same = (run, algorithm, width) => runOf.get(keyOf(run, algorithm, width));
   function ratio(base, run) {
     if (!base) return null;
     const half = (r) => Math.log(r.high / r.low) / 2;
@@ -173,12 +174,7 @@
     );
     if (state.view !== "width") {
       if (state.width === "best") {
-        const best = new Map();
-        for (const run of chosen) {
-          const key = keyOf(run, run.algorithm.name, "");
-          if (!best.has(key) || run.time < best.get(key).time) best.set(key, run);
-        }
-        chosen = [...best.values()];
+        chosen = chosen.filter((run) => same(run, run.algorithm.name, FASTEST) === run);
       } else if (state.width !== "all") chosen = chosen.filter((run) => run.width === Number(state.width));
     }
     return chosen.flatMap((run) => {
@@ -363,7 +359,7 @@
     const metric = metrics[state.metric];
     const subject = metric.name + (state.metric === "speedup" ? ` over ${state.baseline}` : "");
     const picture = svg("svg", { xmlns: SVG, role: "img", "aria-label": `${subject}, ${list.length} points, logarithmic; the table below has the numbers`, "font-family": "system-ui, sans-serif" });
-    picture.append(text(0, 14, `${subject}${metric.unit === "×" ? "" : ` (${metric.unit})`}, logarithmic`, { "font-weight": 600, "font-size": 13 }));
+    picture.append(text(0, 14, `${subject}, logarithmic`, { "font-weight": 600, "font-size": 13 }));
     let top = 36;
     for (let i = 0; i < Math.min(panels.length, MOST_PANELS); i += columns) {
       let tallest = 0;
@@ -506,5 +502,5 @@
   form.hidden = false;
   showState();
   draw();
-  if (location.hash.startsWith(HASH)) document.getElementById("explorer").scrollIntoView();
+  if (location.hash.startsWith(HASH)) document.getElementById("explorer").scrollIntoView({ behavior: "instant" });
 })();

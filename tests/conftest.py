@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,15 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
@@ -54,3 +64,41 @@ def report(tmp_path_factory) -> Path:
         records=[made["records"]],
     )
     return root
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    pytest.importorskip("playwright")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_page(browser, report):
+    """Return a function that opens the page at a width, theme and hash; afterwards nothing may have gone wrong."""
+    problems: list[str] = []
+    pages: list = []
+
+    def opened(width: int, theme: str = "light", address: str = ""):
+        page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=theme)
+        page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else problems.append(r.url),
+        )
+        pages.append(page)
+        uri = (report / "report.html").as_uri()
+        page.goto(address if address.startswith("file:") else uri + address)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert not problems

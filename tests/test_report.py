@@ -12,6 +12,7 @@ from mst.bench.records import load_records, table_rows
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.check import check_table
+from mst.reporting.page import write_report
 from mst.reporting.style import colours
 from mst.reporting.table import COLUMNS, write_table
 from mst.reporting.words import count, seconds, size, times
@@ -111,12 +112,30 @@ def test_page_is_self_contained_and_whole(report):
         "All records",
         "Method",
         "Noise",
+        "What is fastest where",
+        "Explorer",
+        "From one core to everything there is",
+        "Provenance",
+        "How to cite",
     ):
         assert heading in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids)), "ids are unique"
     for anchor in re.findall(r'href="#([^"]+)"', page):
         assert anchor in ids
+
+
+def test_page_of_nothing_measured_says_so(tmp_path):
+    plan = [dict(machine="m", graph="g", algorithm="kruskal", options="default", width=1, paradigm="sequential",
+                 status="unavailable", reason="no location has it")]  # fmt: skip
+    write_table([], plan, tmp_path / "table.parquet", tmp_path / "table.csv")
+    write_report(
+        table=tmp_path / "table.parquet", graphs=[], machines=[], config={"scope": "graphs/g"},
+        out=tmp_path / "report.html", figures_folder=tmp_path / "figures",
+    )  # fmt: skip
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("Nothing has been measured and proved yet.") == 2
+    assert "no location has it" in page and "not measured" in page
 
 
 def test_every_figure_lies_beside_the_page(report):

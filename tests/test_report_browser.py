@@ -2,52 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 pytestmark = pytest.mark.browser
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    pytest.importorskip("playwright")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def open_page(browser, report):
-    """Return a function that opens the page at a width and theme; afterwards nothing may have gone wrong."""
-    problems: list[str] = []
-
-    def opened(width: int, theme: str = "light"):
-        page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=theme)
-        page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
-        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-        page.on(
-            "request", lambda r: None if r.url.startswith("file:") else problems.append(f"request: {r.url}")
-        )
-        page.goto((report / "report.html").as_uri())
-        return page
-
-    yield opened
-    assert not problems
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -126,6 +83,25 @@ def test_tables_are_there_without_scripts(browser, report):
     page.goto((report / "report.html").as_uri())
     assert page.locator("#all-records tbody tr").count() > 50
     context.close()
+
+
+def test_first_paint_takes_less_than_a_second(open_page):
+    page = open_page(1280)
+    painted = page.evaluate(
+        """() => new Promise((resolve) => new PerformanceObserver((list) => {
+            const found = list.getEntriesByName('first-contentful-paint');
+            if (found.length) resolve(found[0].startTime);
+        }).observe({ type: 'paint', buffered: true }))"""
+    )
+    assert painted < 1000
+
+
+def test_the_answer_is_on_the_first_screen(open_page):
+    page = open_page(1280)
+    bottom = page.evaluate("document.querySelector('.card .winner').getBoundingClientRect().bottom")
+    assert bottom < 844
+    phone = open_page(390)
+    assert phone.evaluate("document.querySelector('.lead').getBoundingClientRect().bottom") < 844
 
 
 def test_prints(open_page):

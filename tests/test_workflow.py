@@ -54,6 +54,14 @@ def test_first_run_measures_proves_and_reports(finished):
     assert "small-grid" in page and "kruskal" in page
 
 
+def test_engines_own_report_carries_page_and_figures_offline(clone):
+    code, output = clone.snakemake("--report", "engine.html", profile=False)
+    assert code == 0, output
+    told = (clone.folder / "engine.html").read_text()
+    assert "throughput-testbox" in told and "Papers that count arcs" in told, "a figure and its caption"
+    assert "Adding report.html" in output
+
+
 def test_nothing_changed_nothing_runs(clone):
     code, output = clone.snakemake(profile=False)
     assert code == 0 and "Nothing to be done" in output, output

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mst.reporting.papers.section import Papers
     from mst.reporting.roadmap import Roads
 
+_GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
 _MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 
 
@@ -71,7 +72,7 @@ def write_report(
     known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
     manifests = list(known.values())
     Path(figures_folder).mkdir(parents=True, exist_ok=True)
-    figures = draw_all(rows, Path(figures_folder), baseline)
+    figures = draw_all(_marked(rows), Path(figures_folder), baseline)
     papers = _papers(rows, records, manifests, config, out, Path(figures_folder))
     digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
     html = render(
@@ -207,6 +208,12 @@ def _sections(figures: Sequence[Any], papers: Papers | None, rows: Any) -> list[
     return [section for section in shown if section]
 
 
+def _marked(rows: Any) -> Any:
+    """Return the rows with reference machines called so, for the figures."""
+    reference = rows["origin"] == "reference"
+    return rows.assign(machine=rows["machine"].where(~reference, rows["machine"] + " (reference)"))
+
+
 def _citation(folder: Path) -> str:
     """Return CITATION.cff of a checkout; an installed wheel has none."""
     file = folder.parent / "CITATION.cff"
@@ -255,7 +262,7 @@ def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, l
 def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]], machines: Sequence[Mapping[str, Any]]) -> str:
     status = Counter(rows["status"])
     grades = Counter(rows.loc[rows["status"] == "ok", "grade"].dropna())
-    proved = ", ".join(f"{number} by {grade}" for grade, number in grades.most_common())
+    proved = ", ".join(f"{number} {_GRADES.get(grade, grade)}" for grade, number in grades.most_common())
     there = sum(m["status"] == "ok" for m in manifests)
     text = (
         f"{status['ok']} runs of {rows.loc[rows['status'] == 'ok', 'algorithm'].nunique()} algorithms on "

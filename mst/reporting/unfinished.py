@@ -28,22 +28,29 @@ def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def not_run(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return what was not run: hardware or graph did not fit, or the graph was not to be had."""
-    return _grouped(rows, NOT_RUN)
+    """Return what was not run: hardware or graph did not fit, or the graph was not to be had.
+
+    All algorithms of one reason are together: a missing GPU is one row.
+    """
+    return _grouped(rows, NOT_RUN, together=True)
 
 
-def _grouped(rows: pd.DataFrame, statuses: Sequence[str]) -> list[dict[str, Any]]:
+def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = False) -> list[dict[str, Any]]:
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for row in rows[rows["status"].isin(statuses)].to_dict("records"):
         reason = row["reason"] if isinstance(row["reason"], str) else ""
         # Two times that differ in a decimal are one reason.
         like = re.sub(r"\d+\.\d+", "#", reason)
-        key = (statuses.index(row["status"]), row["series"], row["machine"], like)
+        series = "" if together else row["series"]
+        key = (statuses.index(row["status"]), series, row["machine"], like)
         groups.setdefault(key, []).append({**row, "reason": reason})
     return [
         {
-            **{name: same[0][name] for name in ("status", "series", "machine", "reason")},
-            "graphs": ", ".join(dict.fromkeys(str(row["graph"]) for row in same)),
+            **{name: same[0][name] for name in ("status", "machine", "reason")},
+            **{
+                plural: ", ".join(dict.fromkeys(str(row[name]) for row in same))
+                for plural, name in (("series", "series"), ("graphs", "graph"))
+            },
             "runs": len(same),
         }
         for _, same in sorted(groups.items())

@@ -18,6 +18,7 @@ from mst.bench.records import proof_path, write_json
 from mst.bench.reference import references
 from mst.bench.site import profile_site
 from mst.errors import MSTError
+from mst.typed import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs do what was planned, whatever has been edited since.
@@ -62,7 +63,7 @@ LOOKING = {
 ONLY_LOOKING = any(
     a in LOOKING or re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*", a) for a in sys.argv[1:]
 )
-PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".yaml", ".csv", ".md"}
+PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".svg"}
 SCOPES = [
     "default",
     *(f"papers/{name}" for name in PAPERS),

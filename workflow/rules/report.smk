@@ -8,6 +8,12 @@ PAGE_SOURCES = [
 ]
 
 
+def figure_captions():
+    """The page's words about its figures, for the engine's own report."""
+    captions = read_yaml(Path("report/captions.yaml"))
+    return {name: text for name, text in captions.items() if isinstance(text, str)}
+
+
 rule report:
     input:
         table=RESULTS / "{where}table.parquet",
@@ -15,7 +21,18 @@ rule report:
         + imported_manifests(scope_of(wildcards)),
         sources=PAGE_SOURCES,
     output:
-        RESULTS / "{where}report.html",
+        page=report(
+            RESULTS / "{where}report.html",
+            caption="../../report/snakemake/page.rst",
+            category="The report",
+        ),
+        figures=report(
+            directory(RESULTS / "{where}figures"),
+            patterns=["{figure}.svg"],
+            caption="../../report/snakemake/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
     log:
         RESULTS / "logs/{where}report.log",
     group:
@@ -30,7 +47,7 @@ rule report:
     params:
         records=[str(RECORDS), *IMPORTED],
         experiment=lambda wildcards: scope_experiment(scope_of(wildcards)),
-        figures=lambda wildcards: str(folder_of(scope_of(wildcards)) / "figures"),
+        captions=figure_captions(),
     script:
         "../scripts/report.py"
 

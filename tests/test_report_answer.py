@@ -1,0 +1,161 @@
+"""The answer on the first screen, and what else the page says in words."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from mst.reporting import answer, data, noise
+from mst.reporting.graphs import graph_rows, merged, missing_graphs
+from mst.reporting.unfinished import not_run, unfinished
+
+
+@pytest.fixture(scope="module")
+def rows(report) -> pd.DataFrame:
+    return data.prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+
+
+def made(*runs: tuple, processes: int = 5) -> pd.DataFrame:
+    """Prepared rows of (graph, algorithm, paradigm, width, seconds); the intervals are ± 1 %."""
+    table = [
+        dict(
+            machine="m", graph=graph, n=1000, m=500_000, algorithm=algorithm, paradigm=paradigm, width=width,
+            options="default", layout="", status="ok", grade="identical", current=True, oversubscribed=False, flags="",
+            compute_seconds=seconds, compute_low=seconds / 1.01, compute_high=seconds * 1.01, processes=processes,
+            working_bytes=1, energy_joules=math.nan, origin="measured", reason=None, spread=0.02,
+        )
+        for graph, algorithm, paradigm, width, seconds in runs
+    ]  # fmt: skip
+    return data.prepare(pd.DataFrame(table), "kruskal")
+
+
+CORE, CORES, GPU, MPI = answer.HARDWARE
+TWO_GRAPHS = (
+    ("a", "kruskal", "sequential", 1, 2.0),
+    ("a", "filter-boruvka", "sequential", 1, 1.0),
+    ("a", "scipy", "peer", 1, 8.0),
+    ("a", "igraph", "peer", 1, 4.0),
+    ("b", "kruskal", "sequential", 1, 8.0),
+    ("b", "filter-boruvka", "sequential", 1, 1.0),
+    ("b", "scipy", "peer", 1, 9.0),
+    ("b", "igraph", "peer", 1, 20.0),
+)
+
+
+def test_gains_are_geometric_means_over_the_best_of_each_graph():
+    (found,) = answer.findings(made(*TWO_GRAPHS), CORE, "kruskal")
+    assert (found.algorithm, found.wins, found.graphs, found.is_library) == ("filter-boruvka", 2, 2, False)
+    assert found.over_baseline.mean == pytest.approx(4.0)
+    assert (found.over_baseline.least, found.over_baseline.most) == pytest.approx((2.0, 8.0))
+    assert found.over_library.mean == pytest.approx(6.0)
+    assert dict(found.over_library.names) == {"igraph": 1, "scipy": 1}
+
+
+def test_interval_of_a_mean_narrows_with_graphs_and_needs_processes():
+    gain = answer.findings(made(*TWO_GRAPHS), CORE, "kruskal")[0].over_baseline
+    # Four medians that are known within 1 %, half of them in each mean: 1 % · √4 / 2.
+    assert gain.high / gain.mean == pytest.approx(1.01, rel=1e-3)
+    assert gain.mean / gain.low == pytest.approx(1.01, rel=1e-3)
+    few = answer.findings(made(*TWO_GRAPHS, processes=2), CORE, "kruskal")[0].over_baseline
+    assert few.low is None and few.high is None and few.mean == gain.mean
+
+
+def test_finishing_everywhere_comes_before_being_fast_somewhere():
+    partial = made(*TWO_GRAPHS, ("a", "boruvka", "sequential", 1, 0.1))
+    (found,) = answer.findings(partial, CORE, "kruskal")
+    assert (found.algorithm, found.wins) == ("filter-boruvka", 1)
+
+
+def test_many_cores_need_more_than_one_and_may_lose_to_one():
+    threads = ("a", "filter-boruvka-threads", "threads", 1, 3.0)
+    assert answer.findings(made(*TWO_GRAPHS, threads), CORES, "kruskal") == []
+    wide = made(*TWO_GRAPHS, threads, ("a", "filter-boruvka-threads", "threads", 2, 1.5))
+    (found,) = answer.findings(wide, CORES, "kruskal")
+    assert (found.algorithm, found.widths) == ("filter-boruvka", "")
+    fast = made(*(("a", "filter-boruvka-threads", "threads", w, 4 / w) for w in (1, 2, 8)), TWO_GRAPHS[0])
+    (found,) = answer.findings(fast, CORES, "kruskal")
+    assert (found.algorithm, found.widths) == ("filter-boruvka-threads", "8 threads")
+    assert found.over_library is None
+
+
+def test_a_library_may_win():
+    (found,) = answer.findings(made(*TWO_GRAPHS[:1], ("a", "igraph", "peer", 1, 0.5)), CORE, "kruskal")
+    assert found.is_library and found.algorithm == "igraph" and found.over_library is None
+
+
+def test_missing_hardware_says_why(rows):
+    cards = {card.hardware: card for card in answer.cards(made(*TWO_GRAPHS), "kruskal", {})}
+    assert cards["GPU"].finding is None and cards["GPU"].reason == "no such run was asked for"
+    unsupported = made(("a", "ecl-mst-cuda", "cuda", 1, 1.0)).assign(
+        status="unsupported", reason="needs cupy, not installed", shown=False
+    )
+    assert answer.missing(unsupported, GPU) == "needs cupy, not installed"
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "largest", "kind"),
+    [
+        (10, 20, 5, "small"),
+        (2000, 1_000_000, 1999, "dense"),
+        (1_000_000, 3_000_000, 28_754, "skewed"),
+        (264_346, 365_050, 8, "sparse"),
+        (100_000, 800_000, 40, "in between"),
+        (1_000_000, 3_000_000, None, "in between"),
+    ],
+)
+def test_kinds_of_graphs(n, m, largest, kind):
+    assert answer.kind_of(n, m, largest) == kind
+
+
+def test_reference_measurements_stand_apart():
+    own = made(*TWO_GRAPHS)
+    other = made(("a", "filter-boruvka-cuda", "cuda", 1, 0.01)).assign(machine="elsewhere", origin="reference")
+    here, reference = answer.groups(pd.concat([own, other], ignore_index=True), "kruskal", {}, {})
+    assert {card.finding.machine for card in here.cards if card.finding} == {"m"}
+    assert [card.hardware for card in reference.cards] == ["GPU"]
+    assert "m," not in answer.headline([reference], "kruskal")
+
+
+def test_headline_says_it_in_a_sentence():
+    here = answer.groups(made(*TWO_GRAPHS), "kruskal", {}, {})
+    assert answer.headline(here, "kruskal") == (
+        "On one core of m, filter-boruvka is fastest on 2 of 2 graphs: 4.0× as fast as kruskal and "
+        "6.0× as fast as the best library (geometric means)."
+    )
+    nothing = made(*TWO_GRAPHS).assign(shown=False)
+    assert answer.headline(answer.groups(nothing, "kruskal", {}, {}), "kruskal").startswith("Nothing has been")
+
+
+def test_failures_of_one_reason_are_one_row(rows):
+    lines = unfinished(rows)
+    assert lines[0]["status"] == "wrong"
+    assert sum(line["runs"] for line in lines) == rows["status"].isin(["wrong", *data.NOT_FINISHED]).sum()
+    absent = [line for line in not_run(rows) if line["status"] == "unavailable"]
+    assert len(absent) == 1 and absent[0]["graphs"] == "twitter" and "kruskal, " in absent[0]["series"] + ", "
+    assert all(line["reason"] for line in [*lines, *not_run(rows)])
+
+
+def test_spread_is_told_for_each_machine(rows):
+    spreads = {s.machine: s for s in noise.spreads(rows)}
+    assert set(spreads) == set(rows.loc[rows["shown"], "machine"])
+    for name, spread in spreads.items():
+        own = rows[rows["shown"] & (rows["machine"] == name)]["spread"]
+        assert 0 < spread.median <= spread.ninth and spread.runs == own.notna().sum()
+
+
+def test_graphs_say_what_was_merged_and_which_published_numbers_are_wrong():
+    there = {
+        "name": "g", "status": "ok", "family": "road", "n": 3, "m": 2, "merged": {"loops": 1, "parallel": 0},
+        "checks": [
+            {"by": "snap", "quantity": "edges", "published": 7, "found": 2, "agrees": False},
+            {"by": "snap", "quantity": "n", "published": 3, "found": 3, "agrees": True},
+        ],
+    }  # fmt: skip
+    gone = {"name": "t", "status": "unavailable", "reason": "no location has it",
+            "tried": [{"location": "https://x/t.gz", "reason": "offline"}]}  # fmt: skip
+    (row,) = graph_rows([there, gone])
+    assert (row["merged_text"], row["checks"], row["wrong"]) == ("1 loops", 2, ["snap: edges 7, found 2"])
+    assert missing_graphs([there, gone])[0]["tried"] == [("https://x/t.gz", "offline")]
+    assert merged({}) == ""

@@ -1,0 +1,189 @@
+"""The explorer in a real browser: keyboard, address, exports, and what a screen reader is told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from mst.reporting.data import prepare
+from mst.reporting.explorer import as_json, explorer_data
+
+pytestmark = pytest.mark.browser
+
+TITLES = "Array.from(document.querySelectorAll('.chart svg title'), t => t.textContent)"
+
+
+@pytest.fixture(scope="module")
+def rows(report) -> pd.DataFrame:
+    table = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    return table[table["shown"]]
+
+
+def saved_csv(page) -> list[dict[str, str]]:
+    with page.expect_download() as download:
+        page.click("button[name=csv]")
+    return list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
+
+
+def seconds_of(rows: pd.DataFrame, row: dict[str, str]) -> pd.Series:
+    found = rows[
+        (rows["machine"] == row["machine"])
+        & (rows["graph"] == row["graph"])
+        & (rows["algorithm"] == row["algorithm"])
+        & (rows["options"] == "default")
+        & (rows["width"] == int(row["width"]))
+    ]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_only_proved_runs_reach_the_page(rows):
+    data = explorer_data(rows, "kruskal")
+    assert len(data["runs"]) == len(rows)
+    assert json.loads(as_json({"name": "</script>"})) == {"name": "</script>"}
+    assert "</script>" not in as_json({"name": "</script>"})
+
+
+def test_csv_holds_what_is_drawn(open_page, rows):
+    page = open_page(1280)
+    saved = saved_csv(page)
+    assert len(saved) == len(page.evaluate(TITLES)) > 10
+    for row in saved:
+        measured = seconds_of(rows, row)
+        assert (row["metric"], row["unit"]) == ("time", "s")
+        assert float(row["value"]) == pytest.approx(measured["compute_seconds"], rel=1e-5)
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+
+
+def test_only_the_fastest_width_of_each_unless_asked(open_page, rows):
+    page = open_page(1280)
+    page.select_option(".explorer select[name=width]", "all")
+    every = saved_csv(page)
+    page.select_option(".explorer select[name=width]", "best")
+    for row in saved_csv(page):
+        times = [
+            seconds_of(rows, other)["compute_seconds"]
+            for other in every
+            if all(other[key] == row[key] for key in ("machine", "graph", "algorithm"))
+        ]
+        assert float(row["value"]) == pytest.approx(min(times), rel=1e-5)
+
+
+def test_speedup_over_a_chosen_baseline(open_page, rows):
+    page = open_page(1280)
+    page.select_option(".explorer select[name=metric]", "speedup")
+    page.select_option(".explorer select[name=baseline]", "scipy")
+    saved = saved_csv(page)
+    assert saved and {row["metric"] for row in saved} == {"speedup over scipy"}
+    for row in saved:
+        base = seconds_of(rows, {**row, "algorithm": "scipy", "width": "1"})["compute_seconds"]
+        expected = base / seconds_of(rows, row)["compute_seconds"]
+        assert float(row["value"]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_self_speedup_is_drawn_against_the_width(open_page, rows):
+    page = open_page(1280)
+    page.select_option(".explorer select[name=metric]", "self-speedup")
+    assert page.input_value(".explorer select[name=view]") == "width"
+    saved = saved_csv(page)
+    assert {row["paradigm"] for row in saved} <= {"threads", "mpi", "cuda"}
+    assert all(float(row["value"]) == 1 for row in saved if row["width"] == "1")
+    assert any(float(row["value"]) > 1.5 for row in saved)
+
+
+def test_the_address_brings_the_same_chart_back(open_page, report):
+    page = open_page(1280)
+    page.select_option(".explorer select[name=metric]", "throughput")
+    page.select_option(".explorer select[name=view]", "size")
+    page.get_by_role("button", name="none algorithms").click()
+    page.check(".explorer input[value=kruskal]")
+    page.check(".explorer input[value=scipy]")
+    page.uncheck(".explorer input[value=as-skitter]")
+    address = page.evaluate("location.href")
+    drawn = page.evaluate(TITLES)
+    assert drawn and "#explorer?" in address
+    again = open_page(1280, address=address)
+    assert again.evaluate(TITLES) == drawn
+    assert again.input_value(".explorer select[name=view]") == "size"
+    assert again.is_checked(".explorer input[value=scipy]") and not again.is_checked(
+        ".explorer input[value=igraph]"
+    )
+    assert again.evaluate("document.getElementById('explorer').getBoundingClientRect().top") < 200
+    again.get_by_role("button", name="Start again").click()
+    assert again.evaluate("location.hash") == "#explorer?"
+
+
+def test_an_address_of_another_report_is_no_error(open_page):
+    page = open_page(1280, address="#explorer?metric=charm&graphs=atlantis&width=9999&baseline=__proto__")
+    assert page.input_value(".explorer select[name=metric]") == "time"
+    assert "No run fits" in page.locator(".explorer output").inner_text()
+
+
+def test_everything_by_keyboard(open_page):
+    page = open_page(1280)
+    page.locator(".explorer select[name=metric]").focus()
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name = page.evaluate("document.activeElement.name || document.activeElement.className")
+        if name == "chart":
+            break
+        reached.append(name)
+    assert {"view", "width", "machines", "graphs", "algorithms"} <= set(reached) and name == "chart"
+    page.keyboard.press("ArrowRight")
+    first = page.locator(".explorer output").inner_text()
+    page.keyboard.press("ArrowRight")
+    second = page.locator(".explorer output").inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert first == page.locator(".explorer output").inner_text() != second
+    assert re.fullmatch(r".+ on .+, fake-.+: [\d.]+ [nµm]?s .*", first)
+    assert page.locator(".chart .here").count() == 1
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "csv"
+    with page.expect_download():
+        page.keyboard.press("Enter")
+
+
+def test_a_screen_reader_is_told(open_page):
+    page = open_page(1280)
+    snapshot = page.locator("#explorer").aria_snapshot()
+    for said in ('combobox "metric"', 'group "graphs"', 'checkbox "kruskal"', 'img "time to find the forest'):
+        assert said in snapshot, said
+    assert page.locator(".explorer output").get_attribute("aria-live") == "polite"
+    table = page.locator(".explorer details table tbody tr")
+    assert table.count() == len(page.evaluate(TITLES))
+
+
+@pytest.mark.parametrize("view", ["graph", "size", "width"])
+def test_svg_stands_alone(open_page, view):
+    page = open_page(1280, address=f"#explorer?view={view}")
+    with page.expect_download() as download:
+        page.click("button[name=svg]")
+    text = Path(download.value.path()).read_text()
+    ElementTree.fromstring(text)
+    assert "var(" not in text and "currentColor" not in text and "NaN" not in text
+    assert text.count("<title>") == len(page.evaluate(TITLES)) > 0
+
+
+@pytest.mark.parametrize("view", ["graph", "size", "width"])
+def test_nothing_of_a_chart_lies_outside_it(open_page, view):
+    for width in (390, 1280):
+        page = open_page(width, address=f"#explorer?view={view}")
+        outside = page.evaluate(
+            """() => {
+                const box = document.querySelector('.chart svg').getBoundingClientRect();
+                return Array.from(document.querySelectorAll('.chart text, .chart circle, .chart path, .chart rect'))
+                    .map((e) => [e.textContent || e.tagName, e.getBoundingClientRect()])
+                    .filter(([, r]) => r.left < box.left - 1 || r.right > box.right + 1 || r.bottom > box.bottom + 1)
+                    .map(([text]) => text);
+            }"""
+        )
+        assert outside == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
