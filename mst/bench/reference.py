@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from mst.bench.bundle import SUFFIX, unpack_bundle
 from mst.errors import FormatError
@@ -33,6 +33,12 @@ class About(StrictModel):
         default_factory=dict, description="inputs that could not be had, and why"
     )
     stand_ins: dict[str, str] = Field(default_factory=dict, description="what stood in for which input")
+
+    @field_validator("date", mode="before")
+    @classmethod
+    def _as_written(cls, value: object) -> str:
+        # YAML makes a date of one that is not quoted.
+        return str(value)
 
 
 @dataclass(frozen=True)
