@@ -31,6 +31,7 @@ class Block(StrictModel):
     """Some algorithms, with the options and widths that they are run with."""
 
     algorithms: list[str] | Literal["all"]
+    without: list[str] = Field(default_factory=list, description="algorithms that `all` does not mean here")
     options: dict[str, Scalar | list[Scalar]] = Field(
         default_factory=dict, description="a list of values is swept; all combinations are run"
     )
@@ -153,7 +154,7 @@ def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str,
     """Return whether a block asks for this run; widths that depend on the machine count as asked for."""
     if block.graphs is not None and graph not in block.graphs:
         return False
-    if block.algorithms != "all" and algorithm.id not in block.algorithms:
+    if algorithm.id in block.without or (block.algorithms != "all" and algorithm.id not in block.algorithms):
         return False
     if block.paradigms is not None and algorithm.paradigm not in block.paradigms:
         return False

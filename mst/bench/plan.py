@@ -169,7 +169,7 @@ def _absence(name: str) -> str:
 
 def _algorithms_of(block: Block) -> list[registry.Algorithm]:
     if block.algorithms == "all":
-        chosen = list(registry.algorithms().values())
+        chosen = [a for a in registry.algorithms().values() if a.id not in block.without]
     else:
         chosen = [registry.get(name) for name in block.algorithms if name not in block.absent]
     return [a for a in chosen if block.paradigms is None or a.paradigm in block.paradigms]
