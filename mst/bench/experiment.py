@@ -46,7 +46,8 @@ class Block(StrictModel):
 
     @model_validator(mode="after")
     def _known(self) -> Block:
-        for name in self.algorithms if isinstance(self.algorithms, list) and not self.optional else ():
+        named = self.algorithms if isinstance(self.algorithms, list) and not self.optional else []
+        for name in (*named, *self.without):
             try:
                 registry.get(name)
             except ConfigError as error:
