@@ -77,6 +77,7 @@ def _degenerate() -> Iterator[Graph]:
         yield Graph(1, [], [], none, name=f"one vertex {dtype}")
         yield Graph(9, [], [], none, name=f"no edges {dtype}")
         yield Graph(1, [0, 0], [0, 0], np.array([3, 2], dtype), name=f"only loops {dtype}")
+        yield Graph(2, [0] * 3, [0] * 3, np.array([2] * 3, dtype), name=f"equal loops {dtype}")
         yield Graph(2, [1], [0], np.array([-4], dtype), name=f"one edge {dtype}")
         for value in extremes(dtype):
             w = np.full(3, value, dtype)

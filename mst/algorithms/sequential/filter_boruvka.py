@@ -146,7 +146,8 @@ def grow(graph, source, filtering: bool, lap: Lap) -> Result:
     forest.flatten()
     still_open = source.heavy(split, rest, forest.parent)
     forest.counters["open"] = still_open.count
-    left_open = still_open.count / (source.m - forest.counters["light"])
+    # Where all weights are equal, nothing may be heavy.
+    left_open = still_open.count / max(source.m - forest.counters["light"], 1)
     lap("select heavy")
     while still_open.count and forest.left:
         at_once = source.at_once if left_open > USELESS else 0
