@@ -101,6 +101,19 @@ def test_library_examples_run(tmp_path):
                 exec(compile(block.text, str(page), "exec"), {})
 
 
+def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path, monkeypatch):
+    pytest.importorskip("seaborn")
+    from mst.reporting import opening
+
+    monkeypatch.chdir(ROOT)
+    opening.main(str(tmp_path / "opening.svg"))
+    drawn = (tmp_path / "opening.svg").read_text()
+    assert all(words in drawn for words, *_ in opening.SHOWN.values())
+    assert drawn == (ROOT / "docs/opening.svg").read_text(), (
+        "run: python -m mst.reporting.opening docs/opening.svg"
+    )
+
+
 def test_page_of_algorithms_is_the_registry():
     assert (ROOT / "docs/algorithms.md").read_text() == algorithms_page(), (
         "run: mst list --markdown > docs/algorithms.md"
