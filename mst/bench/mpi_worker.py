@@ -23,7 +23,15 @@ import numpy as np
 
 from mst import edge_slice, registry
 from mst.bench.machine import this_machine
-from mst.bench.worker import _MOST_SAMPLES, _SHORT_RUN_SECONDS, _STEADY, _WARMUPS, _failure, _peak, _reset_peak
+from mst.bench.worker import (
+    _MOST_SAMPLES,
+    _SHORT_RUN_SECONDS,
+    _failure,
+    _peak,
+    _reset_peak,
+    still_cold,
+    warm_seconds,
+)
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError
 from mst.forest import digest
@@ -80,16 +88,14 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
     gc.collect()
     gc.disable()
-    warm: list[float] = []
     share = measure["budget"] / measure["processes"]
-    while not warm or (len(warm) < _WARMUPS and sum(warm) + warm[-1] < share / 2):
+    warm: list[float] = []
+    while not warm or still_cold(warm, share):
         result = None
         result, seconds = _timed(comm, lambda: module.solve(problem))
         warm.append(seconds)
-        if len(warm) > 1 and abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]:
-            break
     wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
-    left = share - init - sum(warm)
+    left = share - init - warm_seconds(warm)
     samples: list[float] = []
     while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
         result = None

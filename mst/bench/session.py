@@ -149,6 +149,7 @@ class Session:
         self._host: Host | None = None
         self._pid = 0
         self._has_phases = False
+        self._last = 0.0
         self._limit = memory_limit(measure.memory)
 
     def wants_turn(self) -> bool:
@@ -156,8 +157,7 @@ class Session:
         done = len(self.outcome.processes)
         if self.outcome.status != "ok" or done >= self._measure.processes:
             return False
-        work = [_work_seconds(process) for process in self.outcome.processes]
-        return not done or sum(work) + work[-1] <= self._measure.budget
+        return not done or self.turn_seconds + self._last <= self._measure.budget
 
     def sample(self, host: Host) -> None:
         """Measure one fresh process."""
@@ -165,9 +165,9 @@ class Session:
             self._open(host)
         if self.outcome.status == "ok":
             begun, before, own = datetime.now(UTC), busy_seconds(), _own_seconds()
-            seconds, cpu = self._turn("sample")
+            self._last, cpu = self._turn("sample")
             self.spans.append((begun, datetime.now(UTC)))
-            self.turn_seconds += seconds
+            self.turn_seconds += self._last
             if cpu is not None:
                 after = busy_seconds()
                 ours = cpu + _own_seconds() - own
@@ -256,11 +256,6 @@ class Session:
         self._fail(status, reason)
         end_tree(self._pid)
         self._pid = 0
-
-
-def _work_seconds(process: dict[str, Any]) -> float:
-    """Return how long a process was timed for; starting it and reading the graph are not held against a run."""
-    return process["init"] + (process["transfer"] or 0.0) + sum(process["warmup"]) + sum(process["compute"])
 
 
 def _why(code: int) -> tuple[str, str]:

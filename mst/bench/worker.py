@@ -39,6 +39,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 _STEADY = 0.1
 _WARMUPS = 4
+_QUICK_FIRST = 1.0
 _SHORT_RUN_SECONDS = 0.05
 _MOST_SAMPLES = 40
 
@@ -232,15 +233,13 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
     warm = [first]
     measure = spec["measure"]
     share = measure["budget"] / measure["processes"]
-    while len(warm) < _WARMUPS and sum(warm) + warm[-1] < share / 2:
+    while still_cold(warm, share):
         result = None
         result, seconds = solve(problem)
         warm.append(seconds)
-        if abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]:
-            break
     samples: list[float] = []
     wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
-    left = share - init - sum(warm)
+    left = share - init - warm_seconds(warm)
     with measure_energy() as energy:
         while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
             result = None
@@ -263,6 +262,22 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         "threading": _threading(),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
+
+
+def still_cold(warm: list[float], share: float) -> bool:
+    """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
+
+    The first solve loads machine code; only those after it tell what a solve takes.
+    """
+    if len(warm) == 1:
+        return warm[0] < _QUICK_FIRST or 2 * warm[0] < share / 2
+    steady = abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]
+    return not steady and len(warm) < _WARMUPS and warm_seconds(warm) + warm[-1] < share / 2
+
+
+def warm_seconds(warm: list[float]) -> float:
+    """Return what the warm-up counts for against a budget: not the loading of machine code."""
+    return sum(warm[1:]) or warm[0]
 
 
 def _threading() -> dict[str, Any] | None:
