@@ -172,7 +172,7 @@ LOG = """\
 SLURM run ID: 1
 [Sat Nov 21 04:28:34 2026]
     message: Error in group box-small-grid
-    log: /work/.snakemake/slurm_logs/group_box-small-grid_run/7.log (check log file(s) for error details)
+    log: /scratch/.snakemake/slurm_logs/group_box-small-grid_run/7.log (check log file(s) for error details)
     jobs:
         rule run:
             jobid: 19
@@ -182,7 +182,7 @@ SLURM run ID: 1
             jobid: 20
             output: absent-b.json, {here}
             log: results/logs/b.log (check log file(s) for error details)
-Logfile /work/.snakemake/slurm_logs/group_box-small-grid_run/7.log:
+Logfile /scratch/.snakemake/slurm_logs/group_box-small-grid_run/7.log:
 ================================================================================
 Error in rule run:
     output: absent-a.json
@@ -191,7 +191,7 @@ Error in rule run:
 Error in rule reference:
     message: SLURM-job '8' failed, SLURM status is: 'NODE_FAIL'.
     output: absent-c.json
-    log: results/logs/c.log, /work/.snakemake/slurm_logs/rule_reference/8.log (check log file(s) for error details)
+    log: results/logs/c.log, /scratch/.snakemake/slurm_logs/rule_reference/8.log (check log file(s) for error details)
     external_jobid: 8
 Exiting because a job execution failed. Look above for error messages
 """
@@ -206,7 +206,7 @@ def test_account_counts_each_failure_once(tmp_path):
         ("reference", "8", ["absent-c.json"]),
     ]
     told = [str(f) for f in account.with_states(found, {"7": "TIMEOUT", "8": "NODE_FAIL"})]
-    assert told[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /work/")
+    assert told[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
     assert told[1].endswith("rule_reference/8.log")
 
 
