@@ -194,7 +194,9 @@ def _forest(
 def _hosts(comm: Any) -> dict[str, Any]:
     """Return the layout, hosts times ranks on each, and the fingerprint of each host."""
     machine = this_machine()
-    mine = (socket.gethostname(), machine.cpu, machine.cores, machine.fingerprint)
+    # Slurm's name for a node is what its users know it by.
+    name = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    mine = (name, machine.cpu, machine.cores, machine.fingerprint)
     told = comm.allgather(mine)
     hosts = list(dict.fromkeys(told))
     most = max(told.count(host) for host in hosts)

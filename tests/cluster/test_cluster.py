@@ -25,7 +25,8 @@ pytest.importorskip("mpi4py", reason="MPI is not installed")
 PAGE = ROOT / "docs" / "cluster.md"
 # The profile's patience is for clusters where jobs take hours.
 QUICK = {"slurm-init-seconds-before-status-checks": 1, "seconds-between-status-checks": 1, "latency-wait": 5}
-PROBES = {"probe-threads": "threads", "probe-gpu": "cuda", "probe-mpi": "mpi"}
+PROBES = {"probe-threads": "threads", "probe-gpu": "cuda"}
+MPI = "filter-boruvka-mpi"
 MEASURED = ["kruskal", "probe-threads", "probe-gpu"]
 DOOMED = {"probe-killed": "cuda", "probe-late": "sequential", "probe-lost": "sequential"}
 
@@ -89,7 +90,7 @@ class ClusterClone(Clone):
 
     def ask_for(self, algorithms: list[str]) -> None:
         """Configure the experiment: these algorithms on one small graph, once each, and ranks on one node and two."""
-        ranks = {"algorithms": ["probe-mpi"], "widths": [1, 4]}
+        ranks = {"algorithms": [MPI], "widths": [1, 4]}
         experiment = {
             "graphs": ["small-grid"],
             "measure": {"processes": 1, "samples": 1, "budget": 5, "timeout": 300},
@@ -153,7 +154,7 @@ def test_records_tell_what_ran_where(finished):
     assert {m: sorted(r) for m, r in records.items()} == {
         "cluster-cpu": ["kruskal w1", "probe-threads w1", "probe-threads w2"],
         "cluster-gpu": ["probe-gpu w1"],
-        "cluster-mpi": ["probe-mpi w1-1x1", "probe-mpi w4-2x2"],
+        "cluster-mpi": [f"{MPI} w1-1x1", f"{MPI} w4-2x2"],
     }
     for record in (r for machine in records.values() for r in machine.values()):
         assert record["status"] == "ok", record["reason"]
@@ -167,9 +168,11 @@ def test_records_tell_what_ran_where(finished):
         assert [cpu[f"probe-threads w{w}"]["counters"]["processors"] for w in widths] == [1, 2]
     given = records["cluster-gpu"]["probe-gpu w1"]["counters"]
     assert given["devices"] == "0" and cpu["kruskal w1"]["conditions"]["interleaved_with"] == 2
-    assert mpi["probe-mpi w4-2x2"]["run"]["layout"] == "2x2"
-    assert mpi["probe-mpi w4-2x2"]["counters"]["ranks"] == ["n1", "n1", "n2", "n2"]
-    assert mpi["probe-mpi w1-1x1"]["counters"]["ranks"] in (["n1"], ["n2"]), "one rank, in an ordinary job"
+    spread, alone = (mpi[f"{MPI} {width}"] for width in ("w4-2x2", "w1-1x1"))
+    assert spread["run"]["layout"] == spread["ranks"]["layout"] == "2x2"
+    assert sorted((h["host"], h["ranks"]) for h in spread["ranks"]["hosts"]) == [("n1", 2), ("n2", 2)]
+    assert all(host["fingerprint"] == this_machine().fingerprint for host in spread["ranks"]["hosts"])
+    assert alone["ranks"]["layout"] == "1x1", "one rank, in an ordinary job"
     assert finished.checked()["status"] == {"ok": 6}
     assert (finished.folder / "results" / "report.html").is_file()
 
