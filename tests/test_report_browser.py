@@ -11,6 +11,11 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_overflows(open_page, width, theme):
     page = open_page(width, theme)
+    # Names with many options are long.
+    page.evaluate(
+        "for (const s of document.querySelectorAll('select'))"
+        " s.append(new Option('contract-boruvka-cuda [memory=unified,scan=host,work=edge,minimum=segmented] 16'))"
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wide = page.evaluate(
         """(width) => Array.from(document.querySelectorAll('main *'))
