@@ -187,3 +187,14 @@ def test_nothing_of_a_chart_lies_outside_it(open_page, view):
         )
         assert outside == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_is_shown_first_was_measured_here_and_is_exact(rows):
+    reference = {"fake-cluster"}
+    data = explorer_data(rows, "kruskal", reference)
+    chosen = data["chosen"]
+    assert not reference & set(chosen["machines"])
+    own = rows[rows["shown"] & rows["machine"].isin(chosen["machines"])]
+    assert set(chosen["graphs"]) <= set(own["graph"])
+    exact = {algorithm["name"] for algorithm in data["algorithms"] if algorithm["exact"]}
+    assert chosen["algorithms"] and set(chosen["algorithms"]) <= exact

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mst import registry
-from mst.reporting.data import geometric_mean
+from mst.reporting.data import approximate, geometric_mean
 from mst.reporting.style import DASHES, LIGHT, MARKERS, places
 
 if TYPE_CHECKING:
@@ -80,11 +80,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
             ]
             for row in shown.to_dict("records")
         ],
-        "chosen": {
-            "machines": [m for m in machines if m not in reference] or machines,
-            "graphs": _spread(list(graphs["graph"])),
-            "algorithms": _telling(shown, baseline),
-        },
+        "chosen": _chosen(shown, [m for m in machines if m not in reference] or machines, graphs, baseline),
     }
 
 
@@ -109,6 +105,19 @@ def _short(value: Any) -> float | None:
     return int(rounded) if rounded.is_integer() else rounded
 
 
+def _chosen(
+    shown: pd.DataFrame, machines: list[str], graphs: pd.DataFrame, baseline: str
+) -> dict[str, list[str]]:
+    """Return what is chosen before anybody chooses: this machine's own graphs, and what tells most on them."""
+    own = shown[shown["machine"].isin(machines)]
+    measured = set(own["graph"])
+    return {
+        "machines": machines,
+        "graphs": _spread([name for name in graphs["graph"] if name in measured]),
+        "algorithms": _telling(own[~own["algorithm"].isin(approximate())], baseline),
+    }
+
+
 def _spread(graphs: list[str]) -> list[str]:
     """Return a few graphs, from the smallest to the largest."""
     if len(graphs) <= FEW_GRAPHS:
@@ -120,6 +129,9 @@ def _telling(shown: pd.DataFrame, baseline: str) -> list[str]:
     """Return the baseline, the best library, and the fastest of each paradigm, then the next fastest."""
     if not len(shown):
         return []
+    # Who ran on few graphs is not compared on the others.
+    count = shown.groupby("name")["graph"].nunique()
+    shown = shown[shown["name"].map(count) > count.max() / 2]
     best = shown.groupby(["machine", "graph"])["compute_seconds"].transform("min")
     relative = (
         (shown["compute_seconds"] / best).groupby(shown["name"]).agg(geometric_mean).sort_values(kind="stable")
