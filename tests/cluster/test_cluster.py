@@ -17,7 +17,7 @@ import yaml
 from probes import write_probe
 from workflow_clone import ROOT, Clone
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(2400)]
 
 pytest.importorskip("snakemake_executor_plugin_slurm", reason="the workflow's packages are not installed")
 pytest.importorskip("mpi4py", reason="MPI is not installed")
@@ -83,7 +83,7 @@ class ClusterClone(Clone):
     def ended(self, process: subprocess.Popen) -> tuple[int, str]:
         """Wait for Snakemake to end; return its exit code and what it printed."""
         try:
-            process.wait(300)
+            process.wait(900)
         finally:
             process.kill()
         return process.returncode, self.output.read_text()
@@ -177,7 +177,7 @@ def test_records_tell_what_ran_where(finished):
     assert (finished.folder / "results" / "report.html").is_file()
 
 
-def until(condition, process: subprocess.Popen, clone: ClusterClone, seconds: float = 120) -> None:
+def until(condition, process: subprocess.Popen, clone: ClusterClone, seconds: float = 400) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline and process.poll() is None, clone.output.read_text()
@@ -248,7 +248,7 @@ def shell(clone: Clone, command: str) -> subprocess.CompletedProcess:
     environment = clone.environment()
     environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
     return subprocess.run(
-        ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=300
+        ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=900
     )
 
 
