@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint bench-sequential bench-threads bench-cuda bench-mpi report lock clean
+.PHONY: help install test test-cluster lint bench-sequential bench-threads bench-cuda bench-mpi report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,10 @@ help:  ## this list
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
 test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment that is already there; TESTS=… a part)
-	$(PYTHON) -m pytest $(TESTS)
+	$(PYTHON) -m pytest $(if $(TESTS),$(TESTS),--ignore=tests/cluster)
+
+test-cluster: $(SETUP_DEV)  ## the workflow on a real SLURM of two nodes on this machine (as root; some minutes)
+	$(PYTHON) -m pytest tests/cluster
 
 lint: $(SETUP_DEV)  ## ruff, snakefmt, types
 	$(PYTHON) -m ruff check .
