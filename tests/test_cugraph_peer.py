@@ -12,6 +12,7 @@ import mst
 from mst import Graph
 from mst.algorithms.peers import cugraph as peer
 from mst.errors import DependencyError, OutOfMemoryError, UnsupportedError
+from mst.registry import Facts, get
 
 
 class OnDevice(np.ndarray):
@@ -31,6 +32,7 @@ class SGGraph:
         assert graph_properties == {"is_symmetric": True, "is_multigraph": False}
         assert src_or_offset_array.dtype == dst_or_index_array.dtype == np.int32
         assert weight_array.dtype in (np.float32, np.float64)
+        assert weight_array.min() > 0 and weight_array.max() < np.finfo(weight_array.dtype).max
         assert not renumber and not store_transposed
         self.arrays = src_or_offset_array, dst_or_index_array, weight_array
 
@@ -73,6 +75,22 @@ def test_it_returns_edge_ids_of_a_multigraph(rapids, precision):
     graph = Graph(100, u, v, rng.permutation(700).astype(np.int32))
     expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
     assert np.array_equal(solved(graph, precision), expected)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_negative_and_infinite_weights_reach_it_as_positive_ranks(rapids, precision):
+    weights = [-1.0, 1.0, np.inf, -0.25, 0.0, -np.inf, 1 / 3]
+    graph = Graph(6, [0, 1, 2, 3, 0, 1, 2], [1, 2, 3, 4, 2, 3, 4], weights)
+    problem = peer.transfer(peer.prepare(graph, width=1, precision=precision))
+    simple = problem[0]
+    assert np.array_equal(problem[3][:7], 1 + np.argsort(np.argsort(simple.w)))
+    expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+    assert np.array_equal(peer.collect(problem, peer.solve(problem)), expected)
+
+
+def test_more_vertices_than_its_thread_counter_holds_are_refused():
+    facts = Facts(n=2**26 + 1, m=1)
+    assert "above its limit" in get("cugraph").skip(facts, options={"precision": "float64"})
 
 
 def test_no_edges_need_no_library_call(rapids, monkeypatch):
