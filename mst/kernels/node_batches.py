@@ -4,41 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.atomics import prefetch, store
+from mst.kernels.atomics import prefetch
+from mst.kernels.batch_edges import put
 from mst.kernels.jit import njit
-from mst.kernels.parallel_batches import parent, parent_place, put, root
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_select import BLOCK
 
 _AHEAD = 32
-
-
-@njit
-def plant(nodes, first, last):
-    """Make vertices ``first … last - 1`` trees of their own, reserved by nobody."""
-    for x in range(first, last):
-        nodes[2 * x], nodes[2 * x + 1] = x, nodes.dtype.type(~np.uint64(0))
-
-
-@njit
-def point_at_roots(nodes, first, last):
-    """Make vertices ``first … last - 1`` point at the roots of their trees."""
-    for x in range(first, last):
-        r = parent(nodes, parent(nodes, parent(nodes, x)))
-        if parent(nodes, r) != r:
-            r = root(nodes, r)
-        store(nodes, parent_place(x), r)
-
-
-@njit
-def mark_inside(nodes, giant, first, last, inside):
-    """Write words ``first … last - 1`` of the bitmap of the vertices that point at the root `giant`."""
-    n = nodes.size // 2
-    for word in range(first, last):
-        bits = np.uint64(0)
-        for j in range(min(64, n - 64 * word)):
-            bits |= np.uint64(nodes[2 * (64 * word + j)] == giant) << np.uint64(j)
-        inside[word] = bits
 
 
 @njit

@@ -56,15 +56,20 @@ def claim(counters, worker, width, grain, size):
         if load(counters, place) < end_share - begin_share:
             chunk = begin_share + fetch_add(counters, place, 1)
             if chunk < end_share:
-                if counters[_DELAY]:
-                    _dawdle(counters[_DELAY], chunk, counters)
+                dawdle(counters, chunk)
                 return chunk * grain, min((chunk + 1) * grain, size)
     return size, size
 
 
 @njit
-def _dawdle(seed, ticket, counters):
-    """Wait up to some tens of microseconds, at some claims, as `seed` and `ticket` say."""
+def dawdle(counters, ticket):
+    """Wait up to some tens of microseconds, at some tickets, as the delay seed says; not at all if that is 0."""
+    if counters[_DELAY]:
+        _wait(counters[_DELAY], ticket, counters)
+
+
+@njit
+def _wait(seed, ticket, counters):
     x = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(ticket) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
     x ^= x >> np.uint64(32)

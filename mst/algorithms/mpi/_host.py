@@ -1,8 +1,8 @@
 """Filter-Borůvka by the ranks of one host: shared trees, every rank its own rows.
 
 The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks for threads: batches of ascending weight,
-each joined by all ranks at once, by atomic reservations in shared memory (`mst.kernels.parallel_batches`). A rank
-reads its own rows only. What it finds light goes to shared memory, batch by batch, where any rank may take it.
+each joined by all ranks at once to trees in shared memory (`mst.kernels.parallel_join`). A rank reads its own rows
+only. What it finds light goes to shared memory, batch by batch, where any rank may take it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from mst.algorithms.mpi._spread import Rows, everything, local, sample
 from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
 from mst.kernels import node_batches
 from mst.kernels import parallel_batches as batches
+from mst.kernels import parallel_join as trees
+from mst.kernels.batch_edges import new_edges
 from mst.kernels.mpi_exchange import allgather, reduced
-from mst.kernels.parallel_runtime import FOREST, new_counters
+from mst.kernels.parallel_runtime import FOREST, deal, new_counters
 from mst.kernels.parallel_select import BLOCK
 from mst.kernels.shared_memory import SharedRoom
 
-_STATE = len(batches.new_state(0))
+_STATE = len(trees.new_state(0))
 
 
 @dataclass
@@ -47,31 +49,31 @@ class Host:
         self._share()
         n, comm = self.rows.n, self.comm
         first, last = _share_of(comm, n)
-        node_batches.plant(self.nodes, first, last)
+        trees.plant(self.parent, first, last)
         if comm.rank == 0:
             self.counters[:] = new_counters(comm.size, self.tuning.delay_seed)
         comm.Barrier()
         low, top = everything(self.rows)
-        hub, roots, inside = -1, None, None
+        roots, inside = None, None
         self.rounds, self.light, self.left = 0, 0, n - 1
         while self.m and self.left > 0 and low != top:
             high, bounds, rare = self._plan(low, top, roots)
-            self._join(hub, *self._batches(low, high, rare, inside, bounds))
+            self._join(*self._batches(low, high, rare, inside, bounds))
             low = high
             if self.left > 0 and low != top:
-                hub, roots, inside = self._giant()
+                roots, inside = self.parent, self._inside_giant()
         return self.forest[: self.counters[FOREST]]
 
     def _share(self) -> None:
         take, n = self.room.take, self.rows.n
         self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
         self.state = take("state", _STATE + 16 * self.comm.size, np.int64)
-        self.nodes = take("nodes", 2 * n, np.uint32)
+        self.parent = take("parent", n, np.uint32)
         self.forest = take("forest", self.size, np.int32 if self.rows.m < 2**31 else np.int64)
         self.inside = take("inside", -(-n // 64), np.uint64)
 
     def _edges(self, size: int, name: str = "edges") -> tuple[np.ndarray, ...]:
-        layout = batches.new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
+        layout = new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
         return tuple(self.room.take(f"{name} {i}", size, part.dtype) for i, part in enumerate(layout))
 
     def _light(self, trees: int, edges: float) -> float:
@@ -115,41 +117,37 @@ class Host:
         )
         return edges, starts
 
-    def _join(self, hub, edges, starts) -> None:
+    def _join(self, edges, starts) -> None:
         comm, width = self.comm, self.comm.size
-        longest = int(np.diff(starts).max())
-        size = 2 * longest + batches.CHUNK
-        spare = [self._edges(size, name) for name in ("again", "later", "active")]
-        kept = self.room.take("kept", size // 64 + 1, np.int64)
-        bounds, loose = np.append(starts, longest), np.zeros(len(starts) - 1, np.bool_)
+        filled = np.flatnonzero(np.diff(starts))
+        starts = np.append(starts[filled], starts[-1])
+        lengths, chunks = trees.chunked(starts, width)
+        kept = self.room.take("kept", int(chunks[-1]), np.int64)
+        surplus = self.room.take("surplus", len(filled), np.int64)
         if comm.rank == 0:
-            self.state[:] = 0
-            batches.open_round(self.state, width, 0, bounds, loose, 0, 0, 0, hub)
+            surplus[:] = 0
+            deal(self.counters, width)
+            trees.open_phase(self.state, width, chunks, 0)
         comm.Barrier()
-        batches.work(
-            comm.rank, width, self.state, bounds, loose, edges, *spare, kept, self.nodes, self.forest,
-            self.counters,
+        trees.work(
+            comm.rank, width, self.state, starts, lengths, chunks, np.zeros(len(filled), np.bool_), edges, kept,
+            surplus, self.parent, self.forest, self.counters,
         )  # fmt: skip
         comm.Barrier()
-        self.rounds += batches.rounds_of(self.state)[0]
+        self.rounds += len(filled)
         self.light += int(starts[-1])
         self.left = self.rows.n - 1 - int(self.counters[FOREST])
         # Nobody may start on the next part before all have read how this one ended.
         comm.Barrier()
 
-    def _giant(self):
-        """Return the root of (what a sample takes for) the largest tree, all roots, and the bitmap of its vertices."""
-        comm, n = self.comm, self.rows.n
-        node_batches.point_at_roots(self.nodes, *_share_of(comm, n))
+    def _inside_giant(self):
+        """Return the bitmap of the vertices in (what a sample takes for) the largest tree; all point at their roots."""
+        comm = self.comm
+        trees.flatten(self.parent, *_share_of(comm, self.rows.n))
         comm.Barrier()
-        roots = self.nodes[::2]
-        values, counts = np.unique(
-            roots[np.linspace(0, n - 1, min(n, 512)).astype(np.int64)], return_counts=True
-        )
-        giant = values[counts.argmax()]
-        node_batches.mark_inside(self.nodes, giant, *_share_of(comm, len(self.inside)), self.inside)
+        trees.mark(self.parent, trees.giant(self.parent), *_share_of(comm, len(self.inside)), self.inside)
         comm.Barrier()
-        return int(giant), roots, self.inside
+        return self.inside
 
 
 def _share_of(comm: Any, size: int) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 The lightest edges first, a little more of them than there are vertices; of the others only those that still
 join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-ALENEX 2009). Each part goes through `mst.kernels.parallel_batches`: Borůvka's rule, batch after batch of
-ascending weight, over one union-find.
+ALENEX 2009). Each part is cut into batches of ascending weight (`mst.kernels.parallel_batches`), which all
+threads join to the trees one after the other (`mst.kernels.parallel_join`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import numpy as np
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels import parallel_batches as batches
+from mst.kernels import parallel_join as trees
+from mst.kernels.batch_edges import new_edges
 from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import FOREST, facts, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
@@ -123,7 +125,7 @@ class _Run:
         self.n, self.ids, self.vertex_type = graph.n, graph.m, graph.u.dtype
         self.m = len(arrays[0]) // (1 if len(arrays) == 3 else 2)
         self.width, self.tuning, self.lap = width, tuning, lap
-        self.counts = dict(width=width, parts=0, batches=0, rounds=0, light=0, retries=0)
+        self.counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
         self.counters = new_counters(width, tuning.delay_seed)
         words, self.kind = words_of(arrays[0], width)
         self.source = words, *arrays[1:]
@@ -131,7 +133,7 @@ class _Run:
         self.forest = fresh(
             max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
         )
-        self.nodes = batches.new_nodes(self.n, graph.u.dtype, width, self.counters)
+        self.parent = trees.new_trees(self.n, graph.u.dtype, width, self.counters)
         self.lap("init")
 
     @property
@@ -142,16 +144,16 @@ class _Run:
     def solve(self):
         key = self.source[0].dtype.type
         low, top = (key(0), -1), (~key(0), self.ids)
-        hub, roots, inside = -1, None, None
+        roots, inside = None, None
         while self.m and self.left and low != top:
             high, bounds, rare = self.plan(low, top, roots)
             self.lap("sample")
             edges, starts = self.batches(low, high, rare, inside, bounds)
-            self.join(hub, edges, starts, self.loose(bounds))
+            self.join(edges, starts, self.loose(bounds))
             del edges
             low = high
             if self.left and low != top:
-                hub, roots, inside = self.giant()
+                roots, inside = self.parent, self.inside_giant()
                 self.lap("giant")
         return Result(self.forest[: self.counters[FOREST]], self.counts)
 
@@ -208,36 +210,30 @@ class _Run:
         self.lap("scatter")
         return edges, starts
 
-    def join(self, hub, edges, starts, loose):
-        longest = int(np.diff(starts).max())
-        room = 2 * longest + batches.CHUNK
-        spare = [self.new_edges(room) for _ in range(3)]
-        state = batches.new_state(self.width)
-        kept = np.empty(room // 64 + 1, np.int64)
-        bounds = np.append(starts, longest)
-        batches.join(
-            self.width, state, bounds, loose, hub, edges, *spare, kept, self.nodes, self.forest, self.counters
-        )
-        rounds, retries = batches.rounds_of(state)
-        found = dict(parts=1, batches=len(loose), rounds=rounds, light=int(starts[-1]), retries=retries)
+    def join(self, edges, starts, loose):
+        filled = np.flatnonzero(np.diff(starts))
+        starts, loose = np.append(starts[filled], starts[-1]), loose[filled]
+        lengths, chunks = trees.chunked(starts, self.width)
+        kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(len(filled), np.int64)
+        trees.join(
+            self.width, trees.new_state(self.width), starts, lengths, chunks, loose, edges, kept, surplus,
+            self.parent, self.forest, self.counters,
+        )  # fmt: skip
+        found = dict(parts=1, batches=len(filled), light=int(starts[-1]), surplus=int(surplus.sum()))
         for name, value in found.items():
             self.counts[name] += value
         self.lap("join")
 
     def new_edges(self, size):
-        return batches.new_edges(size, self.vertex_type, self.source[0].dtype, self.ids)
+        return new_edges(size, self.vertex_type, self.source[0].dtype, self.ids)
 
-    def giant(self):
-        """Return the root of (what a sample takes for) the largest tree, all roots, and the bitmap of its vertices."""
+    def inside_giant(self):
+        """Return the bitmap of the vertices in (what a sample takes for) the largest tree; all point at their roots."""
         w, c = self.width, self.counters
-        batches.point_at_roots(w, 4096, self.nodes, c)
-        roots = self.nodes[::2]
-        sample = roots[np.linspace(0, self.n - 1, min(self.n, 512)).astype(np.int64)]
-        values, counts = np.unique(sample, return_counts=True)
-        giant = values[counts.argmax()]
+        trees.point_at_roots(w, 4096, self.parent, c)
         inside = np.empty(-(-self.n // 64), np.uint64)
-        batches.mark_inside(w, 64, self.nodes, giant, inside, c)
-        return int(giant), roots, inside
+        trees.mark_inside(w, 64, self.parent, trees.giant(self.parent), inside, c)
+        return inside
 
 
 def frozen(array):

@@ -1,0 +1,170 @@
+"""Edges on their way through batches: tuples of arrays, one layout per width of their parts.
+
+====================== ==================================================================================
+``(ends, tags)``       ends ``u | v << 32``; tags ``key << 32 | id``: 32-bit keys, 16 bytes an edge
+``(ends, keys, ids)``  64-bit keys, 20 bytes
+``(u, v, keys, ids)``  64 bits each, from 2³¹ vertices or 2³² edges on
+====================== ==================================================================================
+
+The top bit of the second end is no part of it: it says that the edge is out of the forest (`drop`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import overload
+
+from mst.kernels.jit import njit
+from mst.kernels.radix import sort_words
+
+_HALF = np.uint64(32)
+_OUT, _END32, _END64 = np.uint64(1 << 63), np.uint64(0x7FFFFFFF), np.uint64((1 << 63) - 1)
+
+
+def new_edges(size: int, vertex_type, key_type, ids: int) -> tuple[np.ndarray, ...]:
+    """Return room for `size` edges, in the layout that fits vertices, keys and `ids` edge ids."""
+    if np.dtype(vertex_type).itemsize == 8 or ids > 2**32:
+        return tuple(np.empty(size, np.uint64) for _ in range(4))
+    ends = np.empty(size, np.uint64)
+    if np.dtype(key_type).itemsize == 8:
+        return ends, np.empty(size, np.uint64), np.empty(size, np.uint32)
+    return ends, np.empty(size, np.uint64)
+
+
+def _compiled_only(*arguments):
+    raise NotImplementedError("for compiled code only")
+
+
+def ends_at(edges, i):
+    """Return both ends of edge `i`."""
+    return _compiled_only()
+
+
+def id_at(edges, i):
+    """Return the edge id of edge `i`."""
+    return _compiled_only()
+
+
+def put(edges, i, a, b, key, e):
+    """Write edge `i`."""
+    return _compiled_only()
+
+
+def move(edges, i, j, a, b):
+    """Write edge `j`: edge `i` with the ends `a` and `b`."""
+    return _compiled_only()
+
+
+def drop(edges, i, out):
+    """Say whether edge `i` is out of the forest."""
+    return _compiled_only()
+
+
+def dropped(edges, i):
+    """Return whether edge `i` is out of the forest."""
+    return _compiled_only()
+
+
+def in_order(edges, places):
+    """Return the places of edges by the order, (key, id); `places` is overwritten."""
+    return _compiled_only()
+
+
+@overload(ends_at, inline="always")
+def _ends_at(edges, i):
+    if len(edges) == 4:
+        return lambda edges, i: (edges[0][i], edges[1][i] & _END64)
+
+    def ends_at(edges, i):
+        pair = edges[0][i]
+        return np.uint32(pair), np.uint32((pair >> _HALF) & _END32)
+
+    return ends_at
+
+
+@overload(id_at, inline="always")
+def _id_at(edges, i):
+    if len(edges) == 2:
+        return lambda edges, i: np.int64(np.uint32(edges[1][i]))
+    if len(edges) == 3:
+        return lambda edges, i: np.int64(edges[2][i])
+    return lambda edges, i: np.int64(edges[3][i])
+
+
+@overload(put, inline="always")
+def _put(edges, i, a, b, key, e):
+    if len(edges) == 4:
+
+        def put(edges, i, a, b, key, e):
+            edges[0][i], edges[1][i], edges[2][i], edges[3][i] = a, b, key, e
+
+    elif len(edges) == 3:
+
+        def put(edges, i, a, b, key, e):
+            edges[0][i] = np.uint64(np.uint32(a)) | (np.uint64(b) << _HALF)
+            edges[1][i], edges[2][i] = key, e
+
+    else:
+
+        def put(edges, i, a, b, key, e):
+            edges[0][i] = np.uint64(np.uint32(a)) | (np.uint64(b) << _HALF)
+            edges[1][i] = (np.uint64(key) << _HALF) | np.uint64(e)
+
+    return put
+
+
+@overload(move, inline="always")
+def _move(edges, i, j, a, b):
+    if len(edges) == 4:
+
+        def move(edges, i, j, a, b):
+            edges[0][j], edges[1][j] = a, b
+            edges[2][j], edges[3][j] = edges[2][i], edges[3][i]
+
+    elif len(edges) == 3:
+
+        def move(edges, i, j, a, b):
+            edges[0][j] = np.uint64(a) | (np.uint64(b) << _HALF)
+            edges[1][j], edges[2][j] = edges[1][i], edges[2][i]
+
+    else:
+
+        def move(edges, i, j, a, b):
+            edges[0][j] = np.uint64(a) | (np.uint64(b) << _HALF)
+            edges[1][j] = edges[1][i]
+
+    return move
+
+
+@overload(drop, inline="always")
+def _drop(edges, i, out):
+    k = 1 if len(edges) == 4 else 0
+
+    def drop(edges, i, out):
+        ends = edges[k][i] & _END64
+        edges[k][i] = ends | _OUT if out else ends
+
+    return drop
+
+
+@overload(dropped, inline="always")
+def _dropped(edges, i):
+    k = 1 if len(edges) == 4 else 0
+    return lambda edges, i: edges[k][i] >> np.uint64(63) != 0
+
+
+@overload(in_order)
+def _in_order(edges, places):
+    if len(edges) == 2:
+        return lambda edges, places: _sorted_by(edges[1], places)
+    k, e = len(edges) - 2, len(edges) - 1
+    # By id, then by key, which leaves those of one key as they are.
+    return lambda edges, places: _sorted_by(edges[k], _sorted_by(edges[e], places))
+
+
+@njit
+def _sorted_by(values, places):
+    words, spare = np.empty(places.size, np.uint64), np.empty_like(places)
+    for i in range(places.size):
+        words[i] = values[places[i]]
+    return spare if sort_words(words, places, 0, places.size, np.empty_like(words), spare) else places

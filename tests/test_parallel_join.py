@@ -1,0 +1,103 @@
+"""Batches joined and settled, against Kruskal: batches that close many cycles and few, in every layout of edges."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mst.algorithms.sequential import kruskal
+from mst.graph import Graph
+from mst.kernels import parallel_join as trees
+from mst.kernels.batch_edges import ends_at, in_order, new_edges, put
+from mst.kernels.jit import njit
+from mst.kernels.parallel_runtime import FOREST, new_counters, workers
+
+LAYOUTS = {2: (np.int32, np.uint32, 100), 3: (np.int32, np.uint64, 100), 4: (np.int64, np.uint64, 2**33)}
+
+
+@njit
+def _fill(edges, u, v, keys, order):
+    for i in range(order.size):
+        e = order[i]
+        put(edges, i, u[e], v[e], keys[e], e)
+
+
+def joined(n, u, v, w, cuts, layout, loose=False):
+    """Return the forest of edges in batches that end at the places `cuts` of their order, and the surplus edges."""
+    vertex_type, key_type, ids = LAYOUTS[layout]
+    order = np.lexsort((np.arange(len(w)), w))
+    starts = np.array([0, *cuts, len(w)])
+    rng = np.random.default_rng(len(w))
+    for first, last in pairwise(starts):
+        rng.shuffle(order[first:last])
+    edges = new_edges(len(w), vertex_type, key_type, ids)
+    assert len(edges) == layout
+    _fill(edges, u, v, w.astype(key_type), order)
+    counters, filled = new_counters(1), len(starts) - 1
+    with workers(1):
+        parent = trees.new_trees(n, vertex_type, 1, counters)
+        lengths, chunks = trees.chunked(starts, 1)
+        kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(filled, np.int64)
+        forest = np.empty(n, np.int64)
+        trees.join(
+            1, trees.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, kept, surplus, parent,
+            forest, counters,
+        )  # fmt: skip
+    return forest[: counters[FOREST]], surplus
+
+
+def shapes(rng):
+    """Yield graphs of which one batch holds: few cycles, nearly all edges surplus, cycles through one vertex."""
+    yield 50_000, *rng.integers(0, 50_000, (2, 6_000))
+    yield 40, *rng.integers(0, 40, (2, 6_000))
+    yield (
+        5_000,
+        np.where(rng.random(6_000) < 0.7, 17, rng.integers(0, 5_000, 6_000)),
+        rng.integers(0, 5_000, 6_000),
+    )
+    yield 6_001, np.arange(6_000), np.arange(1, 6_001)
+    yield 2, np.zeros(300, int), np.ones(300, int)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("cuts", [(), (10, 2_900), (60, 61, 200, 299)])
+@pytest.mark.parametrize("highest", [1, 1000])
+def test_the_lightest_edges_are_taken(layout, cuts, highest, rng):
+    some_surplus = 0
+    for n, u, v in shapes(rng):
+        w = rng.integers(0, highest, len(u)).astype(np.int32)
+        graph = Graph(n, u, v, w)
+        forest, surplus = joined(n, graph.u, graph.v, w, [c for c in cuts if c < len(w)], layout)
+        expected = kruskal.solve(kruskal.prepare(graph, width=1, sort="radix"))
+        assert np.array_equal(np.sort(forest), np.sort(expected)), (n, len(u))
+        some_surplus += surplus.sum()
+    assert some_surplus
+
+
+def test_a_loose_batch_takes_any_spanning_forest(rng):
+    u, v = rng.integers(0, 300, (2, 5_000))
+    forest, surplus = joined(300, u, v, np.zeros(5_000, np.int32), (), 2, loose=True)
+    assert len(forest) == 299
+    assert surplus.sum() > 0
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_order_is_by_key_and_id(layout, rng):
+    vertex_type, key_type, ids = LAYOUTS[layout]
+    keys, edge_ids = rng.integers(0, 5, 500), rng.permutation(500)
+    edges = new_edges(500, vertex_type, key_type, ids)
+
+    @njit
+    def fill(edges, keys, edge_ids):
+        for i in range(keys.size):
+            put(edges, i, np.uint32(1), np.uint32(2), keys[i], edge_ids[i])
+        return ends_at(edges, 0)
+
+    @njit
+    def order(edges, places):
+        return in_order(edges, places)
+
+    assert tuple(fill(edges, keys.astype(key_type), edge_ids)) == (1, 2)
+    assert np.array_equal(order(edges, np.arange(500)), np.lexsort((edge_ids, keys)))
