@@ -1,8 +1,8 @@
 """Edges on their way through batches: tuples of arrays, one layout per width of their parts.
 
 ====================== ==================================================================================
-``(ends, tags)``       ends ``u | v << 32``; tags ``key << 32 | id``: 32-bit keys, 16 bytes an edge
-``(ends, keys, ids)``  64-bit keys, 20 bytes
+``(records,)``         rows ``u | v << 32, key << 32 | id``: 32-bit keys, 16 bytes an edge, side by side
+``(ends, keys, ids)``  ends ``u | v << 32``: 64-bit keys, 20 bytes
 ``(u, v, keys, ids)``  64 bits each, from 2³¹ vertices or 2³² edges on
 ====================== ==================================================================================
 
@@ -25,10 +25,9 @@ def new_edges(size: int, vertex_type, key_type, ids: int) -> tuple[np.ndarray, .
     """Return room for `size` edges, in the layout that fits vertices, keys and `ids` edge ids."""
     if np.dtype(vertex_type).itemsize == 8 or ids > 2**32:
         return tuple(np.empty(size, np.uint64) for _ in range(4))
-    ends = np.empty(size, np.uint64)
     if np.dtype(key_type).itemsize == 8:
-        return ends, np.empty(size, np.uint64), np.empty(size, np.uint32)
-    return ends, np.empty(size, np.uint64)
+        return np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint32)
+    return (np.empty((size, 2), np.uint64),)
 
 
 def _compiled_only(*arguments):
@@ -76,16 +75,27 @@ def _ends_at(edges, i):
         return lambda edges, i: (edges[0][i], edges[1][i] & _END64)
 
     def ends_at(edges, i):
-        pair = edges[0][i]
+        pair = _pair(edges, i)
         return np.uint32(pair), np.uint32((pair >> _HALF) & _END32)
 
     return ends_at
 
 
+def _pair(edges, i):
+    return _compiled_only()
+
+
+@overload(_pair, inline="always")
+def _pair_compiled(edges, i):
+    if len(edges) == 1:
+        return lambda edges, i: edges[0][i, 0]
+    return lambda edges, i: edges[0][i]
+
+
 @overload(id_at, inline="always")
 def _id_at(edges, i):
-    if len(edges) == 2:
-        return lambda edges, i: np.int64(np.uint32(edges[1][i]))
+    if len(edges) == 1:
+        return lambda edges, i: np.int64(np.uint32(edges[0][i, 1]))
     if len(edges) == 3:
         return lambda edges, i: np.int64(edges[2][i])
     return lambda edges, i: np.int64(edges[3][i])
@@ -107,8 +117,8 @@ def _put(edges, i, a, b, key, e):
     else:
 
         def put(edges, i, a, b, key, e):
-            edges[0][i] = np.uint64(np.uint32(a)) | (np.uint64(b) << _HALF)
-            edges[1][i] = (np.uint64(key) << _HALF) | np.uint64(e)
+            edges[0][i, 0] = np.uint64(np.uint32(a)) | (np.uint64(b) << _HALF)
+            edges[0][i, 1] = (np.uint64(key) << _HALF) | np.uint64(e)
 
     return put
 
@@ -130,33 +140,46 @@ def _move(edges, i, j, a, b):
     else:
 
         def move(edges, i, j, a, b):
-            edges[0][j] = np.uint64(a) | (np.uint64(b) << _HALF)
-            edges[1][j] = edges[1][i]
+            edges[0][j, 0] = np.uint64(a) | (np.uint64(b) << _HALF)
+            edges[0][j, 1] = edges[0][i, 1]
 
     return move
 
 
 @overload(drop, inline="always")
 def _drop(edges, i, out):
-    k = 1 if len(edges) == 4 else 0
+    if len(edges) == 4:
 
-    def drop(edges, i, out):
-        ends = edges[k][i] & _END64
-        edges[k][i] = ends | _OUT if out else ends
+        def drop(edges, i, out):
+            end = edges[1][i] & _END64
+            edges[1][i] = end | _OUT if out else end
+
+    elif len(edges) == 3:
+
+        def drop(edges, i, out):
+            pair = edges[0][i] & _END64
+            edges[0][i] = pair | _OUT if out else pair
+
+    else:
+
+        def drop(edges, i, out):
+            pair = edges[0][i, 0] & _END64
+            edges[0][i, 0] = pair | _OUT if out else pair
 
     return drop
 
 
 @overload(dropped, inline="always")
 def _dropped(edges, i):
-    k = 1 if len(edges) == 4 else 0
-    return lambda edges, i: edges[k][i] >> np.uint64(63) != 0
+    if len(edges) == 4:
+        return lambda edges, i: edges[1][i] >> np.uint64(63) != 0
+    return lambda edges, i: _pair(edges, i) >> np.uint64(63) != 0
 
 
 @overload(in_order)
 def _in_order(edges, places):
-    if len(edges) == 2:
-        return lambda edges, places: _sorted_by(edges[1], places)
+    if len(edges) == 1:
+        return lambda edges, places: _sorted_by(edges[0][:, 1], places)
     k, e = len(edges) - 2, len(edges) - 1
     # By id, then by key, which leaves those of one key as they are.
     return lambda edges, places: _sorted_by(edges[k], _sorted_by(edges[e], places))

@@ -28,6 +28,6 @@ def scatter(source, kind, places, batch, next_places, start, edges):
         for i in range(size):
             far = to[min(i + _AHEAD, size - 1)]
             prefetch(edges[0], far)
-            prefetch(edges[1], far)
+            prefetch(edges[-1], far)
             row = np.uint64(places[block + i])
             put(edges, to[i], u[row], v[row], key_of(words[row], kind), start + np.int64(row))

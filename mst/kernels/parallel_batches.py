@@ -110,7 +110,7 @@ def scatter_range(first, last, source, kind, places, batch, next_places, edges, 
         for i in range(size):
             far = to[min(i + _AHEAD, size - 1)]
             prefetch(edges[0], far)
-            prefetch(edges[1], far)
+            prefetch(edges[-1], far)
             place = np.uint64(places[block + i])
             row = row_of(source, place, row)
             a, b, e = edge_at(source, place, row)

@@ -24,7 +24,9 @@ from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
 from mst.kernels.union_find import find
 
 CHUNK = 4096
+_BLOCK = 256
 _AHEAD = 16
+_SIEVE = 1 << 15
 _ONE = np.uint64(1)
 _NOBODY = ~np.uint64(0)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -122,29 +124,31 @@ def mark(parent, giant, first, last, inside):
 
 
 @njit
-def look_up(edges, first, last, parent, roots_a, roots_b):
+def look_up(edges, first, last, parent):
     """Move the edges between two trees to the front, ends replaced by roots; return where they end.
 
     Paths are four steps long at most, nearly always: four loads without a branch, for both ends of many edges
-    at a time.
+    at a time, few enough that what was loaded is still at hand when the roots are checked.
     """
-    # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
-    size, base = np.uint64(last - first), np.uint64(first)
-    for i in range(size):
-        u, v = ends_at(edges, base + i)
-        x = load(parent, load(parent, load(parent, load(parent, u))))
-        y = load(parent, load(parent, load(parent, load(parent, v))))
-        # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
-        store(parent, u, x)
-        store(parent, v, y)
-        roots_a[i], roots_b[i] = x, y
-    end = base
-    for i in range(size):
-        x, y = roots_a[i], roots_b[i]
-        if (load(parent, x) != x) | (load(parent, y) != y):
-            x, y = root(parent, x), root(parent, y)
-        move(edges, base + i, end, x, y)
-        end += np.uint64(x != y)
+    roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
+    end = np.uint64(first)
+    for block in range(first, last, _BLOCK):
+        # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
+        size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
+        for i in range(size):
+            u, v = ends_at(edges, base + i)
+            x = load(parent, load(parent, load(parent, load(parent, u))))
+            y = load(parent, load(parent, load(parent, load(parent, v))))
+            # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
+            store(parent, u, x)
+            store(parent, v, y)
+            roots_a[i], roots_b[i] = x, y
+        for i in range(size):
+            x, y = roots_a[i], roots_b[i]
+            if (load(parent, x) != x) | (load(parent, y) != y):
+                x, y = root(parent, x), root(parent, y)
+            move(edges, base + i, end, x, y)
+            end += np.uint64(x != y)
     return np.int64(end)
 
 
@@ -228,7 +232,6 @@ def take_chunk(state, worker, width, chunks):
 @njit
 def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surplus, parent, forest, counters):
     """Do chunks until no phase is left; then settle batches until none is."""
-    roots_a, roots_b = np.empty(CHUNK, parent.dtype), np.empty(CHUNK, parent.dtype)
     end = np.int64(2 * loose.size)
     done = waited = 0
     while True:
@@ -243,7 +246,7 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surp
                     fetch_add(surplus, batch, closing)
             else:
                 last = min(first + lengths[batch], starts[batch + 1])
-                kept[chunk] = look_up(edges, first, last, parent, roots_a, roots_b)
+                kept[chunk] = look_up(edges, first, last, parent)
             done += 1
             waited = 0
         elif done:
@@ -267,7 +270,7 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surp
         for batch in range(first, last):
             if surplus[batch] and not loose[batch]:
                 settle(edges, batch, starts, lengths, chunks, kept, surplus[batch])
-            emit(edges, batch, starts, lengths, chunks, kept, forest, counters)
+            emit(edges, batch, starts, lengths, chunks, kept, surplus[batch], forest, counters)
         first, last = claim(counters, worker, width, 1, loose.size)
 
 
@@ -308,35 +311,36 @@ def join(width, state, starts, lengths, chunks, loose, edges, kept, surplus, par
 
 
 @njit
-def emit(edges, batch, starts, lengths, chunks, kept, forest, counters):
+def emit(edges, batch, starts, lengths, chunks, kept, surplus, forest, counters):
     """Append the ids of the edges of a batch that are in the forest."""
     for chunk in range(chunks[batch], chunks[batch + 1]):
-        first = starts[batch] + (chunk - chunks[batch]) * lengths[batch]
-        count = 0
-        for i in range(first, kept[chunk]):
-            count += not dropped(edges, i)
-        place = fetch_add(counters, FOREST, count)
-        for i in range(first, kept[chunk]):
-            if not dropped(edges, i):
-                forest[place] = id_at(edges, i)
-                place += 1
+        first, last = starts[batch] + (chunk - chunks[batch]) * lengths[batch], kept[chunk]
+        out = 0
+        if surplus:
+            for i in range(first, last):
+                out += dropped(edges, i)
+        place = fetch_add(counters, FOREST, last - first - out)
+        if out:
+            for i in range(first, last):
+                if not dropped(edges, i):
+                    forest[place] = id_at(edges, i)
+                    place += 1
+        else:
+            for i in range(first, last):
+                forest[place + i - first] = id_at(edges, i)
 
 
 @njit
 def settle(edges, batch, starts, lengths, chunks, kept, surplus):
     """Drop those edges of a batch that are the heaviest of a cycle, in place of those that came last."""
-    count = np.int64(0)
-    places = np.empty(starts[batch + 1] - starts[batch], np.int64)
-    for chunk in range(chunks[batch], chunks[batch + 1]):
-        first = starts[batch] + (chunk - chunks[batch]) * lengths[batch]
-        for i in range(first, kept[chunk]):
-            places[count] = i
-            count += 1
-    places = places[:count]
-    table, count = in_question(edges, places, surplus)
+    parts = np.empty((chunks[batch + 1] - chunks[batch], 2), np.int64)
+    for part in range(len(parts)):
+        parts[part, 0] = starts[batch] + part * lengths[batch]
+        parts[part, 1] = kept[chunks[batch] + part]
+    table, places = in_question(edges, parts, surplus)
     # Places of the table stand for the vertices.
     above = np.arange(table.size).astype(np.uint64)
-    for i in in_order(edges, places[:count]):
+    for i in in_order(edges, places):
         a, b = ends_at(edges, i)
         x, y = find(above, enter(table, a)), find(above, enter(table, b))
         above[x] = y
@@ -344,56 +348,79 @@ def settle(edges, batch, starts, lengths, chunks, kept, surplus):
 
 
 @njit
-def in_question(edges, places, surplus):
-    """Move the edges that may lie on a cycle to the front of `places`.
-
-    Returns a table with room for their ends, and how many they are.
-    """
+def in_question(edges, parts, surplus):
+    """Return a table with room for the ends of all edges that may lie on a cycle, and the places of these edges."""
     size = 64
     while size < 16 * surplus:
         size *= 2
-    if size < places.size:
-        table = np.full(size, _NOBODY)
-        hub = commonest_end(edges, places)
+    count = np.sum(parts[:, 1] - parts[:, 0])
+    places = np.empty(count + 1, np.int64)
+    if size < count:
+        table, sieve = np.full(size, _NOBODY), np.zeros(_SIEVE >> 6, np.uint64)
+        hub = commonest_end(edges, parts)
         used = 0
-        for i in places:
-            if dropped(edges, i):
-                a, b = ends_at(edges, i)
-                used += add(table, a, hub) + add(table, b, hub)
+        for part in range(len(parts)):
+            for i in range(parts[part, 0], parts[part, 1]):
+                if dropped(edges, i):
+                    a, b = ends_at(edges, i)
+                    used += add(table, sieve, a, hub) + add(table, sieve, b, hub)
         before = 0
         while used != before and 4 * used < size:
             before = used
-            count = 0
-            for j in range(places.size):
-                if 4 * used >= size:
-                    break
+            sifted = np.uint64(0)
+            for part in range(len(parts)):
+                for i in range(parts[part, 0], parts[part, 1]):
+                    a, b = ends_at(edges, i)
+                    places[sifted] = i
+                    sifted += seen(sieve, a) | seen(sieve, b)
+            found = 0
+            for j in range(sifted):
                 i = places[j]
                 a, b = ends_at(edges, i)
-                if has(table, a) | has(table, b):
-                    used += add(table, a, hub) + add(table, b, hub)
-                    places[count], places[j] = i, places[count]
-                    count += 1
+                if (has(table, a) | has(table, b)) and 4 * used < size:
+                    used += add(table, sieve, a, hub) + add(table, sieve, b, hub)
+                    places[found] = i
+                    found += 1
         if used == before:
-            return table, count
+            return table, places[:found]
     size = 64
-    while size < 4 * places.size:
+    while size < 4 * count:
         size *= 2
-    return np.full(size, _NOBODY), places.size
+    at = 0
+    for part in range(len(parts)):
+        for i in range(parts[part, 0], parts[part, 1]):
+            places[at] = i
+            at += 1
+    return np.full(size, _NOBODY), places[:count]
 
 
 @njit
-def commonest_end(edges, places):
+def commonest_end(edges, parts):
     """Return the vertex that most of a sample of edges lead to."""
-    sample = np.empty(64, np.uint64)
-    for j in range(32):
-        sample[2 * j], sample[2 * j + 1] = ends_at(edges, places[j * (places.size - 1) // 31])
+    each = (64 + len(parts) - 1) // len(parts)
+    sample = np.empty(2 * each * len(parts), np.uint64)
+    for part in range(len(parts)):
+        first, last = parts[part, 0], parts[part, 1]
+        for j in range(each):
+            at = 2 * (part * each + j)
+            if first < last:
+                sample[at], sample[at + 1] = ends_at(edges, first + j * (last - first) // each)
+            else:
+                sample[at], sample[at + 1] = _NOBODY, _NOBODY
     sample.sort()
     best, longest, run = sample[0], 1, 1
-    for j in range(1, 64):
+    for j in range(1, sample.size):
         run = run + 1 if sample[j] == sample[j - 1] else 1
-        if run > longest:
+        if run > longest and sample[j] != _NOBODY:
             best, longest = sample[j], run
     return best
+
+
+@njit(inline="always")
+def seen(sieve, x):
+    """Return 1 if `x` may be in the table of this sieve, 0 if it is not."""
+    bit = np.uint64(x) & np.uint64(_SIEVE - 1)
+    return (sieve[bit >> np.uint64(6)] >> (bit & np.uint64(63))) & _ONE
 
 
 @njit(inline="always")
@@ -421,11 +448,13 @@ def enter(table, x):
 
 
 @njit(inline="always")
-def add(table, x, hub):
+def add(table, sieve, x, hub):
     """Enter `x` unless it is `hub`; return whether it is new."""
     if x == hub:
         return False
     at = _slot(table, x)
     new = table[at] != x
     table[at] = x
+    bit = np.uint64(x) & np.uint64(_SIEVE - 1)
+    sieve[bit >> np.uint64(6)] |= _ONE << (bit & np.uint64(63))
     return new

@@ -74,7 +74,13 @@ class Host:
 
     def _edges(self, size: int, name: str = "edges") -> tuple[np.ndarray, ...]:
         layout = new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
-        return tuple(self.room.take(f"{name} {i}", size, part.dtype) for i, part in enumerate(layout))
+        take = self.room.take
+        return tuple(
+            take(f"{name} {i}", size * part[:1].size if part.ndim > 1 else size, part.dtype).reshape(
+                -1, *part.shape[1:]
+            )
+            for i, part in enumerate(layout)
+        )
 
     def _light(self, trees: int, edges: float) -> float:
         return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
