@@ -198,7 +198,7 @@ def new_state(width: int) -> np.ndarray:
 def chunked(starts: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Return how long a chunk of each batch is, and how many chunks come before each batch, and in all."""
     sizes = np.diff(starts)
-    lengths = np.clip(-(-sizes // (2 * width)), 64, CHUNK)
+    lengths = np.clip(-(-sizes // (8 * width)), 64, CHUNK)
     return lengths, np.append(0, np.cumsum(-(-sizes // lengths)))
 
 
