@@ -133,6 +133,20 @@ def test_counters_tell_what_the_papers_count(folder):
     assert flat["depth_after_flatten"] == 1 and flat["bytes_per_edge"] == 12
 
 
+@pytest.mark.parametrize("name,options", RUNS)
+def test_phases_cover_every_launch(folder, monkeypatch, name, options):
+    """Events a second apart: each kernel's launches are a second each, and none is left to ``other`` unnamed."""
+    monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
+    i = np.arange(60)
+    graph = Graph(61, i, i + 1, (i * 7919) % 61)
+    module = emulated_ports.MODULES[name]
+    problem = module.prepare(graph, width=1, **registry.get(name).resolve(options))
+    problem.engine = emulated_ports.Engine(folder, module, problem, 1)
+    phases = module.phases(problem)
+    assert all(seconds > 0 for phase, seconds in phases.items() if phase != "other"), phases
+    assert np.flatnonzero(module.solve(problem).chosen).tolist() == list(range(60))
+
+
 def test_flat_edges_take_12_bytes_and_their_order():
     module = emulated_ports.MODULES["flat-boruvka-cuda"]
     graph = Graph(5, [3, 0, 2], [1, 4, 2], np.array([7, 5, 6], np.int32))

@@ -191,13 +191,8 @@ def _goes_on(p, merged):
     return merged[-1] < p.n - 1 and merged[-1] > (merged[-2] if len(merged) > 1 else 0)
 
 
-def collect(problem, result):
-    return engines.chosen_ids(result.chosen).get()
-
-
-def edge_ids(result):
-    """Edge ids on the device."""
-    return engines.chosen_ids(result.chosen)
+collect = engines.collect
+edge_ids = engines.edge_ids
 
 
 def counters(problem, result):
@@ -224,5 +219,7 @@ device_bytes = engines.device_bytes
 
 def phases(problem):
     """Seconds per kernel."""
-    names = dict(prepare="reset and flatten", assign_cheapest="assign cheapest", update_mst="update MST")
-    return problem.engine.phases(lambda: solve(problem), names)
+    names = dict(assign_cheapest="assign cheapest", update_mst="update MST")
+    if "prepare" in kernels(problem):
+        names["prepare"] = "reset and flatten"
+    return engines.phases(problem, solve, names)
