@@ -114,6 +114,12 @@ def test_the_runner_measures_ranks(tmp_path, width):
     assert found["ranks"]["layout"] == f"1x{width}"
     assert found["counters"]["rank_edges"] == -(-2000 // width)
     assert found["memory"]["peak_bytes"] > 0
+    phases = found["phases"]
+    if width == 1:
+        assert phases is None
+    else:
+        assert set(phases) == {"computation", "communication", "waiting"}
+        assert all(seconds >= 0 for seconds in phases.values()) and sum(phases.values()) > 0
 
 
 def test_a_run_that_fails_on_one_rank_is_a_measurement(tmp_path, monkeypatch):

@@ -148,7 +148,7 @@ class Session:
         self._log = Path(spec["scratch"], "output.log")
         self._host: Host | None = None
         self._pid = 0
-        self._has_phases = False
+        self._has_phases = self._starts_ranks = False
         self._last = 0.0
         self._limit = memory_limit(measure.memory)
 
@@ -157,7 +157,10 @@ class Session:
         done = len(self.outcome.processes)
         if self.outcome.status != "ok" or done >= self._measure.processes:
             return False
-        return not done or self.turn_seconds + self._last <= self._measure.budget
+        return not done or self._affords_turn()
+
+    def _affords_turn(self) -> bool:
+        return self.turn_seconds + self._last <= self._measure.budget
 
     def sample(self, host: Host) -> None:
         """Measure one fresh process."""
@@ -178,7 +181,9 @@ class Session:
         """Take the instrumented phases where there are any, and end the run."""
         if self._host is None:
             return
-        if self.outcome.status == "ok" and self._has_phases:
+        # Starting ranks once more takes as long as a process of the measurement.
+        affordable = self._affords_turn() or not self._starts_ranks
+        if self.outcome.status == "ok" and self._has_phases and affordable:
             self._turn("phases")
         if self._pid:
             end_tree(self._pid)
@@ -233,7 +238,7 @@ class Session:
         if kind == "opened":
             self._pid = event["pid"]
         elif kind == "ready":
-            self._has_phases = event["phases"]
+            self._has_phases, self._starts_ranks = event["phases"], event["starts"]
         elif kind == "samples":
             self.outcome.processes.append(event)
         elif kind == "phases":

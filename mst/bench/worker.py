@@ -166,8 +166,11 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     except BaseException as error:
         tell("failed", **_failure(error))
         return
-    tell("ready", phases=hasattr(module, "phases"))
-    work = {"sample": _measure_ranks if ranks else _measure, "phases": _phases}
+    # Any algorithm's calls of MPI can be watched; a single rank makes none.
+    tell("ready", phases=spec["width"] > 1 if ranks else hasattr(module, "phases"), starts=ranks)
+    work = {"sample": _measure, "phases": _phases}
+    if ranks:
+        work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
     with os.fdopen(turn, "r") as turns:
         for word in turns:
             before = os.times()
@@ -207,11 +210,13 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
         tell("failed", **_failure(error))
 
 
-def _measure_ranks(module: None, graph: None, spec: dict[str, Any], tell: Callable) -> None:
+def _measure_ranks(
+    module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, phases: bool = False
+) -> None:
     from mst.bench.mpi_starts import measure
 
     try:
-        measure(spec, tell)
+        measure(spec, tell, phases=phases)
     except BaseException as error:
         tell("failed", **_failure(error))
 
