@@ -7,6 +7,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import claim_names
 import numpy as np
 import oracles
 import pytest
@@ -145,6 +146,25 @@ def test_phases_cover_every_launch(folder, monkeypatch, name, options):
     phases = module.phases(problem)
     assert all(seconds > 0 for phase, seconds in phases.items() if phase != "other"), phases
     assert np.flatnonzero(module.solve(problem).chosen).tolist() == list(range(60))
+
+
+def test_records_have_what_formulas_name(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
+    rng = np.random.default_rng(6)
+    graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
+
+    def told(selection):
+        options = registry.get(selection.algorithm).resolve(dict(selection.options))
+        module = registry.get(selection.algorithm).load()
+        problem = module.prepare(graph, width=1, **options)
+        if selection.algorithm == "ecl-mst-cuda":
+            problem.engine = emulated_ports.emulated.EclEngine(folder, problem, 1)
+        else:
+            module = emulated_ports.MODULES[selection.algorithm]
+            problem.engine = emulated_ports.Engine(folder, module, problem, 1)
+        return module.counters(problem, module.solve(problem)), module.phases(problem)
+
+    assert not claim_names.lacking("cuda", told)
 
 
 def test_flat_edges_take_12_bytes_and_their_order():

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import adversarial
+import claim_names
 import numpy as np
 import pytest
 
@@ -120,6 +121,14 @@ def test_the_runner_measures_ranks(tmp_path, width):
     else:
         assert set(phases) == {"computation", "communication", "waiting"}
         assert all(seconds >= 0 for seconds in phases.values()) and sum(phases.values()) > 0
+
+
+def test_records_have_what_formulas_name(tmp_path):
+    def told(selection):
+        found = measured(tmp_path, selection.algorithm, 2)
+        return found["counters"], found["phases"]
+
+    assert not claim_names.lacking("mpi", told)
 
 
 def test_a_run_that_fails_on_one_rank_is_a_measurement(tmp_path, monkeypatch):

@@ -41,6 +41,7 @@ class Block(StrictModel):
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
     paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
+    hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = None
     optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
 
