@@ -13,6 +13,7 @@ import oracles
 import pytest
 
 from mst import Graph, registry
+from mst.algorithms.cuda import ecl_mst
 from mst.errors import UnsupportedError
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
@@ -155,12 +156,11 @@ def test_records_have_what_formulas_name(folder, monkeypatch):
 
     def told(selection):
         options = registry.get(selection.algorithm).resolve(dict(selection.options))
-        module = registry.get(selection.algorithm).load()
+        module = emulated_ports.MODULES.get(selection.algorithm, ecl_mst)
         problem = module.prepare(graph, width=1, **options)
-        if selection.algorithm == "ecl-mst-cuda":
+        if module is ecl_mst:
             problem.engine = emulated_ports.emulated.EclEngine(folder, problem, 1)
         else:
-            module = emulated_ports.MODULES[selection.algorithm]
             problem.engine = emulated_ports.Engine(folder, module, problem, 1)
         return module.counters(problem, module.solve(problem)), module.phases(problem)
 
