@@ -13,7 +13,7 @@ from mst.reporting.formula import Selection, evaluate
 from mst.reporting.papers.exhibits import exhibits, fill
 
 PROFILED = {"stall_cycles", "stalled_share", "largest_m"}
-"""Counters of which the claims say themselves that no run records them."""
+"""Counters that a profiler reads (`mst.bench.profiler`), and one of which its claim says that nothing has it."""
 
 
 class Asking(Everything):

@@ -35,6 +35,7 @@ PROBES = {
     time.sleep(60)
 """,
     "probe-sleeps": "import time; time.sleep(0.2)",
+    "probe-nothing": "pass",
     "probe-memory-error": "raise MemoryError('no more')",
     "probe-killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "probe-threads": """
@@ -76,6 +77,13 @@ def collect(problem, result):
 
 def counters(problem, result):
     return problem["seen"]
+
+
+PROFILED = ("cycles",)
+
+
+def profiled(launches):
+    return {{kernel: value for kernel, metric, value in launches}}
 '''
 
 
@@ -115,6 +123,19 @@ def probe(tmp_path, monkeypatch):
 
 def sleepers(marker: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", marker]]
+
+
+def test_a_profile_adds_counters_where_it_is_asked_for(probe, tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "ncu"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    table = '"ID","Kernel Name","Metric Name","Metric Value"\n"0","unite(Edge)","cycles","1,234.5"'
+    for printed, counters in ((table, {"unite": 1234.5}), ("no permission", {})):
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
+        program.chmod(0o755)
+        found = probe("probe-nothing", processes=1, profile=True)
+        assert found["status"] == "ok" and found["counters"] == counters
+    assert probe("probe-nothing", processes=1)["counters"] == {}
 
 
 def test_time_limit_ends_the_run_and_its_children(probe):

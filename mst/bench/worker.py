@@ -145,7 +145,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     spec : dict
         Algorithm, options, width, graph file, where the edge ids go, and how to measure.
     turn : int
-        File descriptor with one word a line, ``sample`` or ``phases``; the run is over at its end.
+        File descriptor with one word a line, ``sample``, ``phases`` or ``profile``; the run is over at its end.
     tell : callable
         Takes an event's name and values.
     """
@@ -167,8 +167,9 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         tell("failed", **_failure(error))
         return
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
-    tell("ready", phases=spec["width"] > 1 if ranks else hasattr(module, "phases"), starts=ranks)
-    work = {"sample": _measure, "phases": _phases}
+    phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
+    tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
+    work = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
         work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
     with os.fdopen(turn, "r") as turns:
@@ -326,6 +327,12 @@ def _phases(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callab
         problem = module.transfer(problem)
     module.phases(problem)
     tell("phases", phases=module.phases(problem))
+
+
+def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
+    from mst.bench.profiler import profiled_counters
+
+    tell("profiled", counters=profiled_counters(module, spec))
 
 
 def _compile(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> None:

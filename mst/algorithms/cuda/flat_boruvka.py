@@ -58,6 +58,9 @@ SOURCE = "flat_boruvka.cu"
 BLOCK = 512
 FILLINGS = 4  # of the device by one launch: short chunks keep the blocks that run together close in the list
 SEED = 1
+LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
+STALLED = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
+PROFILED = (LATENCY, STALLED)
 _POINTERS = ("edges", "contracted", "ids", "parent", "sets", "cheapest0", "cheapest1", "chosen", "merged")
 STRUCT = engines.arguments(_POINTERS, ("n", "length", "round", "identity"))
 
@@ -223,3 +226,15 @@ def phases(problem):
     if "prepare" in kernels(problem):
         names["prepare"] = "reset and flatten"
     return engines.phases(problem, solve, names)
+
+
+def profiled(launches):
+    """Cycles an instruction that a warp of `assign_cheapest` waits for memory in its worst launch, and their share."""
+    cycles, waiting = (
+        [value for kernel, metric, value in launches if (kernel, metric) == ("assign_cheapest", wanted)]
+        for wanted in PROFILED
+    )
+    if not cycles or len(cycles) != len(waiting):
+        return {}
+    worst, stalled = max(zip(cycles, waiting, strict=True))
+    return dict(stall_cycles=stalled, stalled_share=stalled / worst)
