@@ -18,7 +18,7 @@ from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import Order, measure_run, measure_runs
-from mst.bench.session import pinned_environment
+from mst.bench.session import Session, pinned_environment
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -123,6 +123,22 @@ def probe(tmp_path, monkeypatch):
 
 def sleepers(marker: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", marker]]
+
+
+def test_a_run_that_its_host_never_opens_ends_nothing_else(tmp_path, monkeypatch):
+    class SilentHost:
+        def order(self, run, do, **values):
+            pass
+
+        def told(self, seconds):
+            return []
+
+    ended = []
+    monkeypatch.setattr("mst.bench.session.end_tree", ended.append)
+    session = Session(0, {"scratch": str(tmp_path)}, Measure(timeout=0.01))
+    session.sample(SilentHost())
+    session.close()
+    assert session.outcome.status == "timeout" and ended == []
 
 
 def test_a_profile_adds_counters_where_it_is_asked_for(probe, tmp_path, monkeypatch):

@@ -265,7 +265,9 @@ class Session:
 
     def _end(self, status: str, reason: str) -> None:
         self._fail(status, reason)
-        end_tree(self._pid)
+        # Before the host has opened the run there is none; to signal process 0 would stop this one and all its group.
+        if self._pid:
+            end_tree(self._pid)
         self._pid = 0
 
 
