@@ -271,7 +271,7 @@ def test_measurement_holds_what_the_contract_says(probe):
 
 
 def test_runs_take_turns(probe):
-    orders = [probe.order(name, processes=3) for name in ("kruskal", "boruvka", "scipy")]
+    orders = [probe.order(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
     assert {m["status"] for m in found} == {"ok"}, [m["detail"] for m in found]
     spans = sorted((begun, ended, m["run"]["algorithm"]) for m in found for begun, ended in m["spans"])
