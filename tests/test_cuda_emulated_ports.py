@@ -7,11 +7,13 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import claim_names
 import numpy as np
 import oracles
 import pytest
 
 from mst import Graph, registry
+from mst.algorithms.cuda import ecl_mst
 from mst.errors import UnsupportedError
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
@@ -131,6 +133,38 @@ def test_counters_tell_what_the_papers_count(folder):
     assert shares[0] == 0.75 and shares[-1] == vertices[-1] / emulated_ports.THREADS
     _, flat = emulated_ports.solve(folder, "flat-boruvka-cuda", graph, order="shuffled")
     assert flat["depth_after_flatten"] == 1 and flat["bytes_per_edge"] == 12
+
+
+@pytest.mark.parametrize("name,options", RUNS)
+def test_phases_cover_every_launch(folder, monkeypatch, name, options):
+    """Events a second apart: each kernel's launches are a second each, and none is left to ``other`` unnamed."""
+    monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
+    i = np.arange(60)
+    graph = Graph(61, i, i + 1, (i * 7919) % 61)
+    module = emulated_ports.MODULES[name]
+    problem = module.prepare(graph, width=1, **registry.get(name).resolve(options))
+    problem.engine = emulated_ports.Engine(folder, module, problem, 1)
+    phases = module.phases(problem)
+    assert all(seconds > 0 for phase, seconds in phases.items() if phase != "other"), phases
+    assert np.flatnonzero(module.solve(problem).chosen).tolist() == list(range(60))
+
+
+def test_records_have_what_formulas_name(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
+    rng = np.random.default_rng(6)
+    graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
+
+    def told(selection):
+        options = registry.get(selection.algorithm).resolve(dict(selection.options))
+        module = emulated_ports.MODULES.get(selection.algorithm, ecl_mst)
+        problem = module.prepare(graph, width=1, **options)
+        if module is ecl_mst:
+            problem.engine = emulated_ports.emulated.EclEngine(folder, problem, 1)
+        else:
+            problem.engine = emulated_ports.Engine(folder, module, problem, 1)
+        return module.counters(problem, module.solve(problem)), module.phases(problem)
+
+    assert not claim_names.lacking("cuda", told)
 
 
 def test_flat_edges_take_12_bytes_and_their_order():

@@ -12,6 +12,7 @@ from mst.kernels.csr import build_csr
 from mst.kernels.jit import njit
 from mst.kernels.keys import LazyKeys, keys_at, lazy_keys
 from mst.kernels.prefetch import prefetch, prefetch_to_write
+from mst.kernels.tree_paths import longest_path
 from mst.kernels.union_find import four_hops
 
 U32, U64 = np.uint32, np.uint64
@@ -414,3 +415,21 @@ def test_bucket_numbers_keep_order_and_bound(bits, rng):
     for number in np.unique(numbers[positive]):
         alike = weights[positive & (numbers == number)]
         assert alike.max() / alike.min() < factor
+
+
+# Paths
+
+
+def test_longest_path_of_forests(rng):
+    networkx = pytest.importorskip("networkx")
+    assert longest_path(0, *np.empty((2, 0), np.int64)) == longest_path(3, *np.empty((2, 0), np.int64)) == 0
+    i = np.arange(50)
+    assert longest_path(51, i, i + 1) == 50 and longest_path(51, np.zeros(50, int), i + 1) == 2
+    for most in (1, 4, 100):
+        child = np.flatnonzero(rng.random(200) < 0.95)[1:]
+        parent = np.maximum(child - rng.integers(1, most + 1, len(child)), 0)
+        places = rng.permutation(200)
+        forest = networkx.Graph(list(zip(places[child].tolist(), places[parent].tolist(), strict=True)))
+        trees = map(forest.subgraph, networkx.connected_components(forest))
+        expected = max(map(networkx.diameter, trees))
+        assert longest_path(200, places[child], places[parent]) == expected

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import adversarial
+import claim_names
 import numpy as np
 import pytest
 
@@ -94,7 +95,8 @@ def test_a_rank_that_fails_ends_the_job(how):
 def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
     graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97, name="g")
     manifest = write_canonical(tmp_path / "g.arrow", graph)
-    measure = Measure(**{"processes": 1, "samples": 2, "budget": 30, "timeout": 60, **limits})
+    # However busy the machine is, the budget leaves time for the phases.
+    measure = Measure(**{"processes": 1, "samples": 2, "budget": 600, "timeout": 120, **limits})
     run = Run("here", "g", algorithm, "default", width, "f" * 12)
     order = Order(run, tmp_path / "records" / run.path, measure, oversubscribe=True)
     manifest = {**manifest, "weight_dtype": "float64"}
@@ -114,6 +116,20 @@ def test_the_runner_measures_ranks(tmp_path, width):
     assert found["ranks"]["layout"] == f"1x{width}"
     assert found["counters"]["rank_edges"] == -(-2000 // width)
     assert found["memory"]["peak_bytes"] > 0
+    phases = found["phases"]
+    if width == 1:
+        assert phases is None
+    else:
+        assert set(phases) == {"computation", "communication", "waiting"}
+        assert all(seconds >= 0 for seconds in phases.values()) and sum(phases.values()) > 0
+
+
+def test_records_have_what_formulas_name(tmp_path):
+    def told(selection):
+        found = measured(tmp_path, selection.algorithm, 2)
+        return found["counters"], found["phases"]
+
+    assert not claim_names.lacking("mpi", told)
 
 
 def test_a_run_that_fails_on_one_rank_is_a_measurement(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import Order, measure_run, measure_runs
-from mst.bench.session import pinned_environment
+from mst.bench.session import Session, pinned_environment
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -35,6 +35,7 @@ PROBES = {
     time.sleep(60)
 """,
     "probe-sleeps": "import time; time.sleep(0.2)",
+    "probe-nothing": "pass",
     "probe-memory-error": "raise MemoryError('no more')",
     "probe-killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "probe-threads": """
@@ -76,6 +77,13 @@ def collect(problem, result):
 
 def counters(problem, result):
     return problem["seen"]
+
+
+PROFILED = ("cycles",)
+
+
+def profiled(launches):
+    return {{kernel: value for kernel, metric, value in launches}}
 '''
 
 
@@ -115,6 +123,35 @@ def probe(tmp_path, monkeypatch):
 
 def sleepers(marker: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", marker]]
+
+
+def test_a_run_that_its_host_never_opens_ends_nothing_else(tmp_path, monkeypatch):
+    class SilentHost:
+        def order(self, run, do, **values):
+            pass
+
+        def told(self, seconds):
+            return []
+
+    ended = []
+    monkeypatch.setattr("mst.bench.session.end_tree", ended.append)
+    session = Session(0, {"scratch": str(tmp_path)}, Measure(timeout=0.01))
+    session.sample(SilentHost())
+    session.close()
+    assert session.outcome.status == "timeout" and ended == []
+
+
+def test_a_profile_adds_counters_where_it_is_asked_for(probe, tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "ncu"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    table = '"ID","Kernel Name","Metric Name","Metric Value"\n"0","unite(Edge)","cycles","1,234.5"'
+    for printed, counters in ((table, {"unite": 1234.5}), ("no permission", {})):
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
+        program.chmod(0o755)
+        found = probe("probe-nothing", processes=1, profile=True)
+        assert found["status"] == "ok" and found["counters"] == counters
+    assert probe("probe-nothing", processes=1)["counters"] == {}
 
 
 def test_time_limit_ends_the_run_and_its_children(probe):
@@ -234,7 +271,7 @@ def test_measurement_holds_what_the_contract_says(probe):
 
 
 def test_runs_take_turns(probe):
-    orders = [probe.order(name, processes=3) for name in ("kruskal", "boruvka", "scipy")]
+    orders = [probe.order(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
     assert {m["status"] for m in found} == {"ok"}, [m["detail"] for m in found]
     spans = sorted((begun, ended, m["run"]["algorithm"]) for m in found for begun, ended in m["spans"])

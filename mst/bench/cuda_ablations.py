@@ -8,13 +8,8 @@ band the quartiles of the ratios of neighbours. Needs CuPy and a GPU; stalls and
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
-import math
-import shutil
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,7 +21,8 @@ import numpy as np
 
 from mst import registry
 from mst.algorithms.cuda._resident import DeviceGraph
-from mst.bench import cuda_suite
+from mst.algorithms.cuda.flat_boruvka import LATENCY, STALLED
+from mst.bench import cuda_suite, profiler
 
 Options = dict[str, Any]
 SAMPLES, WARM = 9, 2
@@ -39,8 +35,6 @@ SEGMENTED = dict(minimum="segmented")
 GPU_U = dict(memory="unified")
 GPU_E = dict(memory="unified", work="edge", scan="host")
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
-LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
-STALLED = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
 
 
 @dataclass(frozen=True)
@@ -443,57 +437,17 @@ def profile(
     algorithm: str, options: Options, graph: str, metrics: list[str], small: bool, report: Report
 ) -> Iterator[tuple[str, str, float]]:
     """Yield (kernel, metric, value) of each launch of one solve in a process under ncu; clocks are left alone."""
-    program = shutil.which("ncu")
-    if program is None:
-        report.say("ncu", "ncu is not installed: nothing achieved can be read", error="no ncu")
-        return
     spec = json.dumps(dict(algorithm=algorithm, options=options, graph=graph))
-    command = [program, "--clock-control", "none", "--profile-from-start", "off", "--csv"]
-    command += ["--metrics", ",".join(metrics), sys.executable, "-m", "mst.bench.cuda_ablations"]
-    command += ["--profiled", spec, *(["--small"] if small else [])]
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    except subprocess.TimeoutExpired:
-        report.say("ncu", "ncu took more than two minutes", error="timeout")
-        return
-    values = list(parse_ncu(run.stdout))
-    if not values:
-        report.say("ncu", f"ncu read nothing: {(run.stdout + run.stderr)[-400:]}", error="no values")
-    yield from values
-
-
-def parse_ncu(text: str) -> Iterator[tuple[str, str, float]]:
-    """Yield (kernel, metric, value) from what ``ncu --csv`` prints.
-
-    Examples
-    --------
-    >>> from mst.bench.cuda_ablations import parse_ncu
-    >>> text = 'noise\\n"ID","Kernel Name","Metric Name","Metric Value"\\n"0","unite(Edge)","x.y","1,234.5"\\n'
-    >>> list(parse_ncu(text))
-    [('unite', 'x.y', 1234.5)]
-    """
-    lines = text.splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if start is None:
-        return
-    for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))):
-        try:
-            value = float(row["Metric Value"].replace(",", ""))
-        except (TypeError, ValueError, AttributeError):
-            continue
-        if math.isfinite(value):
-            yield row["Kernel Name"].split("(")[0], row["Metric Name"], value
+    process = ["-m", "mst.bench.cuda_ablations", "--profiled", spec, *(["--small"] if small else [])]
+    profile = profiler.read_profile(process, metrics)
+    if profile.reason:
+        report.say("ncu", profile.reason, error=profile.reason)
+    yield from profile.launches
 
 
 def profiled(spec: dict[str, Any], graphs: Graphs) -> int:
     """Solve once with the profiler on: what `profile` starts."""
-    import cupy
-
-    module, problem = prepared(spec["algorithm"], graphs.get(spec["graph"]), spec["options"])
-    module.solve(problem)
-    cupy.cuda.runtime.profilerStart()
-    module.solve(problem)
-    cupy.cuda.runtime.profilerStop()
+    profiler.profile_solve(*prepared(spec["algorithm"], graphs.get(spec["graph"]), spec["options"]))
     return 0
 
 

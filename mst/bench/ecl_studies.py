@@ -72,7 +72,7 @@ def study(name: str, problem: ecl_mst.Problem, seeds: Iterable[int], repetitions
     repetitions : int
         Timed solves per seed, after one that is not.
     """
-    keys, rows = problem.inputs["keys"], []
+    rows = []
     for seed in seeds:
         ecl_mst.reseed(problem, seed)
         times = []
@@ -84,7 +84,7 @@ def study(name: str, problem: ecl_mst.Problem, seeds: Iterable[int], repetitions
         row = dict(graph=name, n=problem.n, m=problem.m, seed=seed, filtered=int(problem.filtered))
         row |= dict(milliseconds=1e3 * seconds, million_slots_per_second=problem.slots / seconds / 1e6)
         if problem.filtered:
-            light = int((keys <= problem.threshold).sum())
+            light = ecl_mst.light_slots(problem)
             target = problem.options["factor"] * int(result.chosen.sum(dtype=np.int64))
             row |= dict(threshold=problem.threshold, light=light, target=target)
             row["distance_percent"] = distance_percent(light, target)

@@ -25,6 +25,7 @@ class Measure(StrictModel):
     budget: float = Field(10.0, gt=0, description="seconds per run; past it fewer processes and samples")
     timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: float = Field(0.9, gt=0, description="GiB a run may hold; at most 1: a share of what is free")
+    profile: bool = Field(False, description="read a GPU profiler's counters once more, where there are any")
 
 
 class Block(StrictModel):
@@ -41,6 +42,7 @@ class Block(StrictModel):
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
     paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
+    hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = None
     optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
 

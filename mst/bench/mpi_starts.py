@@ -18,12 +18,18 @@ SINGLE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THRE
 """Environment of a rank, which is one thread."""
 
 
-def measure(spec: dict[str, Any], tell: Callable) -> None:
-    """Start the ranks once, and tell what rank 0 measured, or how they failed; what they print goes to the log."""
+def measure(spec: dict[str, Any], tell: Callable, *, phases: bool = False) -> None:
+    """Start the ranks once, and tell what rank 0 measured, or how they failed; what they print goes to the log.
+
+    Parameters
+    ----------
+    phases : bool
+        Take the phases of an instrumented solve in place of samples.
+    """
     scratch = Path(spec["scratch"])
     events, order = scratch / "events.jsonl", scratch / "ranks.json"
     events.unlink(missing_ok=True)
-    order.write_text(json.dumps({**spec, "events": str(events)}))
+    order.write_text(json.dumps({**spec, "events": str(events), "phases": phases}))
     command, extra = _command(spec["width"], str(order))
     code = subprocess.run(command, env={**os.environ, **SINGLE, **extra}, stdin=subprocess.DEVNULL).returncode
     lines = events.read_text().splitlines() if events.exists() else []

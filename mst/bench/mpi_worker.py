@@ -23,6 +23,7 @@ import numpy as np
 
 from mst import edge_slice, registry
 from mst.bench.machine import this_machine
+from mst.bench.mpi_phases import phases_of
 from mst.bench.worker import (
     _MOST_SAMPLES,
     _SHORT_RUN_SECONDS,
@@ -45,7 +46,7 @@ _PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 30_000
 
 
 def main(spec_file: str) -> None:
-    """Measure one set of samples, together with all other ranks."""
+    """Measure one set of samples, or the phases, together with all other ranks."""
     spec = json.loads(Path(spec_file).read_text())
 
     def tell(event: str, **values: Any) -> None:
@@ -65,9 +66,9 @@ def main(spec_file: str) -> None:
     try:
         if comm.size != spec["width"]:
             raise ConfigError(f"the launcher started {comm.size} ranks, {spec['width']} were asked for")
-        samples = _samples(spec, comm)
+        found = {"phases": _phases(spec, comm)} if spec["phases"] else _samples(spec, comm)
         if comm.rank == 0:
-            tell("samples", **samples)
+            tell("phases" if spec["phases"] else "samples", **found)
         comm.Barrier()
     except BaseException as error:
         failure = _failure(error)
@@ -79,11 +80,7 @@ def main(spec_file: str) -> None:
 def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     module = registry.get(spec["algorithm"]).load()
     options, measure = spec["options"], spec["measure"]
-    part = read_edge_slice(spec["graph_file"], comm.rank, comm.size)
-    _practise(module, part, comm, options)
-    # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
-    for array in (part.u, part.v, part.w):
-        array.max(initial=0)
+    part = _opened(module, spec, comm)
     resident = _reset_peak()
     problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
     gc.collect()
@@ -118,6 +115,22 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
         "affinity": sorted(os.sched_getaffinity(0)),
         "ranks": _hosts(comm),
     }
+
+
+def _phases(spec: dict[str, Any], comm: Any) -> dict[str, float]:
+    module, options = registry.get(spec["algorithm"]).load(), spec["options"]
+    part = _opened(module, spec, comm)
+    return phases_of(comm, lambda watched: module.prepare(part, comm=watched, **options), module.solve)
+
+
+def _opened(module: ModuleType, spec: dict[str, Any], comm: Any) -> EdgeSlice:
+    """Return this rank's part of the graph, all code compiled and all pages of the mapped file read."""
+    part = read_edge_slice(spec["graph_file"], comm.rank, comm.size)
+    _practise(module, part, comm, spec["options"])
+    # Before the clock starts: init is not a measure of the disk.
+    for array in (part.u, part.v, part.w):
+        array.max(initial=0)
+    return part
 
 
 def _timed(comm: Any, work: Callable[[], Any]) -> tuple[Any, float]:

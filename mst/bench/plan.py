@@ -133,7 +133,7 @@ def _rows_of(
                 for width in widths_of(
                     block, algorithm.paradigm, place.cores(algorithm.paradigm), experiment.machine
                 ):
-                    status, reason = _status(algorithm, options, width, state, place, block.oversubscribe)
+                    status, reason = _status(algorithm, options, width, state, place, block)
                     run = seconds = None
                     slug = algorithm.options_slug(options)
                     layout = place.layout(algorithm.paradigm, width)
@@ -181,13 +181,13 @@ def _status(
     width: int,
     state: GraphState,
     place: Place,
-    oversubscribe: bool,
+    block: Block,
 ) -> tuple[str, str]:
     if state.status == "unavailable":
         return "unavailable", state.reason
     if state.status == "left-out":
         return "unsupported", state.reason
-    absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, place, oversubscribe)
+    absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, place, block)
     if absent:
         return "unsupported", absent
     if state.facts is None:
@@ -197,13 +197,16 @@ def _status(
     return "planned", ""
 
 
-def hardware_reason(paradigm: str, width: int, place: Place, oversubscribe: bool = False) -> str:
+def hardware_reason(paradigm: str, width: int, place: Place, block: Block) -> str:
     """Return why a paradigm cannot run at this width on this machine, or an empty string."""
     gpus, cores = len(place.machine.gpus), place.cores(paradigm)
     if paradigm == "cuda" and width > gpus:
         return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {gpus or 'none'}"
-    if paradigm in ("threads", "mpi") and width > cores and not oversubscribe:
-        return f"width {width} is above the {cores} cores of this machine"
+    most, unit = cores, "cores"
+    if block.hyperthreads and paradigm == "threads":
+        most, unit = max(cores, place.machine.hardware_threads), "hardware threads"
+    if paradigm in ("threads", "mpi") and width > most and not block.oversubscribe:
+        return f"width {width} is above the {most} {unit} of this machine"
     if paradigm == "mpi" and width > 1 and place.node is None and find_launcher() is None:
         return "needs mpiexec, not found beside Python nor on PATH; $MST_MPIEXEC may name it"
     if paradigm == "mpi" and place.node is not None and not place.node.layout(width):

@@ -263,7 +263,7 @@ def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -
             "transfer": [[p["transfer"]] for p in processes if p["transfer"] is not None],
         },
         "phases": outcome.phases,
-        "counters": first.get("counters", {}),
+        "counters": {**first.get("counters", {}), **outcome.profiled},
         "memory": {
             "peak_bytes": max((m["peak_bytes"] for m in memory), default=None),
             "working_bytes": max((m["working_bytes"] for m in memory), default=None),

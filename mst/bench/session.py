@@ -32,6 +32,7 @@ class Outcome:
 
     processes: list[dict[str, Any]] = field(default_factory=list)
     phases: dict[str, float] | None = None
+    profiled: dict[str, float] = field(default_factory=dict)
     status: str = "ok"
     reason: str | None = None
     detail: str | None = None
@@ -148,7 +149,7 @@ class Session:
         self._log = Path(spec["scratch"], "output.log")
         self._host: Host | None = None
         self._pid = 0
-        self._has_phases = False
+        self._has_phases = self._starts_ranks = self._has_profile = False
         self._last = 0.0
         self._limit = memory_limit(measure.memory)
 
@@ -157,7 +158,10 @@ class Session:
         done = len(self.outcome.processes)
         if self.outcome.status != "ok" or done >= self._measure.processes:
             return False
-        return not done or self.turn_seconds + self._last <= self._measure.budget
+        return not done or self._affords_turn()
+
+    def _affords_turn(self) -> bool:
+        return self.turn_seconds + self._last <= self._measure.budget
 
     def sample(self, host: Host) -> None:
         """Measure one fresh process."""
@@ -175,11 +179,15 @@ class Session:
                 self.stolen_seconds += after["steal"] - before["steal"]
 
     def close(self) -> None:
-        """Take the instrumented phases where there are any, and end the run."""
+        """Take the instrumented phases, and what a profiler is asked for, where there are any; end the run."""
         if self._host is None:
             return
-        if self.outcome.status == "ok" and self._has_phases:
+        # Starting ranks once more takes as long as a process of the measurement.
+        affordable = self._affords_turn() or not self._starts_ranks
+        if self.outcome.status == "ok" and self._has_phases and affordable:
             self._turn("phases")
+        if self.outcome.status == "ok" and self._has_profile and self._measure.profile:
+            self._turn("profile")
         if self._pid:
             end_tree(self._pid)
         self._host.order(self._index, "close")
@@ -233,11 +241,14 @@ class Session:
         if kind == "opened":
             self._pid = event["pid"]
         elif kind == "ready":
-            self._has_phases = event["phases"]
+            self._has_phases, self._starts_ranks = event["phases"], event["starts"]
+            self._has_profile = event["profile"]
         elif kind == "samples":
             self.outcome.processes.append(event)
         elif kind == "phases":
             self.outcome.phases = event["phases"]
+        elif kind == "profiled":
+            self.outcome.profiled = event["counters"]
         elif kind == "failed":
             self._fail(event["status"], event["reason"], event["detail"])
         elif kind == "turned" and event["code"]:
@@ -254,7 +265,9 @@ class Session:
 
     def _end(self, status: str, reason: str) -> None:
         self._fail(status, reason)
-        end_tree(self._pid)
+        # Before the host has opened the run there is none; to signal process 0 would stop this one and all its group.
+        if self._pid:
+            end_tree(self._pid)
         self._pid = 0
 
 

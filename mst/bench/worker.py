@@ -145,7 +145,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     spec : dict
         Algorithm, options, width, graph file, where the edge ids go, and how to measure.
     turn : int
-        File descriptor with one word a line, ``sample`` or ``phases``; the run is over at its end.
+        File descriptor with one word a line, ``sample``, ``phases`` or ``profile``; the run is over at its end.
     tell : callable
         Takes an event's name and values.
     """
@@ -166,8 +166,12 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     except BaseException as error:
         tell("failed", **_failure(error))
         return
-    tell("ready", phases=hasattr(module, "phases"))
-    work = {"sample": _measure_ranks if ranks else _measure, "phases": _phases}
+    # Any algorithm's calls of MPI can be watched; a single rank makes none.
+    phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
+    tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
+    work = {"sample": _measure, "phases": _phases, "profile": _profile}
+    if ranks:
+        work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
     with os.fdopen(turn, "r") as turns:
         for word in turns:
             before = os.times()
@@ -207,11 +211,13 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
         tell("failed", **_failure(error))
 
 
-def _measure_ranks(module: None, graph: None, spec: dict[str, Any], tell: Callable) -> None:
+def _measure_ranks(
+    module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, phases: bool = False
+) -> None:
     from mst.bench.mpi_starts import measure
 
     try:
-        measure(spec, tell)
+        measure(spec, tell, phases=phases)
     except BaseException as error:
         tell("failed", **_failure(error))
 
@@ -321,6 +327,12 @@ def _phases(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callab
         problem = module.transfer(problem)
     module.phases(problem)
     tell("phases", phases=module.phases(problem))
+
+
+def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
+    from mst.bench.profiler import profiled_counters
+
+    tell("profiled", counters=profiled_counters(module, spec))
 
 
 def _compile(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> None:

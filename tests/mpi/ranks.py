@@ -27,6 +27,7 @@ from mst.bench.mpi_worker import _practise
 from mst.errors import InputError
 from mst.graph import Graph
 from mst.kernels import mpi_exchange
+from mst.kernels.tree_paths import longest_path
 from mst.mpi import minimum_spanning_forest
 
 COMM = MPI.COMM_WORLD
@@ -69,6 +70,9 @@ def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
             assert counters["messages"] <= bound, (graph.name, counters, bound)
             kinds = [counters[f"messages_{kind}"] for kind in ("connect", "initiate", "test", "report")]
             assert sum(kinds) <= counters["messages"]
+            forest = ids.astype(np.int64)
+            hops = longest_path(graph.n, graph.u[forest], graph.v[forest]) if COMM.rank == 0 else 0
+            assert COMM.bcast(hops) == counters["longest_path"]
 
 
 def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:

@@ -7,7 +7,7 @@ of kernels and arrays only, so that the tests can put an emulator in the engine'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -156,7 +156,6 @@ class Engine:
         self._kernels = {name: module.get_function(name) for name in kernels}
         self.arguments = addressed(dtype, {name: array.data.ptr for name, array in arrays.items()})
         self._word = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.uint32, 1)
-        self._marks: list[tuple[str, Any, Any]] | None = None
 
     def address(self, name: str) -> int:
         """Return where an array lies."""
@@ -166,21 +165,20 @@ class Engine:
         """Run a kernel with a thread for each of `size` items, or with so many blocks."""
         grid = blocks or -(-size // self.block)
         if grid:
-            self._timed(name, lambda: self._kernels[name]((grid,), (self.block,), (self.arguments,)))
+            self._kernels[name]((grid,), (self.block,), (self.arguments,))
 
     def fill(self, name: str, byte: int, length: int | None = None) -> None:
         """Set all bytes of an array, or of its first elements."""
         array = self.arrays[name]
         size = array.nbytes if length is None else array.itemsize * length
         if size:
-            self._timed("fill", lambda: array.data.memset_async(byte, size))
+            array.data.memset_async(byte, size)
 
     def copy(self, source: str, target: str, length: int) -> None:
         """Copy the first elements of one array to another."""
         if length:
             there, here = self.arrays[target], self.arrays[source]
-            size = here.itemsize * length
-            self._timed("copy", lambda: there.data.copy_from_device_async(here.data, size))
+            there.data.copy_from_device_async(here.data, here.itemsize * length)
 
     def read(self, name: str, index: int = 0) -> int:
         """Return a counter: a round trip of the host."""
@@ -217,47 +215,66 @@ class Engine:
         attributes = cupy.cuda.Device().attributes
         return attributes["MaxThreadsPerMultiProcessor"] * attributes["MultiProcessorCount"]
 
-    def phases(self, solve: Callable[[], Any], names: dict[str, str]) -> dict[str, float]:
-        """Return seconds per phase of a solve by events around each launch; ``other`` is what lies between.
 
-        Parameters
-        ----------
-        names : dict
-            Kernel (or ``fill``, ``copy``) to phase; those not named count as ``other``.
-        """
+class Watched:
+    """An engine with events around its launches, fills and copies: what an instrumented solve drives."""
+
+    def __init__(self, engine: Any):
         import cupy
 
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        self._marks = []
-        try:
-            start.record()
-            solve()
-            end.record()
-            end.synchronize()
-            marks = self._marks
-        finally:
-            self._marks = None
-        spent = dict.fromkeys([*names.values(), "other"], 0.0)
-        spent["other"] = cupy.cuda.get_elapsed_time(start, end) / 1e3
-        for name, before, after in marks:
-            if name in names:
-                seconds = cupy.cuda.get_elapsed_time(before, after) / 1e3
-                spent[names[name]] += seconds
-                spent["other"] -= seconds
-        spent["other"] = max(spent["other"], 0.0)
-        return spent
+        self._engine, self._event = engine, cupy.cuda.Event
+        self.marks: list[tuple[str, Any, Any]] = []
 
-    def _timed(self, name: str, work: Callable[[], Any]) -> None:
-        if self._marks is None:
-            work()
-            return
-        import cupy
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
 
-        before, after = cupy.cuda.Event(), cupy.cuda.Event()
+    def launch(self, name: str, *given: Any, **more: Any) -> None:
+        """Run a kernel between two events."""
+        self._marked(name, lambda: self._engine.launch(name, *given, **more))
+
+    def fill(self, *given: Any) -> None:
+        """Fill between two events."""
+        self._marked("fill", lambda: self._engine.fill(*given))
+
+    def copy(self, *given: Any) -> None:
+        """Copy between two events."""
+        self._marked("copy", lambda: self._engine.copy(*given))
+
+    def _marked(self, name: str, work: Callable[[], None]) -> None:
+        before, after = self._event(), self._event()
         before.record()
         work()
         after.record()
-        self._marks.append((name, before, after))
+        self.marks.append((name, before, after))
+
+
+def phases(problem: Any, solve: Callable[[Any], Any], names: dict[str, str]) -> dict[str, float]:
+    """Return seconds per phase of a solve by events around each launch; ``other`` is what lies between.
+
+    Parameters
+    ----------
+    problem : Problem
+        Or another dataclass with an `engine` whose `launch` takes a kernel's name first.
+    names : dict
+        Kernel (or ``fill``, ``copy``) to phase; those not named count as ``other``.
+    """
+    import cupy
+
+    engine = Watched(problem.engine)
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
+    start.record()
+    solve(replace(problem, engine=engine))
+    end.record()
+    end.synchronize()
+    spent = dict.fromkeys([*names.values(), "other"], 0.0)
+    spent["other"] = cupy.cuda.get_elapsed_time(start, end) / 1e3
+    for name, before, after in engine.marks:
+        if name in names:
+            seconds = cupy.cuda.get_elapsed_time(before, after) / 1e3
+            spent[names[name]] += seconds
+            spent["other"] -= seconds
+    spent["other"] = max(spent["other"], 0.0)
+    return spent
 
 
 def addressed(dtype: np.dtype, addresses: dict[str, int]) -> np.ndarray:
@@ -274,6 +291,21 @@ def chosen_ids(chosen: Any) -> Any:
     import cupy
 
     return cupy.flatnonzero(chosen)
+
+
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    """Return edge ids on the host."""
+    return chosen_ids(result.chosen).get()
+
+
+def edge_ids(result: Result) -> Any:
+    """Return edge ids on the device."""
+    return chosen_ids(result.chosen)
+
+
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return what the solve counted."""
+    return result.counters
 
 
 def device_bytes(problem: Problem) -> int:

@@ -181,13 +181,8 @@ def scan(p, engine, name, length):
     return total
 
 
-def collect(problem, result):
-    return engines.chosen_ids(result.chosen).get()
-
-
-def edge_ids(result):
-    """Edge ids on the device."""
-    return engines.chosen_ids(result.chosen)
+collect = engines.collect
+edge_ids = engines.edge_ids
 
 
 def counters(problem, result):
@@ -206,7 +201,7 @@ def phases(problem):
     names |= dict.fromkeys(("flag_roots", "scan_tiles", "scan_sums", "add_sums"), "scans")
     names |= dict(count_slots="degrees", count_slots_by_edge="degrees")
     names |= dict(insert_slots="insertion", insert_slots_by_edge="insertion")
-    return problem.engine.phases(lambda: solve(problem), names)
+    return engines.phases(problem, solve, names)
 
 
 def used_kernels(p):

@@ -2,7 +2,8 @@
 
 Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``). Two
 things differ: ties are broken by edge id, not by slot, so that the forest is the one every exact algorithm returns;
-and the host, being Python, asks for the worklist's length less often than once a round when rounds are short.
+and the host, being Python, asks for the worklist's length less often than once a round when rounds are short. What is
+counted and timed by kernel comes from a solve that asks every time, as theirs does.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.algorithms.cuda import _engine as engines
 from mst.algorithms.cuda import _resident as resident
 from mst.kernels.cuda import loader
 
@@ -95,30 +97,14 @@ class Problem:
 
 @dataclass(eq=False)
 class Result:
-    """A byte per edge on the device, or edge ids on the host when transfers are part of the solve."""
+    """A byte per edge: on the device, or on the host when transfers are part of the solve."""
 
     chosen: Any
     launches: dict[str, int]
 
 
 def prepare(graph, *, width, **options):
-    if isinstance(graph, resident.DeviceGraph):
-        keys = resident.device_keys(graph.w)
-        rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
-        inputs = {
-            "offsets": rows.offsets,
-            "neighbours": rows.pairs[:, 0].copy(),
-            "ids": rows.pairs[:, 1].copy(),
-            "keys": rows.keys,
-        }
-    else:
-        rows = graph.csr()
-        inputs = {
-            "offsets": rows.offsets.astype(np.uint32),
-            "neighbours": rows.neighbours.astype(np.uint32, copy=False),
-            "ids": rows.edge_ids.astype(np.uint32, copy=False),
-            "keys": resident.host_keys(graph)[rows.edge_ids],
-        }
+    inputs = engines.row_inputs(graph)
     slots = len(inputs["keys"])
     filtered = options["rung"] < 3 and slots >= 4 * graph.n > 0
     bits = inputs["keys"].dtype.itemsize * 8
@@ -253,14 +239,23 @@ def reseed(problem, seed):
 
 
 def solve(problem):
-    p, engine = problem, problem.engine
-    launches = {"populate": 0, "minimise": 0, "unite": 0}
+    return _solve(problem, worklist_rounds)
+
+
+def solve_as_published(problem):
+    """Solve by the paper's host loop: what is counted and timed by kernel."""
+    return _solve(problem, published_rounds)
+
+
+def _solve(p, rounds):
+    engine, launches = p.engine, {"populate": 0, "minimise": 0, "unite": 0}
     if p.options["transfers"]:
         engine.upload(p.inputs)
     engine.unmark()
     if p.slots:
         engine.launch("initialise", p.n, 0, 0)
-        rounds = topology_rounds if p.options["rung"] >= 7 else worklist_rounds
+        if p.options["rung"] >= 7:
+            rounds = topology_rounds
         for heavy in (0, 1) if p.filtered else (0,):
             rounds(p, engine, heavy, launches)
     chosen = engine.arrays["chosen"]
@@ -269,10 +264,7 @@ def solve(problem):
 
 def worklist_rounds(p, engine, heavy, launches):
     """Algorithm 2, once for the light and once for the heavy slots; both worklists are empty before and after."""
-    now = 0
-    engine.launch("populate", p.n, now, heavy)
-    launches["populate"] += 1
-    length = engine.read(now)
+    now, length = 0, _populate(p, engine, heavy, launches)
     while length:
         for left in reversed(range(ROUNDS_AHEAD if length <= SHORT else 1)):
             engine.launch("minimise", length, now, heavy)
@@ -282,6 +274,25 @@ def worklist_rounds(p, engine, heavy, launches):
                 engine.note(now)
             _unite(p, engine, length, length, now, heavy, launches)
         length = engine.noted()
+
+
+def published_rounds(p, engine, heavy, launches):
+    """Algorithm 2 launch by launch: before lines 27 to 37 the host asks whether there is anything left for them."""
+    now, length = 0, _populate(p, engine, heavy, launches)
+    while length:
+        engine.launch("minimise", length, now, heavy)
+        launches["minimise"] += 1
+        now = 1 - now
+        if length := engine.read(now):
+            _unite(p, engine, length, length, now, heavy, launches)
+        else:
+            engine.clear(1 - now)
+
+
+def _populate(p, engine, heavy, launches):
+    engine.launch("populate", p.n, 0, heavy)
+    launches["populate"] += 1
+    return engine.read(0)
 
 
 def topology_rounds(p, engine, heavy, launches):
@@ -317,9 +328,28 @@ def edge_ids(result):
     return cupy.flatnonzero(cupy.asarray(result.chosen))
 
 
-def device_bytes(problem):
-    return sum(array.nbytes for array in problem.engine.arrays.values())
+device_bytes = engines.device_bytes
 
 
 def counters(problem, result):
-    return dict(result.launches, filtered=int(problem.filtered), threshold=problem.threshold)
+    """Launches by kernel as the paper's host makes them, the threshold, and the slots up to it where one is used."""
+    told = dict(
+        solve_as_published(problem).launches, filtered=int(problem.filtered), threshold=problem.threshold
+    )
+    if problem.filtered:
+        told["kept"] = light_slots(problem)
+    return told
+
+
+def light_slots(problem):
+    """Return how many slots the threshold keeps for the first phase; like the paper, an edge counts as two."""
+    return int((problem.inputs["keys"] <= problem.threshold).sum())
+
+
+def phases(problem):
+    """Seconds per kernel, as a profiler lists them: what lies between launches is left out."""
+    names = {
+        name: "minimise" if name == "minimise_ids" else name for name in kernel_names(problem.options["rung"])
+    }
+    spent = engines.phases(problem, solve_as_published, names)
+    return {name: seconds for name, seconds in spent.items() if name != "other"}

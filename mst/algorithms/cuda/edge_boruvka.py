@@ -169,19 +169,9 @@ def _unite(p, engine, length):
     engine.launch("unite", length)
 
 
-def collect(problem, result):
-    return engines.chosen_ids(result.chosen).get()
-
-
-def edge_ids(result):
-    """Edge ids on the device."""
-    return engines.chosen_ids(result.chosen)
-
-
-def counters(problem, result):
-    return result.counters
-
-
+collect = engines.collect
+edge_ids = engines.edge_ids
+counters = engines.counters
 device_bytes = engines.device_bytes
 
 
@@ -193,4 +183,4 @@ def phases(problem):
     names = dict(minimise="minimum", minimise_ids="minimum", unite="union", remap="remap", reset="remap")
     if "filter" in kernels(problem):
         names["filter"] = "filter"
-    return problem.engine.phases(lambda: solve(problem), names)
+    return engines.phases(problem, solve, names)

@@ -58,6 +58,9 @@ SOURCE = "flat_boruvka.cu"
 BLOCK = 512
 FILLINGS = 4  # of the device by one launch: short chunks keep the blocks that run together close in the list
 SEED = 1
+LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
+STALLED = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
+PROFILED = (LATENCY, STALLED)
 _POINTERS = ("edges", "contracted", "ids", "parent", "sets", "cheapest0", "cheapest1", "chosen", "merged")
 STRUCT = engines.arguments(_POINTERS, ("n", "length", "round", "identity"))
 
@@ -191,13 +194,8 @@ def _goes_on(p, merged):
     return merged[-1] < p.n - 1 and merged[-1] > (merged[-2] if len(merged) > 1 else 0)
 
 
-def collect(problem, result):
-    return engines.chosen_ids(result.chosen).get()
-
-
-def edge_ids(result):
-    """Edge ids on the device."""
-    return engines.chosen_ids(result.chosen)
+collect = engines.collect
+edge_ids = engines.edge_ids
 
 
 def counters(problem, result):
@@ -224,5 +222,19 @@ device_bytes = engines.device_bytes
 
 def phases(problem):
     """Seconds per kernel."""
-    names = dict(prepare="reset and flatten", assign_cheapest="assign cheapest", update_mst="update MST")
-    return problem.engine.phases(lambda: solve(problem), names)
+    names = dict(assign_cheapest="assign cheapest", update_mst="update MST")
+    if "prepare" in kernels(problem):
+        names["prepare"] = "reset and flatten"
+    return engines.phases(problem, solve, names)
+
+
+def profiled(launches):
+    """Cycles an instruction that a warp of `assign_cheapest` waits for memory in its worst launch, and their share."""
+    cycles, waiting = (
+        [value for kernel, metric, value in launches if (kernel, metric) == ("assign_cheapest", wanted)]
+        for wanted in PROFILED
+    )
+    if not cycles or len(cycles) != len(waiting):
+        return {}
+    worst, stalled = max(zip(cycles, waiting, strict=True))
+    return dict(stall_cycles=stalled, stalled_share=stalled / worst)

@@ -87,23 +87,13 @@ def solve(problem):
     return engines.Result(engine.arrays["chosen"], counters)
 
 
-def collect(problem, result):
-    return engines.chosen_ids(result.chosen).get()
-
-
-def edge_ids(result):
-    """Edge ids on the device."""
-    return engines.chosen_ids(result.chosen)
-
-
-def counters(problem, result):
-    return result.counters
-
-
+collect = engines.collect
+edge_ids = engines.edge_ids
+counters = engines.counters
 device_bytes = engines.device_bytes
 
 
 def phases(problem):
     """Seconds per step."""
     names = dict(minimum_weights="weights", minimum_edges="edges", add_edges="add", jump_pointers="roots")
-    return problem.engine.phases(lambda: solve(problem), names)
+    return engines.phases(problem, solve, names)

@@ -119,19 +119,9 @@ def contract(p, engine, n):
     return engine.read("counters", VERTICES)
 
 
-def collect(problem, result):
-    return engines.chosen_ids(result.chosen).get()
-
-
-def edge_ids(result):
-    """Edge ids on the device."""
-    return engines.chosen_ids(result.chosen)
-
-
-def counters(problem, result):
-    return result.counters
-
-
+collect = engines.collect
+edge_ids = engines.edge_ids
+counters = engines.counters
 device_bytes = engines.device_bytes
 
 
@@ -140,4 +130,4 @@ def phases(problem):
     names = dict(find_lightest="lightest", mark_strut="strut", count_zero_differences="strut")
     names |= dict.fromkeys(("start_components", "shorten_components", "number_components"), "components")
     names |= dict(contract_edges="contract")
-    return problem.engine.phases(lambda: solve(problem), names)
+    return engines.phases(problem, solve, names)

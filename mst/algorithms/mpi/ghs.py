@@ -21,6 +21,7 @@ from mst.algorithms.mpi._distributed import _ids, ends_of
 from mst.algorithms.mpi._spread import between, everything, rows_of
 from mst.errors import UnsupportedError
 from mst.kernels import ghs as kernels
+from mst.kernels import tree_paths
 from mst.kernels.mpi_exchange import allreduce, by_rank, exchange, gather, reduced
 
 ALGORITHM = dict(
@@ -100,7 +101,7 @@ def collect(problem, result):
 
 
 def counters(problem, result):
-    """Return the messages of all ranks by kind, supersteps, and what contraction found."""
+    """Return the messages of all ranks by kind, supersteps, what contraction found, and how long paths are."""
     comm = problem.comm
     messages = allreduce(comm, result.messages.copy(), "SUM").tolist()
     return dict(
@@ -109,7 +110,20 @@ def counters(problem, result):
         supersteps=result.supersteps,
         contracted=reduced(comm, result.contracted),
         rank_arcs=reduced(comm, len(problem.arcs.ids), "MAX"),
+        longest_path=longest_path(problem, result),
     )
+
+
+def longest_path(problem, result) -> int:
+    """Return the edges of the longest path of the forest: how far a broadcast may have to go, hop by hop."""
+    comm, arcs = problem.comm, problem.arcs
+    branch = np.isin(arcs.ids, result.edge_ids)
+    columns = arcs.ids, arcs.source * comm.size + comm.rank, arcs.target
+    edges = gather(comm, np.stack([column[branch] for column in columns], axis=1))
+    n = reduced(comm, problem.nodes)
+    # Each edge comes from both its ends.
+    _, once = np.unique(edges[:, 0], return_index=True)
+    return reduced(comm, tree_paths.longest_path(n, *edges[once, 1:].T) if comm.rank == 0 else 0)
 
 
 def deal(part, comm) -> Arcs:
