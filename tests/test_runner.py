@@ -16,6 +16,7 @@ import pytest
 
 from mst import registry
 from mst.bench.experiment import Measure
+from mst.bench.machine import cores_first
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import Order, measure_run, measure_runs
 from mst.bench.session import Session, pinned_environment
@@ -187,6 +188,26 @@ def test_threads_are_pinned(probe):
     assert measurement["counters"]["cpus"] == 1
     assert measurement["counters"]["pools"] and set(measurement["counters"]["pools"]) == {1}
     assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == "1"
+    assert measurement["affinity"] == [max(os.sched_getaffinity(0))]
+
+
+@pytest.mark.parametrize("file", ["core_cpus_list", "thread_siblings_list"])
+@pytest.mark.parametrize(
+    ("siblings", "order"),
+    [
+        ({0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3", 4: "4-5", 5: "4-5"}, [5, 3, 1, 4, 2, 0]),
+        ({0: "0,3", 1: "1,4", 2: "2,5", 3: "0,3", 4: "1,4", 5: "2,5"}, [5, 4, 3, 2, 1, 0]),
+        # A mask that leaves one hardware thread of a core and both of another.
+        ({1: "0-1", 4: "4-5", 5: "4-5"}, [5, 1, 4]),
+    ],
+    ids=["adjacent", "halves", "masked"],
+)
+def test_every_core_is_taken_before_a_second_thread_of_one(tmp_path, siblings, order, file):
+    for cpu, line in siblings.items():
+        folder = tmp_path / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / file).write_text(line + "\n")
+    assert cores_first(siblings, topology=tmp_path) == order
 
 
 def test_threading_layer_is_recorded(probe):

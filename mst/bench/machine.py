@@ -9,10 +9,14 @@ import platform
 import re
 import socket
 import subprocess
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+_PROCESSORS = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,37 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
+    """Return processors in the order in which a run takes them: one hardware thread of every core before a second one.
+
+    Interrupts prefer the first processors, so the last ones come first.
+
+    Parameters
+    ----------
+    cpus : iterable of int
+        Processors, as the kernel numbers them.
+    topology : Path
+        Where the kernel tells which processors share a core.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mst.bench.machine import cores_first
+    >>> cores_first([0, 1, 2, 3], topology=Path("/nowhere"))
+    [3, 2, 1, 0]
+    """
+    taken: Counter[str] = Counter()
+    order = []
+    for cpu in sorted(cpus, reverse=True):
+        folder = topology / f"cpu{cpu}" / "topology"
+        # Kernels before 5.3 have the second name only.
+        siblings = _first_line(folder / "core_cpus_list") or _first_line(folder / "thread_siblings_list")
+        core = siblings or str(cpu)
+        order.append((taken[core], -cpu))
+        taken[core] += 1
+    return [-negative for _, negative in sorted(order)]
+
+
 def host_name() -> str:
     """Return this host's name as a path component: letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname().split(".")[0]).strip("-") or "host"
@@ -106,7 +141,7 @@ def _cpu_model() -> str:
 
 
 def _topology(*keys: str) -> int:
-    cpus = Path("/sys/devices/system/cpu").glob("cpu[0-9]*")
+    cpus = _PROCESSORS.glob("cpu[0-9]*")
     seen = {tuple(_first_line(cpu / "topology" / key) for key in keys) for cpu in cpus}
     return len(seen) or 1
 
@@ -122,7 +157,7 @@ def _mhz() -> float | None:
 
 
 def _throttle_count() -> int | None:
-    files = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
+    files = _PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
     counts = [int(line) for f in files if (line := _first_line(f))]
     return sum(counts) if counts else None
 

@@ -278,6 +278,7 @@ def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -
         "threads": first.get("threads"),
         "ranks": first.get("ranks"),
         "threading": first.get("threading"),
+        "affinity": first.get("affinity"),
         "machine": this_machine().as_dict(),
         "conditions": state,
         "versions": _versions(algorithm),

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 from mst.bench.experiment import Measure
+from mst.bench.machine import cores_first
 from mst.bench.worker import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 
 _POLL_SECONDS = 0.02
@@ -72,7 +73,7 @@ class Host:
     """
 
     def __init__(self, width: int, scratch: Path):
-        cpus = _cpus(width)
+        cpus = cores_first(os.sched_getaffinity(0))[:width]
 
         def confine() -> None:
             os.sched_setaffinity(0, cpus)
@@ -348,9 +349,3 @@ def memory_limit(memory: float) -> int:
     if memory <= 1:
         return int(memory * psutil.virtual_memory().available)
     return int(memory * 2**30)
-
-
-def _cpus(width: int) -> list[int]:
-    """Return the processors to run on; the last ones, since interrupts prefer the first."""
-    allowed = sorted(os.sched_getaffinity(0))
-    return allowed[-width:]
