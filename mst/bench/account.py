@@ -1,7 +1,8 @@
-"""What failed when the workflow ended: one line for each job, from the engine's log and the scheduler's memory."""
+"""The workflow's end on a cluster: what failed, one line for each job, and nothing left with the scheduler."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from mst.bench.records import write_json
 
 FILE = "failed.json"
+_RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
 _SCHEDULED = re.compile(r"slurm_logs/\S*?/(\d+)\.log")
 # What follows is quoted from a job's own log.
@@ -62,7 +64,7 @@ def failures(log: str) -> list[Failure]:
         block = _QUOTED.split(log[start.end() :], maxsplit=1)[0]
         block = block[: following.start()] if (following := _FAILED.search(block)) else block
         scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
-        if scheduled is None and "SLURM run ID: " in log:
+        if scheduled is None and _RUN.search(log):
             continue  # the same failure once more, as the job itself told it
         missing = [
             name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()
@@ -105,3 +107,16 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
         found = with_states(found, scheduler_states(failure.scheduled for failure in found))
     write_json(results / FILE, [asdict(failure) for failure in found])
     return found
+
+
+def cancel_left(logs: Iterable[Path]) -> None:
+    """Cancel every job that the scheduler still has of the runs that these logs are of.
+
+    Interrupted, the executor cancels the jobs that it knows at that moment: neither those whose state it is just
+    asking for, nor those that are being submitted.
+    """
+    for log in filter(Path.is_file, logs):
+        for name in _RUN.findall(log.read_text()):
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                # The executor calls all jobs of a run by its id.
+                subprocess.run(["scancel", f"--name={name}"], timeout=60, capture_output=True)

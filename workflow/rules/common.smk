@@ -1,5 +1,6 @@
 # Configuration, names of things, and the plan; everything else asks here.
 
+import atexit
 import functools
 import getpass
 import json
@@ -180,6 +181,12 @@ def note_completeness(scope):
         # Small files count as changed only when their content is.
         file.write_text(str(time.time_ns()))
 
+
+if workflow.is_main_process and CONFIG.site:
+    # However this ends: an interrupt, a second one, an error of the engine.
+    atexit.register(
+        lambda: account.cancel_left(map(Path, workflow.logger_manager.get_logfile()))
+    )
 
 if workflow.is_main_process and not ONLY_LOOKING:
     Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
