@@ -7,7 +7,7 @@ import slurm as slurm_of_the_tests
 
 
 @pytest.fixture(scope="session")
-def slurm(tmp_path_factory):
+def daemons(tmp_path_factory):
     """A running SLURM, or a skip with the reason why there is none."""
     if reason := slurm_of_the_tests.missing():
         pytest.skip(reason)
@@ -17,3 +17,10 @@ def slurm(tmp_path_factory):
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture
+def slurm(daemons):
+    """The running SLURM; after the test it has no jobs and both its nodes, however the test ended."""
+    yield daemons
+    daemons.clean()

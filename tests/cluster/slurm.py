@@ -14,6 +14,7 @@ import socket
 import stat
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,18 @@ DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 NODES = ("n1", "n2")
 CPUS = 2
+# Only Snakemake asks for the jobs of a name; while there is a file `hold`, it gets no answer.
+WRAPPER = """\
+#!/bin/sh
+case "{command} $*" in "squeue "*"--name "*)
+    for _ in $(seq 600); do
+        [ -e {folder}/hold ] || break
+        touch {folder}/held
+        sleep 0.1
+    done ;;
+esac
+SLURM_CONF={folder}/slurm.conf exec {program} "$@"
+"""
 
 CONFIGURATION = """\
 ClusterName=test
@@ -51,7 +64,7 @@ SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 MinJobAge=3600
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=15
 KillWait=5
 OverTimeLimit=0
 GresTypes=gpu
@@ -129,9 +142,8 @@ class Slurm:
         (self.folder / "gres.conf").write_text(f"NodeName=n1 Name=gpu File={device}\n")
         for command in COMMANDS:
             wrapper = self.folder / "bin" / command
-            wrapper.write_text(
-                f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which(command)} "$@"\n'
-            )
+            program = shutil.which(command)
+            wrapper.write_text(WRAPPER.format(command=command, folder=self.folder, program=program))
             wrapper.chmod(0o755)
 
     @property
@@ -151,11 +163,11 @@ class Slurm:
         }
         options = [f"--{name}={self.folder / file}" for name, file in names.items()]
         self._spawn("munged", "--foreground", "--force", *options, f"--log-file={self.folder}/munge.log")
-        _until(socket_file.exists, 10, "munged has no socket")
+        until(socket_file.exists, 10, "munged has no socket")
         self._spawn("slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
         for node in NODES:
             self.start_node(node)
-        _until(lambda: set(self.states().values()) == {"idle"}, 30, "the nodes do not come up")
+        self._await_idle_nodes()
 
     def start_node(self, node: str) -> None:
         """Start the daemon of one node."""
@@ -207,10 +219,36 @@ class Slurm:
         rows = [line.split("|") for line in out.splitlines()]
         return [Job(*row[:5], int(row[5]), int(row[6]), *row[7:]) for row in rows]
 
+    @contextlib.contextmanager
+    def without_answers(self) -> Iterator[None]:
+        """Inside, Snakemake is asking for the states of its jobs and gets no answer."""
+        hold, held = self.folder / "hold", self.folder / "held"
+        held.unlink(missing_ok=True)
+        hold.touch()
+        try:
+            until(held.exists, 60, "Snakemake does not ask for its jobs")
+            yield
+        finally:
+            hold.unlink()
+
     def settle(self) -> None:
-        """Wait until what was cancelled has gone from the nodes."""
-        _until(
-            lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), 30, "jobs stay"
+        """Wait until no job is on a node."""
+        until(lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), 60, "jobs stay")
+
+    def clean(self) -> None:
+        """End all jobs and bring back the nodes that went away, whatever a test has left."""
+        self.command("scancel", "--user=root")
+        for node in NODES:
+            if node not in self.processes:
+                self.start_node(node)
+        self.settle()
+        self._await_idle_nodes()
+
+    def _await_idle_nodes(self) -> None:
+        until(
+            lambda: self.states() == dict.fromkeys(NODES, "idle"),
+            60,
+            lambda: f"the nodes do not come up: {self.states()}\n{self.logs()}",
         )
 
     def stop(self) -> None:
@@ -257,9 +295,10 @@ def _free_ports(count: int) -> list[int]:
         return [s.getsockname()[1] for s in sockets]
 
 
-def _until(condition, seconds: float, told: str) -> None:
+def until(condition: Callable[[], object], seconds: float, told: str | Callable[[], str]) -> None:
+    """Wait until a condition holds; after so many seconds raise what is told."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(told)
+            raise TimeoutError(told if isinstance(told, str) else told())
         time.sleep(0.1)

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 from probes import write_probe
+from slurm import Job, Slurm, until
 from workflow_clone import ROOT, Clone
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 pytest.importorskip("snakemake_executor_plugin_slurm", reason="the workflow's packages are not installed")
 pytest.importorskip("mpi4py", reason="MPI is not installed")
 
 PAGE = ROOT / "docs" / "cluster.md"
+QUICK_SNAKEMAKE = Path(__file__).with_name("quick_snakemake.py")
+# Many times what a workflow takes on an idle machine: it ends a hanging one.
+PATIENCE = 600
 # The profile's patience is for clusters where jobs take hours.
-QUICK = {"slurm-init-seconds-before-status-checks": 1, "seconds-between-status-checks": 1, "latency-wait": 5}
+QUICK = {"latency-wait": 5}
 PROBES = {"probe-threads": "threads", "probe-gpu": "cuda"}
 MPI = "filter-boruvka-mpi"
 MEASURED = ["kruskal", "probe-threads", "probe-gpu"]
 DOOMED = {"probe-killed": "cuda", "probe-late": "sequential", "probe-lost": "sequential"}
+RIVALS = {"probe-first": "sequential", "probe-second": "sequential"}
+# Told to go on by a file, and once for all by the clock, so that no failure leaves them there.
+WAITS = f"""\
+deadline = time.monotonic() + {PATIENCE}
+    while not os.path.exists("go") and time.monotonic() < deadline:
+        time.sleep(0.1)"""
 
 
 def kind(machine: str, runs: list[str], **more) -> dict:
@@ -38,8 +50,7 @@ def kind(machine: str, runs: list[str], **more) -> dict:
 
 def beside(machine: str, runs: list[str], node: str, **more) -> dict:
     """A kind of node whose jobs take one processor of that node."""
-    shared = {"cpus": 1, "exclusive": False, "extra": f"--nodelist={node}"}
-    return kind(machine, runs, **shared, **more)
+    return kind(machine, runs, **{"cpus": 1, "exclusive": False, "extra": f"--nodelist={node}", **more})
 
 
 SITE = {
@@ -51,42 +62,76 @@ SITE = {
         "killed": kind("test-killed", ["probe-killed"], partition="gpu", gpus=1, cpus=1, exclusive=False),
         "late": beside("test-late", ["probe-late"], "n1", time=1),
         "lost": beside("test-lost", ["probe-lost"], "n2"),
+        "first": beside("test-first", ["probe-first"], "n2", cpus=2),
+        "second": beside("test-second", ["probe-second"], "n2", cpus=2),
     },
 }
 
 
-class ClusterClone(Clone):
-    """A clone whose Snakemake finds the tests' SLURM."""
+def end_group(process: subprocess.Popen) -> None:
+    """Kill a process that was started as the first of a session, and those that it started in it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
-    slurm_environment: dict[str, str]
+
+class ClusterClone(Clone):
+    """A clone whose Snakemake finds the tests' SLURM; `end` leaves no process of it."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.output = folder / "output.txt"
+        self.slurm: Slurm
+        self.started: list[subprocess.Popen] = []
 
     def environment(self) -> dict[str, str]:
         own = {"MST_ALGORITHMS": str(self.folder / "algorithms")}
-        return {**super().environment(), **self.slurm_environment, **own}
+        return {**super().environment(), **self.slurm.environment, **own}
 
     def start(self, *arguments: str, profile: bool = True) -> subprocess.Popen:
-        self.output = self.folder / "output.txt"
         with self.output.open("w") as out:
-            return subprocess.Popen(
-                [sys.executable, "-m", "snakemake", "--profile", "cluster", *arguments],
+            process = subprocess.Popen(
+                [sys.executable, str(QUICK_SNAKEMAKE), "--profile", "cluster", *arguments],
                 cwd=self.folder,
                 env=self.environment(),
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
             )
+        self.started.append(process)
+        return process
 
     def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:
-        process = self.start(*arguments)
-        return self.ended(process)
+        return self.ended(self.start(*arguments))
+
+    def told(self) -> str:
+        """Return what Snakemake and the daemons have said, for a failure's account."""
+        return f"{self.output.read_text()}\n{self.slurm.logs()}"
 
     def ended(self, process: subprocess.Popen) -> tuple[int, str]:
         """Wait for Snakemake to end; return its exit code and what it printed."""
         try:
-            process.wait(900)
-        finally:
-            process.kill()
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"Snakemake does not end:\n{self.told()}")
         return process.returncode, self.output.read_text()
+
+    def await_while(self, process: subprocess.Popen, condition: Callable[[], object]) -> None:
+        """Wait for a condition; Snakemake must not end before it holds."""
+
+        def met() -> bool:
+            done = process.poll() is not None
+            if condition():
+                return True
+            assert not done, f"Snakemake has ended:\n{self.told()}"
+            return False
+
+        until(met, PATIENCE, self.told)
+
+    def end(self) -> None:
+        """Kill what was started here and has not ended."""
+        for process in self.started:
+            end_group(process)
 
     def ask_for(self, algorithms: list[str]) -> None:
         """Configure the experiment: these algorithms on one small graph, once each, and ranks on one node and two."""
@@ -105,23 +150,37 @@ class ClusterClone(Clone):
 
 
 @pytest.fixture(scope="module")
-def finished(slurm, tmp_path_factory) -> ClusterClone:
-    """A clone in which the experiment has run on the cluster once."""
+def finished(daemons, tmp_path_factory):
+    """A clone in which the experiment has run on the cluster once, and the jobs that it took."""
     clone = ClusterClone.create(tmp_path_factory.mktemp("cluster") / "clone", algorithms=["kruskal"])
     assert isinstance(clone, ClusterClone)
-    clone.slurm_environment = slurm.environment
+    clone.slurm = daemons
     folder = clone.folder / "algorithms"
     for name, paradigm in PROBES.items():
         write_probe(folder, name, paradigm)
-    for name, paradigm in DOOMED.items():
-        write_probe(folder, name, paradigm, "time.sleep(0 if os.path.exists('go') else 3600)")
+    for name, paradigm in {**DOOMED, **RIVALS}.items():
+        write_probe(folder, name, paradigm, WAITS)
     (clone.folder / "cluster" / "site.yaml").write_text(yaml.safe_dump(SITE))
     profile = clone.folder / "cluster" / "config.yaml"
     profile.write_text(yaml.safe_dump(yaml.safe_load(profile.read_text()) | QUICK))
     clone.ask_for(MEASURED)
-    code, output = clone.snakemake()
-    assert code == 0, output + slurm.logs()
-    return clone
+    known = {job.id for job in daemons.jobs()}
+    try:
+        code, output = clone.snakemake()
+    finally:
+        clone.end()
+    assert code == 0, output + daemons.logs()
+    return clone, [job for job in daemons.jobs() if job.id not in known]
+
+
+@pytest.fixture
+def clone(finished, slurm, tmp_path):
+    """A copy of that clone for one test."""
+    copy = ClusterClone(tmp_path / "clone")
+    shutil.copytree(finished[0].folder, copy.folder, symlinks=True)
+    copy.slurm = slurm
+    yield copy
+    copy.end()
 
 
 def by_machine(clone: Clone) -> dict[str, dict[str, dict]]:
@@ -133,8 +192,8 @@ def by_machine(clone: Clone) -> dict[str, dict[str, dict]]:
     return found
 
 
-def test_every_paradigm_gets_what_it_asks_for(finished, slurm):
-    told = {job.comment: job for job in slurm.jobs() if job.comment.startswith("rule_")}
+def test_every_paradigm_gets_what_it_asks_for(finished):
+    told = {job.comment: job for job in finished[1]}
     cpu, gpu = told["rule_cluster-cpu-small-grid_run"], told["rule_cluster-gpu-small-grid_run_cuda"]
     assert (cpu.partition, cpu.cpus, cpu.shared) == ("cpu", 2, "NO"), "an exclusive node with all its cores"
     assert (gpu.partition, gpu.nodes) == ("gpu", "n1")
@@ -150,7 +209,8 @@ def test_every_paradigm_gets_what_it_asks_for(finished, slurm):
 def test_records_tell_what_ran_where(finished):
     from mst.bench.machine import this_machine
 
-    records = by_machine(finished)
+    clone, _ = finished
+    records = by_machine(clone)
     assert {m: sorted(r) for m, r in records.items()} == {
         "cluster-cpu": ["kruskal w1", "probe-threads w1", "probe-threads w2"],
         "cluster-gpu": ["probe-gpu w1"],
@@ -173,46 +233,48 @@ def test_records_tell_what_ran_where(finished):
     assert sorted((h["host"], h["ranks"]) for h in spread["ranks"]["hosts"]) == [("n1", 2), ("n2", 2)]
     assert all(host["fingerprint"] == this_machine().fingerprint for host in spread["ranks"]["hosts"])
     assert alone["ranks"]["layout"] == "1x1", "one rank, in an ordinary job"
-    assert finished.checked()["status"] == {"ok": 6}
-    assert (finished.folder / "results" / "report.html").is_file()
+    assert clone.checked()["status"] == {"ok": 6}
+    assert (clone.folder / "results" / "report.html").is_file()
 
 
-def until(condition, process: subprocess.Popen, clone: ClusterClone, seconds: float = 400) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline and process.poll() is None, clone.output.read_text()
-        time.sleep(0.2)
+def jobs_of(slurm: Slurm, names: Iterable[str]) -> dict[str, Job]:
+    """Return the latest job of each of these groups of runs."""
+    pattern = re.compile("|".join(f"test-{name.removeprefix('probe-')}" for name in names))
+    return {match[0]: job for job in slurm.jobs() if (match := pattern.search(job.comment))}
 
 
-def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(finished, slurm):
-    clone, known = finished, {job.id for job in slurm.jobs()}
+def test_an_interrupt_cancels_what_runs_and_what_waits(clone, slurm):
+    clone.ask_for([*MEASURED, *RIVALS])
+    before = clone.stamps()
+    process = clone.start()
+
+    def states() -> list[str]:
+        return sorted(job.state for job in jobs_of(slurm, RIVALS).values())
+
+    clone.await_while(process, lambda: states() == ["PENDING", "RUNNING"])
+    # While it asks for the states of its jobs, the executor knows of none that it could cancel.
+    with slurm.without_answers():
+        process.send_signal(signal.SIGINT)
+        clone.await_while(process, lambda: "on user request" in clone.output.read_text())
+    code, output = clone.ended(process)
+    assert code != 0 and not {"PENDING", "RUNNING"} & set(states()), output
+    slurm.settle()
+    assert states() == ["CANCELLED", "CANCELLED"]
+    assert clone.stamps() == before
+    code, output = clone.snakemake("--dry-run")
+    assert code == 0 and output.count("rule run:") == 2, output
+
+
+def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(clone, slurm):
     clone.ask_for([*MEASURED, *DOOMED])
     before = clone.stamps()
-
-    def running() -> dict[str, str]:
-        new = [job for job in slurm.jobs() if job.id not in known and job.state == "RUNNING"]
-        return {match[0]: job.id for job in new if (match := re.search("test-(killed|late|lost)", job.comment))}
-
     process = clone.start()
-    until(lambda: len(running()) == 3, process, clone)
-    process.send_signal(signal.SIGINT)
-    code, output = clone.ended(process)
-    assert code != 0
-    deadline = time.monotonic() + 120
-    while left := running():
-        assert time.monotonic() < deadline, f"not cancelled with the workflow: {left}"
-        time.sleep(0.5)
-    slurm.settle()
-
     logs = clone.folder / "results" / "logs" / "runs"
-    for log in logs.glob("test-*/*/*.log"):
-        log.unlink()
-    process = clone.start()
-    until(lambda: len(list(logs.glob("test-*/*/*.log"))) == 3, process, clone)
-    doomed = running()
+    clone.await_while(process, lambda: len(list(logs.glob("test-*/*/*.log"))) == 3)
+    doomed = jobs_of(slurm, DOOMED)
     soon = datetime.now() + timedelta(seconds=1)
-    slurm.command("scontrol", "update", f"JobId={doomed['test-late']}", f"EndTime={soon:%Y-%m-%dT%H:%M:%S}")
-    slurm.command("scancel", doomed["test-killed"])
+    slurm.command("scontrol", "update", f"JobId={doomed['test-late'].id}", f"EndTime={soon:%Y-%m-%dT%H:%M:%S}")
+    slurm.command("scancel", doomed["test-killed"].id)
     slurm.kill_node("n2")
     code, output = clone.ended(process)
     assert code != 0
@@ -242,28 +304,45 @@ def documented(where: str) -> list[str]:
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
-def shell(clone: Clone, command: str) -> subprocess.CompletedProcess:
-    """Run a command of the documentation in a clone."""
-    tools = clone.folder / "tools"
-    tools.mkdir(exist_ok=True)
-    for name in ("mst", "snakemake"):
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
-        (tools / name).chmod(0o755)
-    environment = clone.environment()
-    environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
-    return subprocess.run(
-        ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=900
-    )
+@pytest.fixture
+def shell():
+    """A function that runs a command of the documentation in a clone."""
+    started: list[subprocess.Popen] = []
+
+    def run(clone: Clone, command: str) -> subprocess.CompletedProcess:
+        tools = clone.folder / "tools"
+        tools.mkdir(exist_ok=True)
+        for name in ("mst", "snakemake"):
+            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
+            (tools / name).chmod(0o755)
+        environment = clone.environment()
+        environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
+        process = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=clone.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        out, errors = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(command, process.returncode, out, errors)
+
+    yield run
+    for process in started:
+        end_group(process)
 
 
-def test_documented_commands_take_a_cluster_home(finished, tmp_path):
+def test_documented_commands_take_a_cluster_home(clone, shell, tmp_path):
     for command in documented("needs a cluster"):
-        done = shell(finished, command)
+        done = shell(clone, command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     home = Clone.create(tmp_path / "home", algorithms=["kruskal"])
     home.configure(algorithms=["kruskal"], machine="laptop")
     assert shell(home, "mst run kruskal small-grid").returncode == 0
-    for bundle in finished.folder.glob("*.mst.zip"):
+    for bundle in clone.folder.glob("*.mst.zip"):
         bundle.rename(home.folder / bundle.name)
     for command in documented("needs the bundles"):
         done = shell(home, command)
