@@ -16,6 +16,8 @@ import psutil
 import pytest
 from workflow_clone import Clone, jobs
 
+from mst.bench.machine import this_machine
+
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
 pytest.importorskip("snakemake", reason="the workflow's packages are not installed")
@@ -69,6 +71,15 @@ def test_nothing_changed_nothing_runs(clone):
     for profile in (False, True):
         code, output = clone.snakemake(profile=profile)
         assert code == 0 and "Nothing to be done" in output, output
+
+
+@pytest.mark.parametrize("name", ["cpu-node", "gpu-node"])
+def test_profiles_of_single_nodes_plan_what_their_hardware_has(clone, name):
+    clone.configure(algorithms=[*ALGORITHMS, "filter-boruvka-cuda", "qkruskal"])
+    code, output = clone.snakemake("--profile", f"workflow/profiles/{name}", "--dry-run", profile=False)
+    assert code == 0, output
+    assert jobs(output).count("run") == 2
+    assert this_machine().gpus or "run_cuda" not in jobs(output)
 
 
 def test_touched_graph_file_runs_nothing(clone):
