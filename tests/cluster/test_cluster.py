@@ -45,7 +45,7 @@ deadline = time.monotonic() + {PATIENCE}
 
 def kind(machine: str, runs: list[str], **more) -> dict:
     """One kind of node of the tests' site."""
-    return {"machine": machine, "runs": runs, "partition": "cpu", "cpus": 2, "memory": 1, "time": 10, **more}
+    return {"machine": machine, "runs": runs, "partition": "cpu", "cpus": 2, "memory": 1, "time": 30, **more}
 
 
 def beside(machine: str, runs: list[str], node: str, **more) -> dict:
@@ -54,13 +54,13 @@ def beside(machine: str, runs: list[str], node: str, **more) -> dict:
 
 
 SITE = {
-    "work": {"partition": "cpu", "cpus": 1, "memory": 1, "time": 10},
+    "work": {"partition": "cpu", "cpus": 1, "memory": 1, "time": 30},
     "nodes": {
         "cpu": kind("cluster-cpu", ["kruskal", "threads"]),
         "mpi": kind("cluster-mpi", ["mpi"], nodes=2),
         "gpu": kind("cluster-gpu", ["probe-gpu"], partition="gpu", gpus=1),
         "killed": kind("test-killed", ["probe-killed"], partition="gpu", gpus=1, cpus=1, exclusive=False),
-        "late": beside("test-late", ["probe-late"], "n1", time=1),
+        "late": beside("test-late", ["probe-late"], "n1"),
         "lost": beside("test-lost", ["probe-lost"], "n2"),
         "first": beside("test-first", ["probe-first"], "n2", cpus=2),
         "second": beside("test-second", ["probe-second"], "n2", cpus=2),
