@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
 from mst.edge_slice import bounds as parts
 from mst.kernels.mpi_exchange import by_rank, exchange, lookup, reduced
@@ -23,10 +24,13 @@ FEW = 2048
 
 
 class Distributed:
-    """Labels of vertices ``0 … n - 1``, each on the rank that owns the vertex; `wide` is whether ids lie beside."""
+    """Labels of vertices ``0 … n - 1``, each on the rank that owns the vertex; `wide` is whether ids lie beside.
 
-    def __init__(self, comm: Any, n: int, wide: bool):
-        self.comm, self.n, self.k, self.wide = comm, n, n, wide
+    `lap` is called after each phase with its name.
+    """
+
+    def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap):
+        self.comm, self.n, self.k, self.wide, self.lap = comm, n, n, wide, lap
         self.vertices = parts(n, comm.size)
         self.label = np.arange(*self.vertices[comm.rank : comm.rank + 2])
         self.found: list[np.ndarray] = []
@@ -47,7 +51,7 @@ class Distributed:
         comm = self.comm
         while self.k > FEW * comm.size and reduced(comm, edges.count):
             edges = self._round(edges, last)
-        base = Replicated(comm, self.k, self.wide)
+        base = Replicated(comm, self.k, self.wide, self.lap)
         base.join(edges, last=last)
         self.found.append(base.forest)
         self.rounds += base.rounds
@@ -58,10 +62,12 @@ class Distributed:
         comm, owned = self.comm, parts(self.k, self.comm.size)
         first, stop = owned[comm.rank : comm.rank + 2]
         source, target, arcs = self._deal(edges, owned)
+        self.lap("deal")
         best = _lightest(source - first, arcs, stop - first)
         above = np.arange(first, stop)
         has = best >= 0
         above[has] = target[best[has]]
+        self.lap("lightest")
         # The end that both chose the same edge at: the smaller stays a root.
         back = lookup(comm, above, owned, above)
         mutual = (back == np.arange(first, stop)) & has
@@ -74,6 +80,7 @@ class Distributed:
             above = further
             if not moved:
                 break
+        self.lap("double")
         is_root = above == np.arange(first, stop)
         counts = np.array([is_root.sum()], np.int64)
         before = np.empty(comm.size, np.int64)
@@ -86,12 +93,15 @@ class Distributed:
         self.ghosts += int(once.sum())
         if not last:
             self.label = lookup(comm, number, owned, self.label)
+        self.lap("rename")
         self.k = int(before.sum())
         self.rounds += 1
         kept = Edges(
             np.empty(once.sum(), np.uint64), arcs.words[once], arcs.ids[once] if len(arcs.ids) else arcs.ids
         )
-        return _without_parallels(_joined(mine, ghosts, kept))
+        kept = _without_parallels(_joined(mine, ghosts, kept))
+        self.lap("contract")
+        return kept
 
     def _deal(self, edges: Edges, owned: np.ndarray) -> tuple[np.ndarray, np.ndarray, Edges]:
         """Send each edge to the owners of both its ends; return source, target and records of what came."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, local, sample
 from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
 from mst.kernels import node_batches
@@ -44,8 +45,12 @@ class Host:
         self._share()
         self._edges(min(self.m, int(self._light(rows.n, self.m) * 1.1) + 64 * comm.size))
 
-    def solve(self) -> np.ndarray:
-        """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses."""
+    def solve(self, lap: Lap = no_lap) -> np.ndarray:
+        """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses.
+
+        `lap` is called after each phase with its name.
+        """
+        self.lap = lap
         self._share()
         n, comm = self.rows.n, self.comm
         first, last = _share_of(comm, n)
@@ -53,15 +58,18 @@ class Host:
         if comm.rank == 0:
             self.counters[:] = new_counters(comm.size, self.tuning.delay_seed)
         comm.Barrier()
+        lap("init")
         low, top = everything(self.rows)
         roots, inside = None, None
         self.rounds, self.light, self.left = 0, 0, n - 1
         while self.m and self.left > 0 and low != top:
             high, bounds, rare = self._plan(low, top, roots)
+            lap("sample")
             self._join(*self._batches(low, high, rare, inside, bounds))
             low = high
             if self.left > 0 and low != top:
                 roots, inside = self.parent, self._inside_giant()
+                lap("giant")
         return self.forest[: self.counters[FOREST]]
 
     def _share(self) -> None:
@@ -115,12 +123,15 @@ class Host:
             0, size, source, rows.kind, *local(rows, low), *local(rows, high), rare, inside,
             *cells_of(keys), keys, ids, places, batch, counts, picked,
         )  # fmt: skip
+        self.lap("select")
         next_places = allgather(comm, counts[None])
         starts = batches.prefix(next_places)
         edges = self._edges(int(starts[-1]))
+        self.lap("place")
         node_batches.scatter(
             source, rows.kind, places[:selected], batch, next_places[comm.rank], rows.start, edges
         )
+        self.lap("scatter")
         return edges, starts
 
     def _join(self, edges, starts) -> None:
@@ -145,6 +156,7 @@ class Host:
         self.left = self.rows.n - 1 - int(self.counters[FOREST])
         # Nobody may start on the next part before all have read how this one ended.
         comm.Barrier()
+        self.lap("join")
 
     def _inside_giant(self):
         """Return the bitmap of the vertices in (what a sample takes for) the largest tree; all point at their roots."""

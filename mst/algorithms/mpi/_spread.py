@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.kernels import spread_boruvka as kernels
 from mst.kernels.keys import extremes, fits_float32, narrowed_keys, offset_keys
 from mst.kernels.mpi_exchange import allgather, allreduce, reduced
@@ -159,11 +160,12 @@ def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, 
 class Replicated:
     """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
 
-    `wide` is whether ids lie beside the edges' words: a rank without edges could not tell.
+    `wide` is whether ids lie beside the edges' words: a rank without edges could not tell. `lap` is called after
+    each phase with its name.
     """
 
-    def __init__(self, comm: Any, n: int, wide: bool):
-        self.comm, self.n, self.k, self.wide = comm, n, n, wide
+    def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap):
+        self.comm, self.n, self.k, self.wide, self.lap = comm, n, n, wide, lap
         self.label = np.arange(n, dtype=np.uint32)
         self.found: list[np.ndarray] = []
         self.rounds = 0
@@ -171,17 +173,20 @@ class Replicated:
 
     def join(self, edges: Edges, *, last: bool) -> None:
         """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
-        comm, k = self.comm, self.k
+        comm, k, lap = self.comm, self.k, self.lap
         while k > 1 and reduced(comm, edges.count):
             best, best_id = self._lightest(edges, k)
             above, taken = np.full(k, kernels.NONE, np.uint32), np.empty(min(edges.count, k), np.uint64)
             count = kernels.hook(*edges, best, best_id, above, taken)
             self.found.append(taken[:count].astype(np.int64))
+            lap("hook")
             allreduce(comm, above)
+            lap("reduce")
             k = kernels.number_roots(above, best, not last)
             edges = edges.first(kernels.relabel(*edges, above))
             if not last:
                 kernels.compose(self.label, above)
+            lap("relabel")
             self.rounds += 1
             self.reduced_bytes += best.nbytes + best_id.nbytes + above.nbytes
         self.k = k
@@ -189,11 +194,15 @@ class Replicated:
     def _lightest(self, edges: Edges, k: int) -> tuple[np.ndarray, np.ndarray]:
         best = np.full(k, kernels.NOTHING, np.uint64)
         kernels.offer_words(edges.ends, edges.words, best)
+        self.lap("lightest")
         allreduce(self.comm, best)
+        self.lap("reduce")
         best_id = np.full(k if self.wide else 0, kernels.NOTHING, np.uint64)
         if self.wide:
             kernels.offer_ids(*edges, best, best_id)
+            self.lap("lightest")
             allreduce(self.comm, best_id)
+            self.lap("reduce")
         return best, best_id
 
     def still_open(self, rows: Rows, low: tuple, high: tuple) -> Edges:
