@@ -42,7 +42,7 @@ from mst.kernels.mpi_exchange import gather
 from mst.mpi import abort
 from mst.order import total
 
-_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 30_000
+_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 40_000
 
 
 def main(spec_file: str) -> None:

@@ -19,7 +19,10 @@ _NO_LABELS = np.empty(0, np.uint32)
 
 
 class Rows(NamedTuple):
-    """A rank's rows with the weights as words that `mst.kernels.parallel_keys.key_of` turns into keys."""
+    """A rank's rows with the weights as words that `mst.kernels.parallel_keys.key_of` turns into keys.
+
+    Row `i` has the edge id ``start + i``; of a selection of rows, ``start + ids[i]``, and these ascend.
+    """
 
     n: int
     m: int
@@ -28,6 +31,7 @@ class Rows(NamedTuple):
     v: np.ndarray
     words: np.ndarray
     kind: int
+    ids: np.ndarray | None = None
 
     @property
     def source(self) -> tuple[np.ndarray, ...]:
@@ -97,9 +101,18 @@ def everything(rows: Rows) -> tuple[Any, Any]:
     return (key(0), -1), (~key(0), 2**62)
 
 
+def places_up_to(rows: Rows, ids: Any) -> Any:
+    """Return the last of a rank's places whose edge ids are not above `ids`; below 0 if there is none."""
+    at = np.asarray(ids, np.int64) - rows.start
+    if rows.ids is None:
+        return at
+    wanted = np.clip(at, 0, 2**32 - 1).astype(np.uint32)
+    return np.where(at < 0, -1, np.searchsorted(rows.ids, wanted, side="right") - 1)
+
+
 def local(rows: Rows, bound: tuple) -> tuple:
-    """Return a bound by (key, edge id) as one by (key, row of this rank)."""
-    return bound[0], int(bound[1]) - rows.start
+    """Return a bound by (key, edge id) as one by (key, place on this rank)."""
+    return bound[0], int(places_up_to(rows, bound[1]))
 
 
 def mark(rows: Rows, low: tuple, high: tuple) -> tuple[np.ndarray, int]:
@@ -140,9 +153,9 @@ class Sampled(NamedTuple):
     ids: np.ndarray
     edges: float
 
-    def bounds(self, fractions: np.ndarray) -> list[tuple]:
-        """Return the (key, edge id) that about each of `fractions` of the edges do not exceed."""
-        return list(zip(*quantiles(self.keys, self.ids, fractions)))
+    def bounds(self, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return keys and edge ids, in pairs, that about each of `fractions` of the edges do not exceed."""
+        return quantiles(self.keys, self.ids, fractions)
 
 
 def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int) -> Sampled:
@@ -153,6 +166,7 @@ def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, 
         bound = local(rows, low)
         keys, ids = sample_edges(rows.source, rows.kind, *bound, labels, size, seed)
     drawn = reduced(comm, size if len(rows.words) else 0)
+    ids = ids if rows.ids is None else rows.ids[ids].astype(np.int64)
     keys, ids = allgather(comm, keys), allgather(comm, ids + rows.start)
     return Sampled(keys, ids, m * len(keys) / max(drawn, 1))
 

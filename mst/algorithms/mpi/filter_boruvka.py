@@ -148,7 +148,8 @@ def filtered_join(comm, rows, trees) -> int:
         trees.join(everywhere, last=True)
         return 0
     drawn = sample(comm, rows, total, low, None, 16_384, 1)
-    split = drawn.bounds(np.array([LIGHT * rows.n / total]))[0]
+    keys, ids = drawn.bounds(np.array([LIGHT * rows.n / total]))
+    split = keys[0], int(ids[0])
     trees.lap("sample")
     light = between(rows, low, split)
     trees.lap("select")
