@@ -50,7 +50,9 @@ class Host:
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
-        self._edges(min(self.m, int(self._light(rows.n, self.m) * 1.1) + 64 * comm.size))
+        light = self._light(rows.n, self.m)
+        whole = self._few(self.m, light)
+        self._edges(self.m if whole else min(self.m, int(light * 1.1) + 64 * comm.size))
 
     def solve(self, lap: Lap = no_lap) -> np.ndarray:
         """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses.
@@ -104,6 +106,10 @@ class Host:
     def _light(self, trees: int, edges: float) -> float:
         return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
 
+    def _few(self, edges: float, light: float) -> bool:
+        """Return whether so many edges, the first to be joined, are not worth a filter."""
+        return edges < light * self.tuning.filter_above / self.tuning.light
+
     def _plan(self, rows, m, low, top, roots):
         """Return up to which (key, id) the next part goes, the bounds between batches, and if it is a small part."""
         t, trees, width = self.tuning, self.left + 1, self.comm.size
@@ -113,7 +119,7 @@ class Host:
             return top, (np.empty(0, rows.words.dtype), np.empty(0, np.int64)), True
         light = self._light(trees, drawn.edges)
         if roots is None:
-            whole = drawn.edges < light * t.filter_above / t.light
+            whole = self._few(drawn.edges, light)
         else:
             whole = (drawn.edges - light) * t.rescan < m + 2 * rows.n + PART * width
         share = 1.0 if whole else light / drawn.edges
