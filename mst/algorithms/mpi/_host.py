@@ -93,15 +93,13 @@ class Host:
         self.forest = take("forest", self.size, np.int32 if self.rows.m < 2**31 else np.int64)
         self.inside = take("inside", -(-n // 64), np.uint64)
 
-    def _edges(self, size: int, name: str = "edges") -> tuple[np.ndarray, ...]:
+    def _edges(self, size: int) -> tuple[np.ndarray, ...]:
         layout = new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
-        take = self.room.take
-        return tuple(
-            take(f"{name} {i}", size * part[:1].size if part.ndim > 1 else size, part.dtype).reshape(
-                -1, *part.shape[1:]
-            )
+        taken = (
+            self.room.take(f"edges {i}", size * int(np.prod(part.shape[1:])), part.dtype)
             for i, part in enumerate(layout)
         )
+        return tuple(array.reshape(size, *part.shape[1:]) for array, part in zip(taken, layout))
 
     def _light(self, trees: int, edges: float) -> float:
         return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
