@@ -75,6 +75,10 @@ def test_distributed_labels_and_calls_in_pieces():
     passes(3, "distributed", "24", "60x300")
 
 
+def test_what_a_rank_holds_shrinks_with_the_ranks():
+    passes(16, "memory")
+
+
 def test_the_library(tmp_path):
     write_canonical(tmp_path / "g.arrow", list(adversarial.medium(np.random.default_rng(7), 300, 2400))[1])
     passes(3, "library", str(tmp_path / "g.arrow"))

@@ -23,6 +23,7 @@ from mpi4py import MPI
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, filter_boruvka
 from mst.algorithms.sequential import kruskal
+from mst.bench import mpi_worker
 from mst.bench.mpi_worker import _practise
 from mst.errors import InputError
 from mst.graph import Graph
@@ -228,6 +229,35 @@ def check_library(path: str) -> None:
                 assert message in str(error), error
             else:
                 raise AssertionError(message)
+
+
+def check_memory() -> None:
+    """What a rank holds beyond the interpreter shrinks with the ranks: at most twice its share of one rank's."""
+    n, m, held = 20_000, 1_500_000, {}
+    module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
+    for ranks in (size for size in (1, 2, 4, 8, 16) if size <= COMM.size):
+        some = COMM.Split(0 if COMM.rank < ranks else MPI.UNDEFINED, COMM.rank)
+        if some == MPI.COMM_NULL:
+            continue
+        start, stop = edge_slice.bounds(m, ranks)[some.rank : some.rank + 2].tolist()
+        rng = np.random.default_rng(some.rank)
+        u, v = (rng.integers(0, n, stop - start).astype(np.int32) for _ in range(2))
+        w = rng.integers(0, 2**24, stop - start).astype(np.int32)
+        part = edge_slice.EdgeSlice(n, m, start, u, v, w)
+        # The first solves load code, and MPI takes its buffers.
+        problem = module.prepare(part, comm=some, **options)
+        for _ in range(4):
+            module.solve(problem)
+        problem = None
+        before = mpi_worker._reset_peak(), mpi_worker._status("RssAnon"), mpi_worker._shared()
+        problem = module.prepare(part, comm=some, **options)
+        module.solve(problem)
+        result = module.solve(problem)
+        working = mpi_worker._memory(some, *before)["working_bytes"]
+        held[ranks] = module.counters(problem, result)["rank_bytes"] + working
+    if COMM.rank == 0:
+        print({ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})
+        assert all(size * ranks <= 2 * held[1] for ranks, size in held.items()), held
 
 
 def check_failing(how: str) -> None:

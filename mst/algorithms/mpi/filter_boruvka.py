@@ -199,7 +199,11 @@ def _host_of(problem: Problem) -> tuple[Host | None, int]:
 
 
 def _node_of(comm: Any) -> Any:
-    """Return the communicator of the ranks of this host."""
+    """Return the communicator of the ranks of this host: the same, if these are all, since each takes memory."""
     from mpi4py import MPI
 
-    return comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    if node.size < comm.size:
+        return node
+    node.Free()
+    return comm
