@@ -130,6 +130,8 @@ def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
 def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
     """All algorithms as they are by default. Hop by hop, ghs-mpi takes a superstep for each edge of a path."""
     check_exchange()
+    if COMM.size > 1:
+        check_phases()
     for algorithm in ("allreduce-boruvka-mpi", "filter-boruvka-mpi", "ghs-mpi"):
         check_united(algorithm)
     filter_boruvka.SMALL, most = 0, filter_boruvka.SMALL
@@ -141,6 +143,26 @@ def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
     check_every("allreduce-boruvka-mpi", every, sizes)
     check_every("filter-boruvka-mpi", every, sizes)
     check_every("ghs-mpi", every, sizes_ghs)
+
+
+def check_phases() -> None:
+    """An instrumented solve tells what it did, the same on all ranks; in shared memory, too."""
+    filter_boruvka.SMALL, most = 0, filter_boruvka.SMALL
+    rounds = {"lightest", "reduce", "hook", "relabel"}
+    host = {"init", "sample", "select", "place", "scatter", "join", "giant", "filter"}
+    graph = medium(300, 2400)[0]
+    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+    for algorithm, given, named in (
+        ("allreduce-boruvka-mpi", {}, {"init", *rounds}),
+        ("filter-boruvka-mpi", {}, host),
+        ("filter-boruvka-mpi", {"share": "off", "sparsify": "on"}, {"sparsify", "select", *rounds}),
+    ):
+        chosen = registry.get(algorithm)
+        module = chosen.load()
+        seconds = module.phases(module.prepare(part, comm=COMM, **chosen.resolve(given)))
+        assert set(seconds) == named and min(seconds.values()) >= 0, (algorithm, seconds)
+        assert COMM.bcast(seconds) == seconds
+    filter_boruvka.SMALL = most
 
 
 def check_options(every: str) -> None:
