@@ -100,11 +100,12 @@ def degenerate() -> list[Graph]:
 def check_united(algorithm: str, *options: str) -> None:
     """All small graphs of a dtype at once, and those that leave ranks without edges."""
     given = dict(option.split("=") for option in options)
-    unions = united(small(1))
-    if algorithm == "ghs-mpi":
-        # It takes hundreds of supersteps: one width of keys for each dtype.
+    unions, others = united(small(1)), degenerate()
+    if algorithm == "ghs-mpi" or given:
+        # Hundreds of supersteps, or of look-ups: one width of keys for each dtype.
         unions = list({graph.w.dtype: graph for graph in unions[:: 1 if COMM.size % 2 else -1]}.values())
-    for graph in [*unions, *degenerate()]:
+        others = others[COMM.size % 2 :: 2] if given else others
+    for graph in [*unions, *others]:
         ids, counters = solve(algorithm, graph, **given)
         right(graph, ids, (given, counters))
 
