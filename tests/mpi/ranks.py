@@ -40,7 +40,7 @@ def solve(algorithm: str, graph: Graph, **options) -> tuple[np.ndarray, dict]:
     module = chosen.load()
     part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
     problem = module.prepare(part, comm=COMM, **chosen.resolve(options))
-    if COMM.size < 5:
+    if COMM.size < 4:
         module.solve(problem)
     result = module.solve(problem)
     return np.sort(module.collect(problem, result)), module.counters(problem, result)
