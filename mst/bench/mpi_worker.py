@@ -8,6 +8,7 @@ error and ends the job, since the others would wait for it forever.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -30,6 +31,7 @@ from mst.bench.worker import (
     _failure,
     _peak,
     _reset_peak,
+    _status,
     still_cold,
     warm_seconds,
 )
@@ -42,7 +44,7 @@ from mst.kernels.mpi_exchange import gather
 from mst.mpi import abort
 from mst.order import total
 
-_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 30_000
+_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 40_000
 
 
 def main(spec_file: str) -> None:
@@ -81,7 +83,7 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     module = registry.get(spec["algorithm"]).load()
     options, measure = spec["options"], spec["measure"]
     part = _opened(module, spec, comm)
-    resident = _reset_peak()
+    start = _reset_peak(), _status("RssAnon"), _shared()
     problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
     gc.collect()
     gc.disable()
@@ -98,7 +100,7 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
         result = None
         result, seconds = _timed(comm, lambda: module.solve(problem))
         samples.append(seconds)
-    peak = _peak()
+    memory = _memory(comm, *start)
     gc.enable()
     counters = module.counters(problem, result) if hasattr(module, "counters") else {}
     return {
@@ -107,7 +109,7 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
         "warmup": warm,
         "compute": samples,
         "counters": counters,
-        "memory": _memory(comm, peak, resident),
+        "memory": memory,
         "energy": None,
         "device_bytes": None,
         "forest": _forest(module, problem, result, part, comm, spec["ids_file"]),
@@ -171,9 +173,17 @@ def _solve_practice(module: ModuleType, part: EdgeSlice, comm: Any, options: dic
     module.collect(problem, module.solve(problem))
 
 
-def _memory(comm: Any, peak: int, resident: int) -> dict[str, int]:
-    """Return bytes of the largest rank and of all ranks; pages that ranks of a host share count for each."""
-    told = comm.allgather((peak, max(peak - resident, 0), resident))
+def _memory(comm: Any, resident: int, private: int, shared: int) -> dict[str, int]:
+    """Return bytes of the largest rank and of all ranks, given what this one held at the start.
+
+    A rank's *working* memory is what it had for itself at the peak, and its share of the memory that ranks share,
+    both beyond the start. Its peak is all that was resident: pages that ranks share count for each.
+    """
+    comm.Barrier()
+    peak = _peak()
+    # Shared memory and files are held from the first solve on, so the peak less these is private memory's.
+    alone = peak - _status("RssShmem") - _status("RssFile")
+    told = comm.allgather((peak, max(alone - private, 0) + max(_shared() - shared, 0), resident))
     peaks, working, start = zip(*told)
     return {
         "peak_bytes": max(peaks),
@@ -182,6 +192,15 @@ def _memory(comm: Any, peak: int, resident: int) -> dict[str, int]:
         "ranks_peak_bytes": sum(peaks),
         "ranks_working_bytes": sum(working),
     }
+
+
+def _shared() -> int:
+    """Return this process's share of shared memory, in bytes: pages over the processes that have them."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss_Shmem:"):
+                return int(line.split()[1]) * 1024
+    return _status("RssShmem")
 
 
 def _forest(

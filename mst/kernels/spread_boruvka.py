@@ -133,3 +133,61 @@ def compose(label, number):
     """Replace every label by its number."""
     for x in range(label.size):
         label[x] = number[label[x]]
+
+
+# -- edges that go to the ranks that own their ends -------------------------------------------------------------
+
+
+@njit
+def deal(ends, words, ids, k, counts, dealt_ends, dealt_words, dealt_ids):
+    """Write every edge twice, by the ranks that own its ends, with the owned end below; count those of each rank.
+
+    Rank `r` of `p` owns the components from ``k * r // p`` on, as `mst.edge_slice.bounds` has it.
+    """
+    size = np.uint64(counts.size)
+    for i in range(ends.size):
+        counts[_owner(ends[i] & _LOW, k, size)] += 1
+        counts[_owner(ends[i] >> _HALF, k, size)] += 1
+    places = np.cumsum(counts) - counts
+    for i in range(ends.size):
+        pair = ends[i]
+        for _ in range(2):
+            owner = _owner(pair & _LOW, k, size)
+            j = places[owner]
+            places[owner] += 1
+            dealt_ends[j], dealt_words[j] = pair, words[i]
+            if ids.size > 0:
+                dealt_ids[j] = ids[i]
+            pair = (pair >> _HALF) | (pair << _HALF)
+
+
+@njit(inline="always")
+def _owner(x, k, size):
+    return ((x + np.uint64(1)) * size - np.uint64(1)) // np.uint64(k)
+
+
+@njit
+def lightest_arcs(ends, words, ids, first, best):
+    """Write where the lightest arc from each component ``first + x`` is to ``best[x]``, or leave it below 0."""
+    for i in range(ends.size):
+        x = np.int64(ends[i] & _LOW) - first
+        j = best[x]
+        if j < 0 or words[i] < words[j] or (ids.size > 0 and words[i] == words[j] and ids[i] < ids[j]):
+            best[x] = i
+
+
+@njit
+def rename(ends, words, ids, number, first, others):
+    """Renumber the lower ends by `number`, from `first` on, and the upper ones to `others`; keep no loops.
+
+    The smaller end is below afterwards. Returns how many are kept.
+    """
+    kept = 0
+    for i in range(ends.size):
+        a, b = np.uint64(number[np.int64(ends[i] & _LOW) - first]), np.uint64(others[i])
+        ends[kept] = min(a, b) | (max(a, b) << _HALF)
+        words[kept] = words[i]
+        if ids.size > 0:
+            ids[kept] = ids[i]
+        kept += a != b
+    return kept

@@ -23,6 +23,7 @@ from mpi4py import MPI
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, filter_boruvka
 from mst.algorithms.sequential import kruskal
+from mst.bench import mpi_worker
 from mst.bench.mpi_worker import _practise
 from mst.errors import InputError
 from mst.graph import Graph
@@ -34,12 +35,13 @@ COMM = MPI.COMM_WORLD
 
 
 def solve(algorithm: str, graph: Graph, **options) -> tuple[np.ndarray, dict]:
-    """Return all ids of a second solve of one problem on rank 0, and its counters."""
+    """Return all ids of a second solve of one problem on rank 0, and its counters; on many ranks of the first."""
     chosen = registry.get(algorithm)
     module = chosen.load()
     part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
     problem = module.prepare(part, comm=COMM, **chosen.resolve(options))
-    module.solve(problem)
+    if COMM.size < 4:
+        module.solve(problem)
     result = module.solve(problem)
     return np.sort(module.collect(problem, result)), module.counters(problem, result)
 
@@ -58,11 +60,62 @@ def medium(n: int, m: int, every: int = 1) -> list[Graph]:
     return list(adversarial.medium(np.random.default_rng(7), n, m))[::every]
 
 
+def united(graphs: list[Graph]) -> list[Graph]:
+    """Disjoint unions of graphs, one for each dtype and width of keys, their edges dealt out at random.
+
+    One solve of a union checks all of its graphs: with more ranks than cores, what costs is the collectives.
+    """
+    groups: dict[tuple[str, bool], list[Graph]] = {}
+    for graph in graphs:
+        wide = graph.w.itemsize == 8 and not np.isin(graph.w, np.arange(-1000, 1000)).all()
+        groups.setdefault((graph.w.dtype.name, wide), []).append(graph)
+    rng, found = np.random.default_rng(11), []
+    for kind, group in groups.items():
+        firsts = np.cumsum([0, *(graph.n for graph in group)])
+        order = rng.permutation(sum(graph.m for graph in group))
+        ends = (np.concatenate([getattr(g, end) + at for g, at in zip(group, firsts)]) for end in "uv")
+        columns = (*ends, np.concatenate([graph.w for graph in group]))
+        found.append(Graph(firsts[-1], *(column[order] for column in columns), name=f"union of {kind}"))
+    return found
+
+
+def degenerate() -> list[Graph]:
+    """No vertices, no edges, fewer edges than ranks, and all edges in the last rank's rows or in one vertex."""
+    found = []
+    for dtype in adversarial.DTYPES:
+        few = np.arange(COMM.size - 1)
+        found += [
+            Graph(0, [], [], np.empty(0, dtype), name=f"nothing {dtype}"),
+            Graph(
+                2 * COMM.size, few, few + 1, (-few % 3).astype(dtype), name=f"fewer edges than ranks {dtype}"
+            ),
+        ]
+    loops = np.repeat([0, 1], [10 * COMM.size, COMM.size])
+    return [
+        *found,
+        Graph(3, loops, loops * 2, np.arange(len(loops)), name="edges in the last rows, else loops"),
+    ]
+
+
+def check_united(algorithm: str, *options: str) -> None:
+    """All small graphs of a dtype at once, and those that leave ranks without edges."""
+    given = dict(option.split("=") for option in options)
+    unions, others = united(small(1)), degenerate()
+    if algorithm == "ghs-mpi" or given:
+        # Hundreds of supersteps, or of look-ups: one width of keys for each dtype.
+        unions = list({graph.w.dtype: graph for graph in unions[:: 1 if COMM.size % 2 else -1]}.values())
+        others = others[COMM.size % 2 :: 2] if given else others
+    for graph in [*unions, *others]:
+        ids, counters = solve(algorithm, graph, **given)
+        right(graph, ids, (given, counters))
+
+
 def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
     """All shapes, weights of every dtype, no edges at all, fewer edges than ranks, ties."""
     n, m = map(int, sizes.split("x"))
     given = dict(option.split("=") for option in options)
-    for graph in small(int(every), COMM.size % int(every)) + (medium(n, m) if n else []):
+    chosen = small(int(every), COMM.size % int(every)) if int(every) else []
+    for graph in chosen + (medium(n, m) if n else []):
         ids, counters = solve(algorithm, graph, **given)
         right(graph, ids, (given, counters))
         if algorithm == "ghs-mpi" and given.get("contract", "off") == "off":
@@ -78,9 +131,39 @@ def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
 def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
     """All algorithms as they are by default. Hop by hop, ghs-mpi takes a superstep for each edge of a path."""
     check_exchange()
+    if COMM.size > 1:
+        check_phases()
+    for algorithm in ("allreduce-boruvka-mpi", "filter-boruvka-mpi", "ghs-mpi"):
+        check_united(algorithm)
+    filter_boruvka.SMALL, most = 0, filter_boruvka.SMALL
+    check_united("filter-boruvka-mpi")
+    filter_boruvka.SMALL = most
+    _distributed.FEW, few = 1, _distributed.FEW
+    check_united("filter-boruvka-mpi", "scheme=distributed", "share=off")
+    _distributed.FEW = few
     check_every("allreduce-boruvka-mpi", every, sizes)
     check_every("filter-boruvka-mpi", every, sizes)
     check_every("ghs-mpi", every, sizes_ghs)
+
+
+def check_phases() -> None:
+    """An instrumented solve tells what it did, the same on all ranks; in shared memory, too."""
+    filter_boruvka.SMALL, most = 0, filter_boruvka.SMALL
+    rounds = {"lightest", "reduce", "hook", "relabel"}
+    host = {"init", "sample", "select", "place", "scatter", "join", "giant", "filter"}
+    graph = medium(300, 2400)[0]
+    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+    for algorithm, given, named in (
+        ("allreduce-boruvka-mpi", {}, {"init", *rounds}),
+        ("filter-boruvka-mpi", {}, host),
+        ("filter-boruvka-mpi", {"share": "off", "sparsify": "on"}, {"sparsify", "select", *rounds}),
+    ):
+        chosen = registry.get(algorithm)
+        module = chosen.load()
+        seconds = module.phases(module.prepare(part, comm=COMM, **chosen.resolve(given)))
+        assert set(seconds) == named and min(seconds.values()) >= 0, (algorithm, seconds)
+        assert COMM.bcast(seconds) == seconds
+    filter_boruvka.SMALL = most
 
 
 def check_options(every: str) -> None:
@@ -169,6 +252,35 @@ def check_library(path: str) -> None:
                 assert message in str(error), error
             else:
                 raise AssertionError(message)
+
+
+def check_memory() -> None:
+    """What a rank holds beyond the interpreter shrinks with the ranks: at most twice its share of one rank's."""
+    n, m, held = 20_000, 1_500_000, {}
+    module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
+    for ranks in (size for size in (1, 2, 4, 8, 16) if size <= COMM.size):
+        some = COMM.Split(0 if COMM.rank < ranks else MPI.UNDEFINED, COMM.rank)
+        if some == MPI.COMM_NULL:
+            continue
+        start, stop = edge_slice.bounds(m, ranks)[some.rank : some.rank + 2].tolist()
+        rng = np.random.default_rng(some.rank)
+        u, v = (rng.integers(0, n, stop - start).astype(np.int32) for _ in range(2))
+        w = rng.integers(0, 2**24, stop - start).astype(np.int32)
+        part = edge_slice.EdgeSlice(n, m, start, u, v, w)
+        # The first solves load code, and MPI takes its buffers.
+        problem = module.prepare(part, comm=some, **options)
+        for _ in range(4):
+            module.solve(problem)
+        problem = None
+        before = mpi_worker._reset_peak(), mpi_worker._status("RssAnon"), mpi_worker._shared()
+        problem = module.prepare(part, comm=some, **options)
+        module.solve(problem)
+        result = module.solve(problem)
+        working = mpi_worker._memory(some, *before)["working_bytes"]
+        held[ranks] = module.counters(problem, result)["rank_bytes"] + working
+    if COMM.rank == 0:
+        print({ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})
+        assert all(size * ranks <= 2 * held[1] for ranks, size in held.items()), held
 
 
 def check_failing(how: str) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mst.algorithms.mpi._spread import Rows, everything, local, sample
+from mst.algorithms.mpi._laps import Lap, no_lap
+from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
 from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
 from mst.kernels import node_batches
 from mst.kernels import parallel_batches as batches
@@ -23,6 +24,12 @@ from mst.kernels.mpi_exchange import allgather, reduced
 from mst.kernels.parallel_runtime import FOREST, deal, new_counters
 from mst.kernels.parallel_select import BLOCK
 from mst.kernels.shared_memory import SharedRoom
+
+GIANT = 0.5
+"""Share of the vertices in one tree from which on the edges outside it are worth a copy."""
+
+PART = 100_000
+"""Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
 
 _STATE = len(trees.new_state(0))
 
@@ -34,6 +41,7 @@ class Host:
     comm: Any
     rows: Rows
     tuning: Tuning = field(default_factory=Tuning)
+    kept: tuple[np.ndarray, ...] | None = None
 
     def __post_init__(self):
         rows, comm = self.rows, self.comm
@@ -42,10 +50,16 @@ class Host:
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
-        self._edges(min(self.m, int(self._light(rows.n, self.m) * 1.1) + 64 * comm.size))
+        light = self._light(rows.n, self.m)
+        whole = self._few(self.m, light)
+        self._edges(self.m if whole else min(self.m, int(light * 1.1) + 64 * comm.size))
 
-    def solve(self) -> np.ndarray:
-        """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses."""
+    def solve(self, lap: Lap = no_lap) -> np.ndarray:
+        """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses.
+
+        `lap` is called after each phase with its name.
+        """
+        self.lap = lap
         self._share()
         n, comm = self.rows.n, self.comm
         first, last = _share_of(comm, n)
@@ -53,15 +67,22 @@ class Host:
         if comm.rank == 0:
             self.counters[:] = new_counters(comm.size, self.tuning.delay_seed)
         comm.Barrier()
+        lap("init")
         low, top = everything(self.rows)
-        roots, inside = None, None
+        roots, inside, rows, m = None, None, self.rows, self.m
         self.rounds, self.light, self.left = 0, 0, n - 1
-        while self.m and self.left > 0 and low != top:
-            high, bounds, rare = self._plan(low, top, roots)
-            self._join(*self._batches(low, high, rare, inside, bounds))
+        while m and self.left > 0 and low != top:
+            high, bounds, rare = self._plan(rows, m, low, top, roots)
+            lap("sample")
+            self._join(*self._batches(rows, low, high, rare, inside, bounds))
             low = high
             if self.left > 0 and low != top:
-                roots, inside = self.parent, self._inside_giant()
+                roots, (inside, share) = self.parent, self._inside_giant()
+                lap("giant")
+                if share > GIANT:
+                    rows, m = self._open(rows, low, inside)
+                    inside = None
+                    lap("filter")
         return self.forest[: self.counters[FOREST]]
 
     def _share(self) -> None:
@@ -72,55 +93,60 @@ class Host:
         self.forest = take("forest", self.size, np.int32 if self.rows.m < 2**31 else np.int64)
         self.inside = take("inside", -(-n // 64), np.uint64)
 
-    def _edges(self, size: int, name: str = "edges") -> tuple[np.ndarray, ...]:
+    def _edges(self, size: int) -> tuple[np.ndarray, ...]:
         layout = new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
-        take = self.room.take
-        return tuple(
-            take(f"{name} {i}", size * part[:1].size if part.ndim > 1 else size, part.dtype).reshape(
-                -1, *part.shape[1:]
-            )
+        taken = (
+            self.room.take(f"edges {i}", size * int(np.prod(part.shape[1:])), part.dtype)
             for i, part in enumerate(layout)
         )
+        return tuple(array.reshape(size, *part.shape[1:]) for array, part in zip(taken, layout))
 
     def _light(self, trees: int, edges: float) -> float:
         return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
 
-    def _plan(self, low, top, roots):
+    def _few(self, edges: float, light: float) -> bool:
+        """Return whether so many edges, the first to be joined, are not worth a filter."""
+        return edges < light * self.tuning.filter_above / self.tuning.light
+
+    def _plan(self, rows, m, low, top, roots):
         """Return up to which (key, id) the next part goes, the bounds between batches, and if it is a small part."""
         t, trees, width = self.tuning, self.left + 1, self.comm.size
-        wanted = int(min(max(16 * self.m // trees, 4096), 16384, self.m))
-        drawn = sample(self.comm, self.rows, self.m, low, roots, wanted, trees)
+        wanted = int(min(max(16 * m // trees, 4096), 16384, m))
+        drawn = sample(self.comm, rows, m, low, roots, wanted, trees)
         if len(drawn.keys) == 0:
-            return top, [], True
+            return top, (np.empty(0, rows.words.dtype), np.empty(0, np.int64)), True
         light = self._light(trees, drawn.edges)
         if roots is None:
-            whole = drawn.edges < light * t.filter_above / t.light
+            whole = self._few(drawn.edges, light)
         else:
-            whole = (drawn.edges - light) * t.rescan < self.m + 2 * self.rows.n
+            whole = (drawn.edges - light) * t.rescan < m + 2 * rows.n + PART * width
         share = 1.0 if whole else light / drawn.edges
         size = max(trees // t.batches_per_tree, min(t.batch_per_worker * (width - 1), trees // 8), 1)
         count = int(min(max(drawn.edges * share / size, 1), 255))
-        bounds = drawn.bounds(np.arange(1, count + (not whole)) * (share / count))
-        return (top, bounds, False) if whole else (bounds[-1], bounds[:-1], light * 128 < self.m)
+        keys, ids = drawn.bounds(np.arange(1, count + (not whole)) * (share / count))
+        if whole:
+            return top, (keys, ids), False
+        return (keys[-1], int(ids[-1])), (keys[:-1], ids[:-1]), light * 128 < m
 
-    def _batches(self, low, high, rare, inside, bounds: list[tuple]):
+    def _batches(self, rows, low, high, rare, inside, bounds):
         """Put the edges above `low`, at most `high`, into shared memory; return them and where batches begin."""
-        rows, comm = self.rows, self.comm
-        keys = np.array([key for key, _ in bounds], rows.words.dtype)
-        ids = np.array([e for _, e in bounds], np.int64) - rows.start
+        comm, (keys, ids) = self.comm, bounds
         source, size = rows.source, len(rows.words)
         places, batch = np.empty(size, np.uint32), np.empty(size, np.uint8)
-        counts, picked = np.zeros(len(bounds) + 1, np.int64), np.empty(BLOCK + 1, np.uint64)
+        counts, picked = np.zeros(len(keys) + 1, np.int64), np.empty(BLOCK + 1, np.uint64)
         selected = batches.sort_out_range(
             0, size, source, rows.kind, *local(rows, low), *local(rows, high), rare, inside,
-            *cells_of(keys), keys, ids, places, batch, counts, picked,
+            *cells_of(keys), keys, places_up_to(rows, ids), places, batch, counts, picked,
         )  # fmt: skip
+        self.lap("select")
         next_places = allgather(comm, counts[None])
         starts = batches.prefix(next_places)
         edges = self._edges(int(starts[-1]))
+        self.lap("place")
         node_batches.scatter(
-            source, rows.kind, places[:selected], batch, next_places[comm.rank], rows.start, edges
+            source, rows.kind, rows.ids, places[:selected], batch, next_places[comm.rank], rows.start, edges
         )
+        self.lap("scatter")
         return edges, starts
 
     def _join(self, edges, starts) -> None:
@@ -145,15 +171,30 @@ class Host:
         self.left = self.rows.n - 1 - int(self.counters[FOREST])
         # Nobody may start on the next part before all have read how this one ended.
         comm.Barrier()
+        self.lap("join")
+
+    def _open(self, rows, low, inside) -> tuple[Rows, int]:
+        """Return those of a rank's rows above `low` that do not lie inside a tree, and how many all ranks have."""
+        if self.kept is None:
+            own = self.rows
+            types = own.words.dtype, own.u.dtype, own.v.dtype, np.dtype(np.uint32)
+            self.kept = tuple(np.empty(len(own.words) + 1, dtype) for dtype in types)
+        count = node_batches.keep_open(rows.source, rows.kind, rows.ids, *local(rows, low), inside, self.kept)
+        words, u, v, ids = (frozen(column[:count]) for column in self.kept)
+        return rows._replace(words=words, u=u, v=v, ids=ids), reduced(self.comm, count)
 
     def _inside_giant(self):
-        """Return the bitmap of the vertices in (what a sample takes for) the largest tree; all point at their roots."""
+        """Return the bitmap of the vertices in (what a sample takes for) the largest tree, and about their share.
+
+        All vertices point at their roots.
+        """
         comm = self.comm
         trees.flatten(self.parent, *_share_of(comm, self.rows.n))
         comm.Barrier()
-        trees.mark(self.parent, trees.giant(self.parent), *_share_of(comm, len(self.inside)), self.inside)
+        giant = trees.giant(self.parent)
+        trees.mark(self.parent, giant, *_share_of(comm, len(self.inside)), self.inside)
         comm.Barrier()
-        return self.inside
+        return self.inside, np.mean(self.parent[:: max(self.rows.n // 512, 1)] == giant)
 
 
 def _share_of(comm: Any, size: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.kernels import spread_boruvka as kernels
 from mst.kernels.keys import extremes, fits_float32, narrowed_keys, offset_keys
 from mst.kernels.mpi_exchange import allgather, allreduce, reduced
@@ -18,7 +19,10 @@ _NO_LABELS = np.empty(0, np.uint32)
 
 
 class Rows(NamedTuple):
-    """A rank's rows with the weights as words that `mst.kernels.parallel_keys.key_of` turns into keys."""
+    """A rank's rows with the weights as words that `mst.kernels.parallel_keys.key_of` turns into keys.
+
+    Row `i` has the edge id ``start + i``; of a selection of rows, ``start + ids[i]``, and these ascend.
+    """
 
     n: int
     m: int
@@ -27,6 +31,7 @@ class Rows(NamedTuple):
     v: np.ndarray
     words: np.ndarray
     kind: int
+    ids: np.ndarray | None = None
 
     @property
     def source(self) -> tuple[np.ndarray, ...]:
@@ -96,9 +101,18 @@ def everything(rows: Rows) -> tuple[Any, Any]:
     return (key(0), -1), (~key(0), 2**62)
 
 
+def places_up_to(rows: Rows, ids: Any) -> Any:
+    """Return the last of a rank's places whose edge ids are not above `ids`; below 0 if there is none."""
+    at = np.asarray(ids, np.int64) - rows.start
+    if rows.ids is None:
+        return at
+    wanted = np.clip(at, 0, 2**32 - 1).astype(np.uint32)
+    return np.where(at < 0, -1, np.searchsorted(rows.ids, wanted, side="right") - 1)
+
+
 def local(rows: Rows, bound: tuple) -> tuple:
-    """Return a bound by (key, edge id) as one by (key, row of this rank)."""
-    return bound[0], int(bound[1]) - rows.start
+    """Return a bound by (key, edge id) as one by (key, place on this rank)."""
+    return bound[0], int(places_up_to(rows, bound[1]))
 
 
 def mark(rows: Rows, low: tuple, high: tuple) -> tuple[np.ndarray, int]:
@@ -139,9 +153,9 @@ class Sampled(NamedTuple):
     ids: np.ndarray
     edges: float
 
-    def bounds(self, fractions: np.ndarray) -> list[tuple]:
-        """Return the (key, edge id) that about each of `fractions` of the edges do not exceed."""
-        return list(zip(*quantiles(self.keys, self.ids, fractions)))
+    def bounds(self, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return keys and edge ids, in pairs, that about each of `fractions` of the edges do not exceed."""
+        return quantiles(self.keys, self.ids, fractions)
 
 
 def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int) -> Sampled:
@@ -152,6 +166,7 @@ def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, 
         bound = local(rows, low)
         keys, ids = sample_edges(rows.source, rows.kind, *bound, labels, size, seed)
     drawn = reduced(comm, size if len(rows.words) else 0)
+    ids = ids if rows.ids is None else rows.ids[ids].astype(np.int64)
     keys, ids = allgather(comm, keys), allgather(comm, ids + rows.start)
     return Sampled(keys, ids, m * len(keys) / max(drawn, 1))
 
@@ -159,11 +174,12 @@ def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, 
 class Replicated:
     """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
 
-    `wide` is whether ids lie beside the edges' words: a rank without edges could not tell.
+    `wide` is whether ids lie beside the edges' words: a rank without edges could not tell. `lap` is called after
+    each phase with its name.
     """
 
-    def __init__(self, comm: Any, n: int, wide: bool):
-        self.comm, self.n, self.k, self.wide = comm, n, n, wide
+    def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap):
+        self.comm, self.n, self.k, self.wide, self.lap = comm, n, n, wide, lap
         self.label = np.arange(n, dtype=np.uint32)
         self.found: list[np.ndarray] = []
         self.rounds = 0
@@ -171,17 +187,20 @@ class Replicated:
 
     def join(self, edges: Edges, *, last: bool) -> None:
         """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
-        comm, k = self.comm, self.k
+        comm, k, lap = self.comm, self.k, self.lap
         while k > 1 and reduced(comm, edges.count):
             best, best_id = self._lightest(edges, k)
             above, taken = np.full(k, kernels.NONE, np.uint32), np.empty(min(edges.count, k), np.uint64)
             count = kernels.hook(*edges, best, best_id, above, taken)
             self.found.append(taken[:count].astype(np.int64))
+            lap("hook")
             allreduce(comm, above)
+            lap("reduce")
             k = kernels.number_roots(above, best, not last)
             edges = edges.first(kernels.relabel(*edges, above))
             if not last:
                 kernels.compose(self.label, above)
+            lap("relabel")
             self.rounds += 1
             self.reduced_bytes += best.nbytes + best_id.nbytes + above.nbytes
         self.k = k
@@ -189,11 +208,15 @@ class Replicated:
     def _lightest(self, edges: Edges, k: int) -> tuple[np.ndarray, np.ndarray]:
         best = np.full(k, kernels.NOTHING, np.uint64)
         kernels.offer_words(edges.ends, edges.words, best)
+        self.lap("lightest")
         allreduce(self.comm, best)
+        self.lap("reduce")
         best_id = np.full(k if self.wide else 0, kernels.NOTHING, np.uint64)
         if self.wide:
             kernels.offer_ids(*edges, best, best_id)
+            self.lap("lightest")
             allreduce(self.comm, best_id)
+            self.lap("reduce")
         return best, best_id
 
     def still_open(self, rows: Rows, low: tuple, high: tuple) -> Edges:

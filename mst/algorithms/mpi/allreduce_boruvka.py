@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.algorithms.mpi._laps import Lap, Laps, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between, everything, rows_of
 from mst.kernels.mpi_exchange import allgather, gather, reduced
 
@@ -47,15 +48,24 @@ def prepare(part, *, comm):
     return Problem(comm, graph, Edges(*(column[own] if len(column) else column for column in everywhere)))
 
 
-def solve(problem):
-    trees = Replicated(problem.comm, problem.graph.n, not problem.graph.packed)
+def solve(problem, lap: Lap = no_lap):
+    """Return the trees; `lap` is called after each phase with its name."""
+    trees = Replicated(problem.comm, problem.graph.n, not problem.graph.packed, lap)
     # The rounds drop edges inside components in place.
-    trees.join(Edges(*(column.copy() for column in problem.edges)), last=True)
+    edges = Edges(*(column.copy() for column in problem.edges))
+    lap("init")
+    trees.join(edges, last=True)
     return trees
 
 
 def collect(problem, result):
     return gather(problem.comm, result.forest)
+
+
+def phases(problem):
+    laps = Laps(problem.comm)
+    solve(problem, laps)
+    return laps.seconds
 
 
 def counters(problem, result):

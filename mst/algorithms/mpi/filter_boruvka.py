@@ -20,6 +20,7 @@ import numpy as np
 
 from mst.algorithms.mpi._distributed import Distributed
 from mst.algorithms.mpi._host import Host
+from mst.algorithms.mpi._laps import Lap, Laps, no_lap
 from mst.algorithms.mpi._spread import Replicated, Rows, between, chosen, everything, rows_of, sample
 from mst.algorithms.sequential import filter_boruvka
 from mst.graph import Graph
@@ -101,24 +102,26 @@ def prepare(part, *, comm, **options):
     return problem
 
 
-def solve(problem):
+def solve(problem, lap: Lap = no_lap):
+    """Return what this rank has found; `lap` is called after each phase with its name."""
     comm, rows, host = problem.comm, problem.rows, problem.host
     if comm.size == 1:
-        found = filter_boruvka.solve(problem.alone)
+        found = filter_boruvka.solve(problem.alone, lap)
         return Result(found.edge_ids, dict(scheme="alone", **found.counters))
     own = None
     if host is not None:
-        forest = host.solve()
+        forest = host.solve(lap)
         if problem.hosts == 1:
             counted = dict(scheme="shared", rounds=host.rounds, light=host.light, shared_bytes=host.room.bytes)
             return Result(forest if comm.rank == 0 else forest[:0], counted)
         own = forest[(forest >= rows.start) & (forest < rows.start + len(rows.words))] - rows.start
     elif problem.alone is not None:
         own = filter_boruvka.solve(problem.alone).edge_ids
+        lap("sparsify")
     scheme = problem.options["scheme"]
     if scheme == "auto":
         scheme = "replicated" if comm.size <= TENS else "distributed"
-    trees = (Replicated if scheme == "replicated" else Distributed)(comm, rows.n, not rows.packed)
+    trees = (Replicated if scheme == "replicated" else Distributed)(comm, rows.n, not rows.packed, lap)
     kept = (
         filtered_join(comm, rows, trees)
         if reduced(comm, int(own is None), "MAX")
@@ -130,6 +133,7 @@ def solve(problem):
 def join_own(rows, own, trees) -> int:
     """Join the forests that hosts or ranks have found of their edges; return how many edges of it are this rank's."""
     edges = chosen(rows, own)
+    trees.lap("select")
     trees.join(edges, last=True)
     return len(own)
 
@@ -139,12 +143,19 @@ def filtered_join(comm, rows, trees) -> int:
     low, top = everything(rows)
     total = reduced(comm, len(rows.words))
     if total <= 2 * LIGHT * rows.n:
-        trees.join(between(rows, low, top), last=True)
+        everywhere = between(rows, low, top)
+        trees.lap("select")
+        trees.join(everywhere, last=True)
         return 0
     drawn = sample(comm, rows, total, low, None, 16_384, 1)
-    split = drawn.bounds(np.array([LIGHT * rows.n / total]))[0]
-    trees.join(between(rows, low, split), last=False)
+    keys, ids = drawn.bounds(np.array([LIGHT * rows.n / total]))
+    split = keys[0], int(ids[0])
+    trees.lap("sample")
+    light = between(rows, low, split)
+    trees.lap("select")
+    trees.join(light, last=False)
     still_open = trees.still_open(rows, split, top)
+    trees.lap("filter")
     kept = still_open.count
     trees.join(still_open, last=True)
     return kept
@@ -168,6 +179,12 @@ def counters(problem, result):
     return {**result.counters, **held}
 
 
+def phases(problem):
+    laps = Laps(problem.comm)
+    solve(problem, laps)
+    return laps.seconds
+
+
 def _host_of(problem: Problem) -> tuple[Host | None, int]:
     """Return the ranks of this host if they share memory, and how many parts sparsify their edges."""
     comm = problem.comm
@@ -182,7 +199,11 @@ def _host_of(problem: Problem) -> tuple[Host | None, int]:
 
 
 def _node_of(comm: Any) -> Any:
-    """Return the communicator of the ranks of this host."""
+    """Return the communicator of the ranks of this host: the same, if these are all, since each takes memory."""
     from mpi4py import MPI
 
-    return comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    if node.size < comm.size:
+        return node
+    node.Free()
+    return comm

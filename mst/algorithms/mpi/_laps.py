@@ -1,0 +1,33 @@
+"""Seconds per named phase of an instrumented solve under MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+Lap = Callable[[str], None]
+
+
+def no_lap(phase: str) -> None:
+    """Take no time: what solves that are measured as a whole get."""
+
+
+class Laps:
+    """Adds up, phase by phase, the seconds of the slowest rank; called by all ranks after each phase with its name.
+
+    All ranks wait for each other after each phase: who was late does not make the next phase look long.
+    """
+
+    def __init__(self, comm: Any):
+        self._comm = comm
+        self.seconds: dict[str, float] = {}
+        comm.Barrier()
+        self._last = perf_counter()
+
+    def __call__(self, phase: str) -> None:
+        from mpi4py import MPI
+
+        slowest = self._comm.allreduce(perf_counter() - self._last, MPI.MAX)
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + slowest
+        self._last = perf_counter()
