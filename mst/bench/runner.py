@@ -181,7 +181,7 @@ class _Measured:
             "others_cores": round(session.others_seconds / seconds, 3),
             "stolen_cores": round(session.stolen_seconds / seconds, 4),
             "granted_width": self.granted,
-            "pinned": pinned_environment(self.order.run.width),
+            "pinned": pinned_environment(1 if self.algorithm.paradigm == "mpi" else self.order.run.width),
             "interleaved_with": self.others,
         }
         flags = _flags(
