@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mst.bench.worker import still_cold, warm_seconds
+from mst.bench.samples import still_cold, warm_seconds
 
 
 @pytest.mark.parametrize(

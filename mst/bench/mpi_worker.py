@@ -8,7 +8,6 @@ error and ends the job, since the others would wait for it forever.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import socket
@@ -24,15 +23,7 @@ import numpy as np
 from mst import edge_slice, registry
 from mst.bench.machine import this_machine
 from mst.bench.mpi_phases import phases_of
-from mst.bench.worker import (
-    _MOST_SAMPLES,
-    _SHORT_RUN_SECONDS,
-    _failure,
-    _peak,
-    _reset_peak,
-    still_cold,
-    warm_seconds,
-)
+from mst.bench.samples import failure, peak, reset_peak, take_samples
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError
 from mst.forest import digest
@@ -61,7 +52,7 @@ def main(spec_file: str) -> None:
 
         comm = MPI.COMM_WORLD
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
         raise
     try:
         if comm.size != spec["width"]:
@@ -71,43 +62,28 @@ def main(spec_file: str) -> None:
             tell("phases" if spec["phases"] else "samples", **found)
         comm.Barrier()
     except BaseException as error:
-        failure = _failure(error)
-        failure["reason"] = f"rank {comm.rank} of {comm.size}: {failure['reason']}"
-        tell("failed", **failure)
+        told = failure(error)
+        told["reason"] = f"rank {comm.rank} of {comm.size}: {told['reason']}"
+        tell("failed", **told)
         abort(comm)
 
 
 def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     module = registry.get(spec["algorithm"]).load()
-    options, measure = spec["options"], spec["measure"]
+    options = spec["options"]
     part = _opened(module, spec, comm)
-    resident = _reset_peak()
+    resident = reset_peak()
     problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
-    gc.collect()
-    gc.disable()
-    share = measure["budget"] / measure["processes"]
-    warm: list[float] = []
-    while not warm or still_cold(warm, share):
-        result = None
-        result, seconds = _timed(comm, lambda: module.solve(problem))
-        warm.append(seconds)
-    wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
-    left = share - init - warm_seconds(warm)
-    samples: list[float] = []
-    while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
-        result = None
-        result, seconds = _timed(comm, lambda: module.solve(problem))
-        samples.append(seconds)
-    peak = _peak()
-    gc.enable()
+    taken = take_samples(lambda: _timed(comm, lambda: module.solve(problem)), spec["measure"], init)
+    result, highest = taken.result, peak()
     counters = module.counters(problem, result) if hasattr(module, "counters") else {}
     return {
         "init": init,
         "transfer": None,
-        "warmup": warm,
-        "compute": samples,
+        "warmup": taken.warmup,
+        "compute": taken.compute,
         "counters": counters,
-        "memory": _memory(comm, peak, resident),
+        "memory": _memory(comm, highest, resident),
         "energy": None,
         "device_bytes": None,
         "forest": _forest(module, problem, result, part, comm, spec["ids_file"]),
@@ -171,9 +147,9 @@ def _solve_practice(module: ModuleType, part: EdgeSlice, comm: Any, options: dic
     module.collect(problem, module.solve(problem))
 
 
-def _memory(comm: Any, peak: int, resident: int) -> dict[str, int]:
+def _memory(comm: Any, highest: int, resident: int) -> dict[str, int]:
     """Return bytes of the largest rank and of all ranks; pages that ranks of a host share count for each."""
-    told = comm.allgather((peak, max(peak - resident, 0), resident))
+    told = comm.allgather((highest, max(highest - resident, 0), resident))
     peaks, working, start = zip(*told)
     return {
         "peak_bytes": max(peaks),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import gc
 import json
 import os
 import select
@@ -30,18 +29,13 @@ import numpy as np
 
 from mst import registry
 from mst.bench.energy import Energy, measure_energy
-from mst.errors import OutOfMemoryError
+from mst.bench.samples import failure, peak, reset_peak, take_samples
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-_STEADY = 0.1
-_WARMUPS = 4
-_QUICK_FIRST = 1.0
-_SHORT_RUN_SECONDS = 0.05
-_MOST_SAMPLES = 40
 
 
 def main(events: str, control: str) -> None:
@@ -164,7 +158,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
             # Their threads and contexts must not be forked: another process leaves the machine code on disk.
             _in_child(functools.partial(_compile, module, graph, spec))
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
         return
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
     phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
@@ -208,7 +202,7 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
     try:
         tell("samples", **_samples(module, graph, spec))
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
 
 
 def _measure_ranks(
@@ -219,71 +213,41 @@ def _measure_ranks(
     try:
         measure(spec, tell, phases=phases)
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
 
 
 def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str, Any]:
     # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
     for array in (graph.u, graph.v, graph.w):
         array.max(initial=0)
-    resident = _reset_peak()
+    resident = reset_peak()
     width, options = spec["width"], spec["options"]
     problem, init = _timed(module.prepare, graph, width=width, **options)
     transfer = None
     if hasattr(module, "transfer"):
         problem, transfer = _timed(module.transfer, problem)
-    solve = module.timed_solve if hasattr(module, "timed_solve") else lambda p: _timed(module.solve, p)
-    gc.collect()
-    gc.disable()
-    result, first = solve(problem)
-    warm = [first]
-    measure = spec["measure"]
-    share = measure["budget"] / measure["processes"]
-    while still_cold(warm, share):
-        result = None
-        result, seconds = solve(problem)
-        warm.append(seconds)
-    samples: list[float] = []
-    wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
-    left = share - init - warm_seconds(warm)
-    with measure_energy() as energy:
-        while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
-            result = None
-            result, seconds = solve(problem)
-            samples.append(seconds)
-    peak = _peak()
-    gc.enable()
+    timed_solve = getattr(module, "timed_solve", None) or functools.partial(_timed, module.solve)
+    taken = take_samples(lambda: timed_solve(problem), spec["measure"], init, measure_energy)
+    result, highest = taken.result, peak()
     forest = _forest(module, graph, problem, result, spec["ids_file"])
     return {
         "init": init,
         "transfer": transfer,
-        "warmup": warm,
-        "compute": samples,
+        "warmup": taken.warmup,
+        "compute": taken.compute,
         "counters": module.counters(problem, result) if hasattr(module, "counters") else {},
-        "memory": {"peak_bytes": peak, "working_bytes": max(peak - resident, 0), "start_bytes": resident},
-        "energy": _per_solve(energy, len(samples)),
+        "memory": {
+            "peak_bytes": highest,
+            "working_bytes": max(highest - resident, 0),
+            "start_bytes": resident,
+        },
+        "energy": _per_solve(taken.metered, len(taken.compute)),
         "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
         "forest": forest,
         "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
         "threading": _threading(),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
-
-
-def still_cold(warm: list[float], share: float) -> bool:
-    """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
-
-    The first solve loads machine code; only those after it tell what a solve takes.
-    """
-    if len(warm) == 1:
-        return warm[0] < _QUICK_FIRST or 2 * warm[0] < share / 2
-    steady = abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]
-    return not steady and len(warm) < _WARMUPS and warm_seconds(warm) + warm[-1] < share / 2
-
-
-def warm_seconds(warm: list[float]) -> float:
-    """Return what the warm-up counts for against a budget: not the loading of machine code."""
-    return sum(warm[1:]) or warm[0]
 
 
 def _threading() -> dict[str, Any] | None:
@@ -353,33 +317,6 @@ def _timed(function: Callable, *args: Any, **kwargs: Any) -> tuple[Any, float]:
     started = time.perf_counter()
     value = function(*args, **kwargs)
     return value, time.perf_counter() - started
-
-
-def _reset_peak() -> int:
-    """Forget the peak of resident memory; return what is resident now, in bytes."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS")
-
-
-def _peak() -> int:
-    return _status("VmHWM")
-
-
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def _failure(error: BaseException) -> dict[str, Any]:
-    memory = isinstance(error, MemoryError | OutOfMemoryError) or "OutOfMemory" in type(error).__name__
-    return {
-        "status": "out-of-memory" if memory else "error",
-        "reason": f"{type(error).__name__}: {error}".strip().splitlines()[0][:500],
-        "detail": traceback.format_exc()[-4000:],
-    }
 
 
 if __name__ == "__main__":
