@@ -18,7 +18,7 @@ from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import Order, measure_run, measure_runs
-from mst.bench.session import Session, pinned_environment
+from mst.bench.session import Host, Session, pinned_environment
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -130,7 +130,7 @@ def test_a_run_that_its_host_never_opens_ends_nothing_else(tmp_path, monkeypatch
         def order(self, run, do, **values):
             pass
 
-        def told(self, seconds):
+        def told(self, run, seconds):
             return []
 
     ended = []
@@ -300,6 +300,27 @@ def test_a_failing_run_leaves_the_others_alone(probe):
         "boruvka": "ok",
     }
     assert len(found["boruvka"]["samples"]["compute"]) == 2
+
+
+def test_no_event_is_lost_that_came_with_others(tmp_path):
+    told = [
+        {"event": "opened", "run": 0, "pid": 0},
+        {"event": "ended", "run": 1, "code": -9},
+        {"event": "ready", "run": 0, "phases": False, "starts": False, "profile": False},
+        {"event": "ended", "run": 0, "code": 3},
+    ]
+    host = Host.__new__(Host)
+    host.events, said = os.pipe()
+    host._buffer, host._untold = b"", {}
+    os.write(said, "".join(json.dumps(event) + "\n" for event in told).encode())
+    sessions = [Session(run, {"scratch": str(tmp_path)}, Measure(timeout=5)) for run in (0, 1)]
+    for session in sessions:
+        session._host = host
+        session._follow("ready")
+    os.close(said)
+    os.close(host.events)
+    assert sessions[0].outcome.reason == "ended with exit code 3"
+    assert sessions[1].outcome.status == "out-of-memory"
 
 
 def test_budget_means_fewer_processes_and_says_so(probe):

@@ -98,6 +98,7 @@ class Host:
         os.close(told)
         os.close(control)
         self._buffer = b""
+        self._untold: dict[int, list[dict[str, Any]]] = {}
 
     def order(self, run: int, do: str, **values: Any) -> None:
         """Tell the host what to do for a run."""
@@ -106,17 +107,21 @@ class Host:
             while line:
                 line = line[os.write(self._orders, line) :]
 
-    def told(self, seconds: float) -> list[dict[str, Any]] | None:
-        """Return the events of the next `seconds`, as soon as there are any; None when there will be no more."""
+    def told(self, run: int, seconds: float) -> list[dict[str, Any]] | None:
+        """Return the events of a run in the next `seconds`, as soon as there are any; None when no more will come.
+
+        Those of other runs are kept until they are asked for.
+        """
         with selectors.DefaultSelector() as selector:
             selector.register(self.events, selectors.EVENT_READ)
-            if not selector.select(seconds):
-                return []
-        chunk = os.read(self.events, 1 << 16)
-        if not chunk:
-            return None
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-        return [json.loads(line) for line in lines]
+            if run not in self._untold and selector.select(seconds):
+                chunk = os.read(self.events, 1 << 16)
+                if not chunk:
+                    return None
+                *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+                for event in map(json.loads, lines):
+                    self._untold.setdefault(event.pop("run"), []).append(event)
+        return self._untold.pop(run, [])
 
     def close(self) -> None:
         """End the host and all that it started."""
@@ -216,13 +221,14 @@ class Session:
         assert self._host is not None
         deadline = time.monotonic() + self._measure.timeout
         while True:
-            events = self._host.told(_POLL_SECONDS)
+            events = self._host.told(self._index, _POLL_SECONDS)
             if events is None:
                 self._fail("error", f"the host of the runs ended: {self._host.log.read_text()[-500:]}")
                 return None
-            for event in events:
-                if event.pop("run") == self._index and self._take(event) == until:
-                    return event
+            # All of them are taken: what follows the last of a step may say that the run has ended.
+            last = [event for event in events if self._take(event) == until]
+            if last:
+                return last[0]
             if self.outcome.status != "ok" and not self._pid:
                 return None
             if self._pid:
