@@ -74,7 +74,9 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     part = _opened(module, spec, comm)
     resident = reset_peak()
     problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
-    taken = take_samples(lambda: _timed(comm, lambda: module.solve(problem)), spec["measure"], init)
+    taken = take_samples(
+        lambda: _timed(comm, lambda: module.solve(problem)), spec["measure"], init, loaded=True
+    )
     result, highest = taken.result, peak()
     counters = module.counters(problem, result) if hasattr(module, "counters") else {}
     return {

@@ -15,7 +15,9 @@ from mst.errors import OutOfMemoryError
 
 _STEADY = 0.1
 _WARMUPS = 4
-_QUICK_FIRST = 1.0
+# A first solve that takes longer is not one of code being loaded: of any code, of code that was loaded before.
+_QUICK_FIRST, _QUICK_FIRST_LOADED = 1.0, 0.1
+_LONG_SOLVE = 1.0
 _SHORT_RUN_SECONDS = 0.05
 _MOST_SAMPLES = 40
 
@@ -34,6 +36,8 @@ def take_samples(
     solve: Callable[[], tuple[Any, float]],
     measure: Mapping[str, Any],
     init: float,
+    *,
+    loaded: bool,
     meter: Callable[[], AbstractContextManager] = contextlib.nullcontext,
 ) -> Samples:
     """Solve until warm, then take as many samples as are asked for and fit into a process's share of the budget.
@@ -47,25 +51,33 @@ def take_samples(
         The fields of `mst.bench.experiment.Measure`.
     init : float
         Seconds that this process has spent of its share.
+    loaded : bool
+        Whether all code was loaded before: a solve of seconds then needs no other one to warm up.
     meter : callable
         Opens a context over the samples, such as that of their energy.
 
     Examples
     --------
     >>> from mst.bench.samples import take_samples
-    >>> taken = take_samples(lambda: ("forest", 0.5), dict(processes=1, samples=3, budget=10.0), init=0.0)
+    >>> measure = dict(processes=1, samples=3, budget=10.0)
+    >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
     >>> taken.result, taken.warmup, taken.compute
     ('forest', [0.5, 0.5], [0.5, 0.5, 0.5])
     """
     gc.collect()
     gc.disable()
     share = measure["budget"] / measure["processes"]
-    warm: list[float] = []
-    while not warm or still_cold(warm, share):
+    with meter() as metered:
+        result, first = solve()
+    if loaded and first > _LONG_SOLVE and not still_cold([first], share, loaded):
+        gc.enable()
+        return Samples(result, [], [first], metered)
+    result, warm = None, [first]
+    while still_cold(warm, share, loaded):
         warm.append(solve()[1])
     wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
     left = share - init - warm_seconds(warm)
-    result, samples = None, list[float]()
+    samples: list[float] = []
     with meter() as metered:
         while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
             # Two results at once would count as memory of the algorithm.
@@ -76,13 +88,14 @@ def take_samples(
     return Samples(result, warm, samples, metered)
 
 
-def still_cold(warm: list[float], share: float) -> bool:
+def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
     """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
 
-    The first solve loads machine code; only those after it tell what a solve takes.
+    The first solve loads machine code, unless that was `loaded` before; only those after it tell what a solve takes.
     """
     if len(warm) == 1:
-        return warm[0] < _QUICK_FIRST or 2 * warm[0] < share / 2
+        quick = _QUICK_FIRST_LOADED if loaded else _QUICK_FIRST
+        return warm[0] < quick or 2 * warm[0] < share / 2
     steady = abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]
     return not steady and len(warm) < _WARMUPS and warm_seconds(warm) + warm[-1] < share / 2
 

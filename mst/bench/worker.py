@@ -1,10 +1,10 @@
 """The measuring side of runs: imports once, then forks fresh processes.
 
 Started by `mst.bench.session` as ``python -m mst.bench.worker EVENTS CONTROL`` (two file descriptors), pinned to a
-width. This *host* imports what nearly every algorithm needs and forks one *parent* per run, which imports the
-algorithm, maps the graph and compiles sequential kernels on a triangle, and then waits for its turns; in each turn
-it forks one fresh process that measures. Hosts and parents start no thread, no device context and no BLAS call, so
-that their children may safely be forked. Everything that happens is told as one JSON line.
+width. This *host* imports and compiles what nearly every algorithm needs and forks one *parent* per run, which
+imports the algorithm or the library, maps the graph and compiles sequential kernels on a triangle, and then waits for
+its turns; in each turn it forks one fresh process that measures. Hosts and parents start no thread, no device context
+and no BLAS call, so that their children may safely be forked. Everything that happens is told as one JSON line.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib
 import json
 import os
 import select
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,7 @@ import numpy as np
 from mst import registry
 from mst.bench.energy import Energy, measure_energy
 from mst.bench.samples import failure, peak, reset_peak, take_samples
+from mst.errors import DependencyError
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
@@ -41,9 +43,7 @@ PR_SET_CHILD_SUBREAPER = 36
 def main(events: str, control: str) -> None:
     """Fork a parent for every run that is asked for, pass turns on to them, and tell how they end."""
     tell = teller(int(events))
-    with contextlib.suppress(ImportError):
-        import numba  # noqa: F401
-        import pyarrow  # noqa: F401
+    _warm_up()
     orders = os.fdopen(int(control), "rb", buffering=0)
     turns: dict[int, int] = {}
     runs: dict[int, int] = {}
@@ -74,6 +74,17 @@ def main(events: str, control: str) -> None:
                 else:
                     with contextlib.suppress(BrokenPipeError):
                         os.write(turns[run], (order["do"] + "\n").encode())
+
+
+def _warm_up() -> None:
+    """Import and compile what every run needs: most of it is what numba does before its first function."""
+    with contextlib.suppress(ImportError):
+        import pyarrow  # noqa: F401
+    algorithm = registry.get("kruskal")
+    # Whatever is wrong with it, its own run will tell.
+    with contextlib.suppress(Exception):
+        none = np.empty(0, np.int32)
+        _compile(algorithm.load(), Graph(0, none, none, none), 1, algorithm.resolve())
 
 
 def teller(fd: int) -> Callable:
@@ -152,11 +163,16 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         # Ranks import and map for themselves.
         module: Any = None if ranks else algorithm.load()
         graph: Any = None if ranks else _open(Path(spec["graph_file"]))
+        compile_all = functools.partial(_compile, module, graph, spec["width"], spec["options"])
         if algorithm.paradigm == "sequential":
-            _compile(module, graph, spec)
+            compile_all()
         elif algorithm.paradigm in ("threads", "cuda"):
             # Their threads and contexts must not be forked: another process leaves the machine code on disk.
-            _in_child(functools.partial(_compile, module, graph, spec))
+            _in_child(compile_all)
+        elif algorithm.paradigm == "peer" and "cupy" not in algorithm.requires:
+            _import_all(algorithm.requires)
+        loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
+        spec = {**spec, "loaded": loaded}
     except BaseException as error:
         tell("failed", **failure(error))
         return
@@ -173,6 +189,17 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
             after = os.times()
             cpu = sum(after[:4]) - sum(before[:4])
             tell("turned", code=code, cpu=cpu)
+
+
+def _import_all(packages: Iterable[str]) -> None:
+    before = _threads()
+    for package in packages:
+        importlib.import_module(package)
+    if _threads() > before:
+        raise DependencyError(
+            f"importing {', '.join(packages)} starts threads, which no fresh process would have: leave it out of "
+            "requires, and import it in prepare"
+        )
 
 
 def _die_with_parent() -> None:
@@ -227,7 +254,9 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
     if hasattr(module, "transfer"):
         problem, transfer = _timed(module.transfer, problem)
     timed_solve = getattr(module, "timed_solve", None) or functools.partial(_timed, module.solve)
-    taken = take_samples(lambda: timed_solve(problem), spec["measure"], init, measure_energy)
+    taken = take_samples(
+        lambda: timed_solve(problem), spec["measure"], init, loaded=spec["loaded"], meter=measure_energy
+    )
     result, highest = taken.result, peak()
     forest = _forest(module, graph, problem, result, spec["ids_file"])
     return {
@@ -244,10 +273,14 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         "energy": _per_solve(taken.metered, len(taken.compute)),
         "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
         "forest": forest,
-        "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
+        "threads": _threads(),
         "threading": _threading(),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
+
+
+def _threads() -> int:
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 def _threading() -> dict[str, Any] | None:
@@ -299,11 +332,11 @@ def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
     tell("profiled", counters=profiled_counters(module, spec))
 
 
-def _compile(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> None:
+def _compile(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
     """Solve a triangle of the same dtypes, so that every child inherits the machine code."""
     ends = np.array([0, 1, 2], graph.u.dtype), np.array([1, 2, 0], graph.v.dtype)
     tiny = Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype))
-    problem = module.prepare(tiny, width=spec["width"], **spec["options"])
+    problem = module.prepare(tiny, width=width, **options)
     module.collect(problem, module.solve(problem))
 
 
