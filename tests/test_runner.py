@@ -329,6 +329,15 @@ def test_budget_means_fewer_processes_and_says_so(probe):
     assert "fewer-processes" in measurement["conditions"]["flags"]
 
 
+def test_what_quick_runs_leave_of_their_budgets_slow_ones_take(probe):
+    slow = dict(processes=4, samples=1, budget=1.0)
+    assert len(probe("probe-sleeps", **slow)["samples"]["compute"]) < 4
+    quick = probe.order("kruskal", processes=2, samples=1, budget=30.0)
+    found = {m["run"]["algorithm"]: m for m in probe.together(probe.order("probe-sleeps", **slow), quick)}
+    assert len(found["probe-sleeps"]["samples"]["compute"]) == 4
+    assert "fewer-processes" not in found["probe-sleeps"]["conditions"]["flags"]
+
+
 def test_nothing_is_left_running(probe):
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     probe.together(*(probe.order(name) for name in ("kruskal", "boruvka")))

@@ -22,7 +22,9 @@ class Measure(StrictModel):
 
     processes: int = Field(5, ge=1, description="fresh processes per run")
     samples: int = Field(5, ge=1, description="timed solves per process, after the warm-up")
-    budget: float = Field(10.0, gt=0, description="seconds per run; past it fewer processes and samples")
+    budget: float = Field(
+        10.0, gt=0, description="seconds per run; past it, and what others leave, fewer processes and samples"
+    )
     timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: float = Field(0.9, gt=0, description="GiB a run may hold; at most 1: a share of what is free")
     profile: bool = Field(False, description="read a GPU profiler's counters once more, where there are any")
@@ -84,7 +86,7 @@ class Experiment(StrictModel):
     runs: list[Block]
     measure: Measure = Measure()
     within: float | None = Field(
-        None, gt=0, description="seconds that all runs share: no run's budget is more than its equal share"
+        None, gt=0, description="seconds that all runs share: no run's budget is more than an equal part"
     )
     small: Small | None = Field(None, description="what of it a laptop does in minutes")
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +37,44 @@ class Outcome:
     reason: str | None = None
     detail: str | None = None
     peak_tree_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds that a run may spend, has spent and spent on its last process; and how many processes it lacks."""
+
+    budget: float
+    spent: float
+    last: float
+    missing: int
+
+    @property
+    def own(self) -> float:
+        """Seconds that are left of its own budget."""
+        return max(self.budget - self.spent, 0.0)
+
+
+def affordable(costs: Sequence[Cost]) -> list[bool]:
+    """Return of each of the runs that are measured in turns whether it gets one more process.
+
+    What some will not need of their budgets the others share, the cheapest first.
+
+    Examples
+    --------
+    >>> from mst.bench.session import Cost, affordable
+    >>> affordable([Cost(10, 2, 2, 4), Cost(10, 9, 9, 4)])
+    [True, False]
+    >>> affordable([Cost(10, 2, 1, 0), Cost(10, 9, 9, 4)])
+    [False, True]
+    """
+    spare = sum(cost.budget - cost.spent - min(cost.own, cost.missing * cost.last) for cost in costs)
+    granted = [False] * len(costs)
+    for k in sorted(range(len(costs)), key=lambda k: costs[k].last):
+        beyond = max(costs[k].last - costs[k].own, 0.0)
+        if costs[k].missing and (not beyond or beyond <= spare):
+            granted[k] = True
+            spare -= beyond
+    return granted
 
 
 def pinned_environment(width: int) -> dict[str, str]:
@@ -154,19 +192,18 @@ class Session:
         self._log = Path(spec["scratch"], "output.log")
         self._host: Host | None = None
         self._pid = 0
+        self._closed = False
         self._has_phases = self._starts_ranks = self._has_profile = False
         self._last = 0.0
         self._limit = memory_limit(measure.memory)
 
-    def wants_turn(self) -> bool:
-        """Return whether another process is to be measured: not past the limits, and within the budget."""
+    @property
+    def cost(self) -> Cost:
+        """What it has spent of its budget, and what it would still spend."""
         done = len(self.outcome.processes)
-        if self.outcome.status != "ok" or done >= self._measure.processes:
-            return False
-        return not done or self._affords_turn()
-
-    def _affords_turn(self) -> bool:
-        return self.turn_seconds + self._last <= self._measure.budget
+        going_on = self.outcome.status == "ok" and not self._closed
+        missing = self._measure.processes - done if going_on else 0
+        return Cost(self._measure.budget, self.turn_seconds, self._last, missing)
 
     def sample(self, host: Host) -> None:
         """Measure one fresh process."""
@@ -185,11 +222,12 @@ class Session:
 
     def close(self) -> None:
         """Take the instrumented phases, and what a profiler is asked for, where there are any; end the run."""
+        self._closed = True
         if self._host is None:
             return
         # Starting ranks once more takes as long as a process of the measurement.
-        affordable = self._affords_turn() or not self._starts_ranks
-        if self.outcome.status == "ok" and self._has_phases and affordable:
+        within_budget = self._last <= self.cost.own or not self._starts_ranks
+        if self.outcome.status == "ok" and self._has_phases and within_budget:
             self._turn("phases")
         if self.outcome.status == "ok" and self._has_profile and self._measure.profile:
             self._turn("profile")
