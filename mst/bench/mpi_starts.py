@@ -67,7 +67,7 @@ def _why(code: int) -> dict[str, str]:
 
 def _command(ranks: int, spec: str) -> tuple[list[str], dict[str, str]]:
     launcher = find_launcher()
-    if ranks > 1 and launcher is None:
+    if launcher is None:
         raise DependencyError(
             f"{ranks} ranks need mpiexec, which is neither beside {sys.executable} nor on PATH: "
             f"pip install 'mst[mpi]', or name a launcher in ${VARIABLE}"

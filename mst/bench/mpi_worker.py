@@ -47,6 +47,11 @@ def main(spec_file: str) -> None:
         os.write(descriptor, line.encode())
         os.close(descriptor)
 
+    measure_rank(spec, tell)
+
+
+def measure_rank(spec: dict[str, Any], tell: Callable) -> None:
+    """Measure as this process's rank; rank 0 tells the samples, and any rank how it failed."""
     try:
         from mpi4py import MPI
 
@@ -61,6 +66,8 @@ def main(spec_file: str) -> None:
         if comm.rank == 0:
             tell("phases" if spec["phases"] else "samples", **found)
         comm.Barrier()
+        # A forked process ends without what Python does at its exit, and would leave MPI's shared memory behind.
+        MPI.Finalize()
     except BaseException as error:
         told = failure(error)
         told["reason"] = f"rank {comm.rank} of {comm.size}: {told['reason']}"

@@ -160,11 +160,13 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     try:
         algorithm = registry.get(spec["algorithm"])
         ranks = algorithm.paradigm == "mpi"
-        # Ranks import and map for themselves.
-        module: Any = None if ranks else algorithm.load()
+        module = algorithm.load()
+        # Ranks map their parts for themselves.
         graph: Any = None if ranks else _open(Path(spec["graph_file"]))
         compile_all = functools.partial(_compile, module, graph, spec["width"], spec["options"])
-        if algorithm.paradigm == "sequential":
+        if ranks:
+            importlib.import_module("mst.bench.mpi_worker")
+        elif algorithm.paradigm == "sequential":
             compile_all()
         elif algorithm.paradigm in ("threads", "cuda"):
             # Their threads and contexts must not be forked: another process leaves the machine code on disk.
@@ -179,7 +181,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
     phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
     tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
-    work = {"sample": _measure, "phases": _phases, "profile": _profile}
+    work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
         work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
     with os.fdopen(turn, "r") as turns:
@@ -235,10 +237,14 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
 def _measure_ranks(
     module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, phases: bool = False
 ) -> None:
-    from mst.bench.mpi_starts import measure
+    from mst.bench import mpi_starts, mpi_worker
 
     try:
-        measure(spec, tell, phases=phases)
+        if spec["width"] == 1:
+            # It needs no launcher.
+            mpi_worker.measure_rank({**spec, "phases": phases}, tell)
+        else:
+            mpi_starts.measure(spec, tell, phases=phases)
     except BaseException as error:
         tell("failed", **failure(error))
 
