@@ -30,11 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
-    from mst.bench.records import take_staged
-
-    if arguments.record is not None and take_staged(arguments.record):
-        print(f"{arguments.record}: measured together with the other runs on its graph")
-        return 0
     from mst import config
     from mst.bench.runner import measure_runs
     from mst.bench.site import leave_job_step
