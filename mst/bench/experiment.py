@@ -42,11 +42,13 @@ class Block(StrictModel):
         "powers", description="source: those of the experiment's machine in config/machines/"
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
+    without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
     paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
     hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = None
     optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
+    left_out: str = Field("", description="these runs are not made, and this is why: the page says so")
 
     @model_validator(mode="after")
     def _known(self) -> Block:
@@ -57,6 +59,10 @@ class Block(StrictModel):
             except ConfigError as error:
                 raise ValueError(str(error)) from None
         return self
+
+    def covers(self, graph: str) -> bool:
+        """Return whether a graph is one of this block's."""
+        return graph not in self.without_graphs and (self.graphs is None or graph in self.graphs)
 
     @property
     def absent(self) -> list[str]:
@@ -157,7 +163,7 @@ def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[st
 
 def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str, width: int) -> bool:
     """Return whether a block asks for this run; widths that depend on the machine count as asked for."""
-    if block.graphs is not None and graph not in block.graphs:
+    if block.left_out or not block.covers(graph):
         return False
     if algorithm.id in block.without or (block.algorithms != "all" and algorithm.id not in block.algorithms):
         return False
