@@ -19,6 +19,7 @@ from mst.bench.launch import Launcher, find_launcher, launch_command
 from mst.bench.mpi_starts import signal_of
 from mst.bench.records import Run
 from mst.bench.runner import Order, measure_run
+from mst.bench.session import pinned_environment
 from mst.forest import digest
 from mst.formats.canonical import write_canonical
 from mst.graph import Graph
@@ -120,6 +121,7 @@ def test_the_runner_measures_ranks(tmp_path, width):
     assert found["ranks"]["layout"] == f"1x{width}"
     assert found["counters"]["rank_edges"] == -(-2000 // width)
     assert found["memory"]["peak_bytes"] > 0
+    assert found["conditions"]["pinned"] == pinned_environment(1), "a rank is one thread"
     phases = found["phases"]
     if width == 1:
         assert phases is None

@@ -200,3 +200,16 @@ def test_unknown_algorithms_are_refused_unless_optional(tmp_path):
     value["runs"][0]["optional"] = True
     (row,) = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
     assert row.status == "unsupported" and "describe nowhere under programs:" in row.reason
+
+
+def test_a_block_may_leave_its_runs_out_and_say_why(tmp_path):
+    blocks = [
+        {"algorithms": ["kruskal"], "without_graphs": ["rmat-17"], "left_out": "too slow there"},
+        {"algorithms": ["kruskal", "boruvka"]},
+    ]
+    value = {"title": "t", "graphs": ["rmat-14", "rmat-17"], "runs": blocks}
+    rows = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
+    assert {(row.graph, row.algorithm): row.reason for row in rows if row.run is None} == {
+        ("rmat-14", "kruskal"): "too slow there"
+    }
+    assert len(rows) == 4

@@ -19,7 +19,7 @@ from mst.bench.experiment import Measure
 from mst.bench.machine import cores_first
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import Order, measure_run, measure_runs
-from mst.bench.session import Session, pinned_environment
+from mst.bench.session import Host, Session, pinned_environment
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -131,7 +131,7 @@ def test_a_run_that_its_host_never_opens_ends_nothing_else(tmp_path, monkeypatch
         def order(self, run, do, **values):
             pass
 
-        def told(self, seconds):
+        def told(self, run, seconds):
             return []
 
     ended = []
@@ -323,10 +323,40 @@ def test_a_failing_run_leaves_the_others_alone(probe):
     assert len(found["boruvka"]["samples"]["compute"]) == 2
 
 
+def test_no_event_is_lost_that_came_with_others(tmp_path):
+    told = [
+        {"event": "opened", "run": 0, "pid": 0},
+        {"event": "ended", "run": 1, "code": -9},
+        {"event": "ready", "run": 0, "phases": False, "starts": False, "profile": False},
+        {"event": "ended", "run": 0, "code": 3},
+    ]
+    host = Host.__new__(Host)
+    host.events, said = os.pipe()
+    host._buffer, host._untold = b"", {}
+    os.write(said, "".join(json.dumps(event) + "\n" for event in told).encode())
+    sessions = [Session(run, {"scratch": str(tmp_path)}, Measure(timeout=5)) for run in (0, 1)]
+    for session in sessions:
+        session._host = host
+        session._follow("ready")
+    os.close(said)
+    os.close(host.events)
+    assert sessions[0].outcome.reason == "ended with exit code 3"
+    assert sessions[1].outcome.status == "out-of-memory"
+
+
 def test_budget_means_fewer_processes_and_says_so(probe):
     measurement = probe("probe-sleeps", processes=5, samples=1, budget=0.5)
     assert 1 <= len(measurement["samples"]["compute"]) < 5
     assert "fewer-processes" in measurement["conditions"]["flags"]
+
+
+def test_what_quick_runs_leave_of_their_budgets_slow_ones_take(probe):
+    slow = dict(processes=4, samples=1, budget=1.0)
+    assert len(probe("probe-sleeps", **slow)["samples"]["compute"]) < 4
+    quick = probe.order("kruskal", processes=2, samples=1, budget=30.0)
+    found = {m["run"]["algorithm"]: m for m in probe.together(probe.order("probe-sleeps", **slow), quick)}
+    assert len(found["probe-sleeps"]["samples"]["compute"]) == 4
+    assert "fewer-processes" not in found["probe-sleeps"]["conditions"]["flags"]
 
 
 def test_nothing_is_left_running(probe):

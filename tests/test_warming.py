@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mst.bench.worker import still_cold, warm_seconds
+from mst.bench.samples import still_cold, take_samples, warm_seconds
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,28 @@ from mst.bench.worker import still_cold, warm_seconds
 )
 def test_the_first_solve_tells_little(warm, share, cold):
     assert still_cold(warm, share) is cold
+
+
+def test_loaded_code_is_warm_after_a_long_first_solve():
+    assert still_cold([0.7], 0.2) and not still_cold([0.7], 0.2, loaded=True)
+    assert still_cold([0.02], 0.2, loaded=True), "a short solve meets cold caches"
+    assert still_cold([0.7], 20.0, loaded=True), "there is time to see that it is steady"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "loaded", "warmup", "compute"),
+    [
+        (1.5, True, 0, 1),  # what it would load is nothing beside it
+        (1.5, False, 1, 1),
+        (0.31, True, 1, 2),
+        (0.01, True, 2, 5),  # of short ones, more
+    ],
+)
+def test_how_many_solves_a_process_takes(seconds, loaded, warmup, compute):
+    measure = dict(processes=5, samples=3, budget=6.0)
+    taken = take_samples(lambda: ("forest", seconds), measure, 0.0, loaded=loaded)
+    assert taken.result == "forest"
+    assert (len(taken.warmup), len(taken.compute)) == (warmup, compute)
 
 
 def test_loading_code_is_not_held_against_a_run():

@@ -1,8 +1,9 @@
 """Makes the table of advice: candidates side by side over sizes, densities and families, on this machine.
 
-``python -m mst.bench.advise --out config/advice.json`` measures and replaces this machine's widths in the table;
-``--check`` measures families and seeds that the table was not made from, and says in how many cases the choice is
-within 20 % of the best. A time is what a caller waits for: prepare, solve and collect, on warm code.
+``python -m mst.bench.advise --out config/advice.json`` measures, and replaces the cells of that table that it measured
+(a number of cores, a size, a density), whoever they were from; all others stay. ``--check`` measures families and
+seeds that the table was not made from, and says in how many cases the choice is within 20 % of the best. A time is
+what a caller waits for: prepare, solve and collect, on warm code.
 """
 
 from __future__ import annotations
@@ -23,12 +24,7 @@ from mst.bench.machine import this_machine, usable_cores
 from mst.generators import generate
 from mst.graph import Graph
 
-CANDIDATES = {
-    "filter-boruvka": "sequential",
-    "kruskal": "sequential",
-    "prim-dense": "sequential",
-    "filter-boruvka-threads": "threads",
-}
+CANDIDATES = ("filter-boruvka", "kruskal", "prim-dense", "filter-boruvka-threads")
 SIZES = tuple(4**k for k in range(5, 13))
 DENSITIES = (1.5, 4.0, 16.0, 100.0)
 WITHIN = 1.2
@@ -91,12 +87,11 @@ def measure(graph: Graph, cores: int) -> dict[str, float]:
     """Return seconds by ``algorithm@width``: medians of calls in turns, after two to warm up."""
     facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
     calls = {}
-    for name, paradigm in CANDIDATES.items():
-        algorithm = registry.get(name)
-        for width in widths(cores)[1:] if paradigm == "threads" else [1]:
+    for algorithm in map(registry.get, CANDIDATES):
+        for width in widths(cores)[1:] if algorithm.paradigm == "threads" else [1]:
             options = algorithm.resolve()
             if not algorithm.skip(facts, width=width, options=options):
-                calls[f"{name}@{width}"] = (algorithm.load(), width, options)
+                calls[f"{algorithm.id}@{width}"] = (algorithm.load(), width, options)
     times: dict[str, list[float]] = {name: [] for name in calls}
     for name in list(calls):
         first = _call(graph, *calls[name])
@@ -145,6 +140,20 @@ def cells(measured: Sequence[tuple[Case, dict[str, float]]], cores: int, machine
     return made
 
 
+def merged(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the cells of two tables, by cores, size and density; where both have one, the new one.
+
+    Examples
+    --------
+    >>> from mst.bench.advise import merged
+    >>> cells = [{"cores": cores, "m": 1024, "density": 4.0, "machine": "a"} for cores in (1, 2)]
+    >>> [(c["cores"], c["machine"]) for c in merged(cells, [{**cells[1], "machine": "b"}])]
+    [(1, 'a'), (2, 'b')]
+    """
+    by_place = {(cell["cores"], cell["m"], cell["density"]): cell for cell in (*old, *new)}
+    return [by_place[place] for place in sorted(by_place)]
+
+
 def judge(
     table: Sequence[dict[str, Any]], cases: Sequence[tuple[Case, Graph, dict[str, float]]], cores: int
 ) -> list:
@@ -163,7 +172,7 @@ def judge(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, write, or check."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="write the table there")
+    parser.add_argument("--out", type=Path, help="merge what is measured into this table")
     parser.add_argument("--check", type=Path, help="judge this table on unseen families")
     parser.add_argument("--most", type=int, default=SIZES[-1], help="largest number of edges")
     parser.add_argument("--cores", type=int, default=usable_cores())
@@ -171,7 +180,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = [m for m in SIZES if m <= chosen.most]
     machine = this_machine()
     named = f"{machine.cpu}, {chosen.cores} cores"
-    table: list[dict[str, Any]] = []
     if chosen.out:
         measured = []
         for case in training(sizes):
@@ -179,7 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measured.append((case, measure(graph, chosen.cores)))
             best = min(measured[-1][1], key=measured[-1][1].__getitem__)
             print(f"{case.family:<10} n={graph.n:<9} m={graph.m:<9} best {best}", flush=True)
-        table = cells(measured, chosen.cores, named)
+        old = json.loads(chosen.out.read_text())["cells"] if chosen.out.is_file() else []
+        table = merged(old, cells(measured, chosen.cores, named))
         chosen.out.write_text(json.dumps({"cells": table}, indent=1) + "\n")
     if chosen.check:
         table = json.loads(chosen.check.read_text())["cells"]

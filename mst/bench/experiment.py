@@ -22,7 +22,9 @@ class Measure(StrictModel):
 
     processes: int = Field(5, ge=1, description="fresh processes per run")
     samples: int = Field(5, ge=1, description="timed solves per process, after the warm-up")
-    budget: float = Field(10.0, gt=0, description="seconds per run; past it fewer processes and samples")
+    budget: float = Field(
+        10.0, gt=0, description="seconds per run; past it, and what others leave, fewer processes and samples"
+    )
     timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: float = Field(0.9, gt=0, description="GiB a run may hold; at most 1: a share of what is free")
     profile: bool = Field(False, description="read a GPU profiler's counters once more, where there are any")
@@ -40,11 +42,13 @@ class Block(StrictModel):
         "powers", description="source: those of the experiment's machine in config/machines/"
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
+    without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
     paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
     hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = None
     optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
+    left_out: str = Field("", description="these runs are not made, and this is why: the page says so")
 
     @model_validator(mode="after")
     def _known(self) -> Block:
@@ -55,6 +59,10 @@ class Block(StrictModel):
             except ConfigError as error:
                 raise ValueError(str(error)) from None
         return self
+
+    def covers(self, graph: str) -> bool:
+        """Return whether a graph is one of this block's."""
+        return graph not in self.without_graphs and (self.graphs is None or graph in self.graphs)
 
     @property
     def absent(self) -> list[str]:
@@ -84,7 +92,7 @@ class Experiment(StrictModel):
     runs: list[Block]
     measure: Measure = Measure()
     within: float | None = Field(
-        None, gt=0, description="seconds that all runs share: no run's budget is more than its equal share"
+        None, gt=0, description="seconds that all runs share: no run's budget is more than an equal part"
     )
     small: Small | None = Field(None, description="what of it a laptop does in minutes")
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
@@ -155,7 +163,7 @@ def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[st
 
 def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str, width: int) -> bool:
     """Return whether a block asks for this run; widths that depend on the machine count as asked for."""
-    if block.graphs is not None and graph not in block.graphs:
+    if block.left_out or not block.covers(graph):
         return False
     if algorithm.id in block.without or (block.algorithms != "all" and algorithm.id not in block.algorithms):
         return False

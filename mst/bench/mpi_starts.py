@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mst.bench.launch import VARIABLE, find_launcher, launch_command
+from mst.bench.session import pinned_environment
 from mst.errors import DependencyError
-
-SINGLE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-"""Environment of a rank, which is one thread."""
 
 
 def measure(spec: dict[str, Any], tell: Callable, *, phases: bool = False) -> None:
@@ -31,7 +29,9 @@ def measure(spec: dict[str, Any], tell: Callable, *, phases: bool = False) -> No
     events.unlink(missing_ok=True)
     order.write_text(json.dumps({**spec, "events": str(events), "phases": phases}))
     command, extra = _command(spec["width"], str(order))
-    code = subprocess.run(command, env={**os.environ, **SINGLE, **extra}, stdin=subprocess.DEVNULL).returncode
+    # A rank is one thread, whatever the width.
+    environment = {**os.environ, **pinned_environment(1), **extra}
+    code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
     lines = events.read_text().splitlines() if events.exists() else []
     if lines:
         # The first failure is the cause; others may follow from it.
@@ -67,7 +67,7 @@ def _why(code: int) -> dict[str, str]:
 
 def _command(ranks: int, spec: str) -> tuple[list[str], dict[str, str]]:
     launcher = find_launcher()
-    if ranks > 1 and launcher is None:
+    if launcher is None:
         raise DependencyError(
             f"{ranks} ranks need mpiexec, which is neither beside {sys.executable} nor on PATH: "
             f"pip install 'mst[mpi]', or name a launcher in ${VARIABLE}"

@@ -9,7 +9,6 @@ error and ends the job, since the others would wait for it forever.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import socket
@@ -25,16 +24,7 @@ import numpy as np
 from mst import edge_slice, registry
 from mst.bench.machine import this_machine
 from mst.bench.mpi_phases import phases_of
-from mst.bench.worker import (
-    _MOST_SAMPLES,
-    _SHORT_RUN_SECONDS,
-    _failure,
-    _peak,
-    _reset_peak,
-    _status,
-    still_cold,
-    warm_seconds,
-)
+from mst.bench.samples import failure, peak, reset_peak, status, take_samples
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError
 from mst.forest import digest
@@ -58,12 +48,17 @@ def main(spec_file: str) -> None:
         os.write(descriptor, line.encode())
         os.close(descriptor)
 
+    measure_rank(spec, tell)
+
+
+def measure_rank(spec: dict[str, Any], tell: Callable) -> None:
+    """Measure as this process's rank; rank 0 tells the samples, and any rank how it failed."""
     try:
         from mpi4py import MPI
 
         comm = MPI.COMM_WORLD
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
         raise
     try:
         if comm.size != spec["width"]:
@@ -72,42 +67,31 @@ def main(spec_file: str) -> None:
         if comm.rank == 0:
             tell("phases" if spec["phases"] else "samples", **found)
         comm.Barrier()
+        # A forked process ends without what Python does at its exit, and would leave MPI's shared memory behind.
+        MPI.Finalize()
     except BaseException as error:
-        failure = _failure(error)
-        failure["reason"] = f"rank {comm.rank} of {comm.size}: {failure['reason']}"
-        tell("failed", **failure)
+        told = failure(error)
+        told["reason"] = f"rank {comm.rank} of {comm.size}: {told['reason']}"
+        tell("failed", **told)
         abort(comm)
 
 
 def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     module = registry.get(spec["algorithm"]).load()
-    options, measure = spec["options"], spec["measure"]
+    options = spec["options"]
     part = _opened(module, spec, comm)
-    start = _reset_peak(), _status("RssAnon"), _shared()
+    start = reset_peak(), status("RssAnon"), _shared()
     problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
-    gc.collect()
-    gc.disable()
-    share = measure["budget"] / measure["processes"]
-    warm: list[float] = []
-    while not warm or still_cold(warm, share):
-        result = None
-        result, seconds = _timed(comm, lambda: module.solve(problem))
-        warm.append(seconds)
-    wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
-    left = share - init - warm_seconds(warm)
-    samples: list[float] = []
-    while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
-        result = None
-        result, seconds = _timed(comm, lambda: module.solve(problem))
-        samples.append(seconds)
-    memory = _memory(comm, *start)
-    gc.enable()
+    taken = take_samples(
+        lambda: _timed(comm, lambda: module.solve(problem)), spec["measure"], init, loaded=True
+    )
+    result, memory = taken.result, _memory(comm, *start)
     counters = module.counters(problem, result) if hasattr(module, "counters") else {}
     return {
         "init": init,
         "transfer": None,
-        "warmup": warm,
-        "compute": samples,
+        "warmup": taken.warmup,
+        "compute": taken.compute,
         "counters": counters,
         "memory": memory,
         "energy": None,
@@ -122,6 +106,8 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
 def _phases(spec: dict[str, Any], comm: Any) -> dict[str, float]:
     module, options = registry.get(spec["algorithm"]).load(), spec["options"]
     part = _opened(module, spec, comm)
+    if hasattr(module, "phases"):
+        return module.phases(module.prepare(part, comm=comm, **options))
     return phases_of(comm, lambda watched: module.prepare(part, comm=watched, **options), module.solve)
 
 
@@ -180,10 +166,10 @@ def _memory(comm: Any, resident: int, private: int, shared: int) -> dict[str, in
     both beyond the start. Its peak is all that was resident: pages that ranks share count for each.
     """
     comm.Barrier()
-    peak = _peak()
+    highest = peak()
     # Shared memory and files are held from the first solve on, so the peak less these is private memory's.
-    alone = peak - _status("RssShmem") - _status("RssFile")
-    told = comm.allgather((peak, max(alone - private, 0) + max(_shared() - shared, 0), resident))
+    alone = highest - status("RssShmem") - status("RssFile")
+    told = comm.allgather((highest, max(alone - private, 0) + max(_shared() - shared, 0), resident))
     peaks, working, start = zip(*told)
     return {
         "peak_bytes": max(peaks),
@@ -200,7 +186,7 @@ def _shared() -> int:
         for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss_Shmem:"):
                 return int(line.split()[1]) * 1024
-    return _status("RssShmem")
+    return status("RssShmem")
 
 
 def _forest(

@@ -118,7 +118,7 @@ def _rows_of(
     records: Path,
 ) -> Iterator[Planned]:
     for graph in (*experiment.graphs, *experiment.left_out):
-        if block.graphs is not None and graph not in block.graphs:
+        if not block.covers(graph):
             continue
         if graph in experiment.left_out:
             state = GraphState(graph, "left-out", reason=experiment.left_out[graph])
@@ -187,6 +187,8 @@ def _status(
         return "unavailable", state.reason
     if state.status == "left-out":
         return "unsupported", state.reason
+    if block.left_out:
+        return "unsupported", block.left_out
     absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, place, block)
     if absent:
         return "unsupported", absent

@@ -79,19 +79,6 @@ def ids_path(record: Path) -> Path:
     return record.with_suffix(".ids.npz")
 
 
-def take_staged(record: Path) -> bool:
-    """Move a measurement that was made in turns with another one to its place; return whether there was one."""
-    results = record.parents[6]
-    staged = results / STAGED / Run.from_path(record).path
-    if not staged.is_file():
-        return False
-    record.parent.mkdir(parents=True, exist_ok=True)
-    if ids_path(staged).is_file():
-        ids_path(staged).replace(ids_path(record))
-    staged.replace(record)
-    return True
-
-
 def write_json(path: Path, value: Any) -> None:
     """Write JSON so that no reader ever sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)

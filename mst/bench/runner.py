@@ -22,7 +22,7 @@ from mst import registry
 from mst.bench.experiment import Measure
 from mst.bench.machine import conditions, this_machine, usable_cores
 from mst.bench.records import SCHEMA, Run, save_ids, write_json
-from mst.bench.session import Host, Outcome, Session, pinned_environment
+from mst.bench.session import Host, Outcome, Session, affordable, pinned_environment
 from mst.errors import ConfigError
 
 _SPREAD_FLAG = 0.10
@@ -113,14 +113,18 @@ def _in_turns(
             _Measured(order, k, manifest, graph_file, Path(scratch, str(k)), granted, len(orders) - 1)
             for k, order in enumerate(orders)
         ]
+        everyone = list(waiting)
         for turn in itertools.count():
             if not waiting:
                 return
             for measured in waiting if turn % 2 == 0 else waiting[::-1]:
                 measured.take_turn(host_of)
-                if not measured.session.wants_turn():
+            more = affordable([measured.session.cost for measured in everyone])
+            going_on = list(itertools.compress(everyone, more))
+            for measured in waiting:
+                if measured not in going_on:
                     yield measured.finish()
-            waiting = [measured for measured in waiting if measured.session.wants_turn()]
+            waiting = going_on
 
 
 class _Measured:
@@ -181,7 +185,7 @@ class _Measured:
             "others_cores": round(session.others_seconds / seconds, 3),
             "stolen_cores": round(session.stolen_seconds / seconds, 4),
             "granted_width": self.granted,
-            "pinned": pinned_environment(self.order.run.width),
+            "pinned": pinned_environment(1 if self.algorithm.paradigm == "mpi" else self.order.run.width),
             "interleaved_with": self.others,
         }
         flags = _flags(

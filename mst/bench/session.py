@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +38,44 @@ class Outcome:
     reason: str | None = None
     detail: str | None = None
     peak_tree_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds that a run may spend, has spent and spent on its last process; and how many processes it lacks."""
+
+    budget: float
+    spent: float
+    last: float
+    missing: int
+
+    @property
+    def own(self) -> float:
+        """Seconds that are left of its own budget."""
+        return max(self.budget - self.spent, 0.0)
+
+
+def affordable(costs: Sequence[Cost]) -> list[bool]:
+    """Return of each of the runs that are measured in turns whether it gets one more process.
+
+    What some will not need of their budgets the others share, the cheapest first.
+
+    Examples
+    --------
+    >>> from mst.bench.session import Cost, affordable
+    >>> affordable([Cost(10, 2, 2, 4), Cost(10, 9, 9, 4)])
+    [True, False]
+    >>> affordable([Cost(10, 2, 1, 0), Cost(10, 9, 9, 4)])
+    [False, True]
+    """
+    spare = sum(cost.budget - cost.spent - min(cost.own, cost.missing * cost.last) for cost in costs)
+    granted = [False] * len(costs)
+    for k in sorted(range(len(costs)), key=lambda k: costs[k].last):
+        beyond = max(costs[k].last - costs[k].own, 0.0)
+        if costs[k].missing and (not beyond or beyond <= spare):
+            granted[k] = True
+            spare -= beyond
+    return granted
 
 
 def pinned_environment(width: int) -> dict[str, str]:
@@ -99,6 +137,7 @@ class Host:
         os.close(told)
         os.close(control)
         self._buffer = b""
+        self._untold: dict[int, list[dict[str, Any]]] = {}
 
     def order(self, run: int, do: str, **values: Any) -> None:
         """Tell the host what to do for a run."""
@@ -107,17 +146,21 @@ class Host:
             while line:
                 line = line[os.write(self._orders, line) :]
 
-    def told(self, seconds: float) -> list[dict[str, Any]] | None:
-        """Return the events of the next `seconds`, as soon as there are any; None when there will be no more."""
+    def told(self, run: int, seconds: float) -> list[dict[str, Any]] | None:
+        """Return the events of a run in the next `seconds`, as soon as there are any; None when no more will come.
+
+        Those of other runs are kept until they are asked for.
+        """
         with selectors.DefaultSelector() as selector:
             selector.register(self.events, selectors.EVENT_READ)
-            if not selector.select(seconds):
-                return []
-        chunk = os.read(self.events, 1 << 16)
-        if not chunk:
-            return None
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-        return [json.loads(line) for line in lines]
+            if run not in self._untold and selector.select(seconds):
+                chunk = os.read(self.events, 1 << 16)
+                if not chunk:
+                    return None
+                *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+                for event in map(json.loads, lines):
+                    self._untold.setdefault(event.pop("run"), []).append(event)
+        return self._untold.pop(run, [])
 
     def close(self) -> None:
         """End the host and all that it started."""
@@ -150,19 +193,18 @@ class Session:
         self._log = Path(spec["scratch"], "output.log")
         self._host: Host | None = None
         self._pid = 0
+        self._closed = False
         self._has_phases = self._starts_ranks = self._has_profile = False
         self._last = 0.0
         self._limit = memory_limit(measure.memory)
 
-    def wants_turn(self) -> bool:
-        """Return whether another process is to be measured: not past the limits, and within the budget."""
+    @property
+    def cost(self) -> Cost:
+        """What it has spent of its budget, and what it would still spend."""
         done = len(self.outcome.processes)
-        if self.outcome.status != "ok" or done >= self._measure.processes:
-            return False
-        return not done or self._affords_turn()
-
-    def _affords_turn(self) -> bool:
-        return self.turn_seconds + self._last <= self._measure.budget
+        going_on = self.outcome.status == "ok" and not self._closed
+        missing = self._measure.processes - done if going_on else 0
+        return Cost(self._measure.budget, self.turn_seconds, self._last, missing)
 
     def sample(self, host: Host) -> None:
         """Measure one fresh process."""
@@ -181,11 +223,12 @@ class Session:
 
     def close(self) -> None:
         """Take the instrumented phases, and what a profiler is asked for, where there are any; end the run."""
+        self._closed = True
         if self._host is None:
             return
         # Starting ranks once more takes as long as a process of the measurement.
-        affordable = self._affords_turn() or not self._starts_ranks
-        if self.outcome.status == "ok" and self._has_phases and affordable:
+        within_budget = self._last <= self.cost.own or not self._starts_ranks
+        if self.outcome.status == "ok" and self._has_phases and within_budget:
             self._turn("phases")
         if self.outcome.status == "ok" and self._has_profile and self._measure.profile:
             self._turn("profile")
@@ -217,13 +260,14 @@ class Session:
         assert self._host is not None
         deadline = time.monotonic() + self._measure.timeout
         while True:
-            events = self._host.told(_POLL_SECONDS)
+            events = self._host.told(self._index, _POLL_SECONDS)
             if events is None:
                 self._fail("error", f"the host of the runs ended: {self._host.log.read_text()[-500:]}")
                 return None
-            for event in events:
-                if event.pop("run") == self._index and self._take(event) == until:
-                    return event
+            # All of them are taken: what follows the last of a step may say that the run has ended.
+            last = [event for event in events if self._take(event) == until]
+            if last:
+                return last[0]
             if self.outcome.status != "ok" and not self._pid:
                 return None
             if self._pid:

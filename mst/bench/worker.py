@@ -1,10 +1,10 @@
 """The measuring side of runs: imports once, then forks fresh processes.
 
 Started by `mst.bench.session` as ``python -m mst.bench.worker EVENTS CONTROL`` (two file descriptors), pinned to a
-width. This *host* imports what nearly every algorithm needs and forks one *parent* per run, which imports the
-algorithm, maps the graph and compiles sequential kernels on a triangle, and then waits for its turns; in each turn
-it forks one fresh process that measures. Hosts and parents start no thread, no device context and no BLAS call, so
-that their children may safely be forked. Everything that happens is told as one JSON line.
+width. This *host* imports and compiles what nearly every algorithm needs and forks one *parent* per run, which
+imports the algorithm or the library, maps the graph and compiles sequential kernels on a triangle, and then waits for
+its turns; in each turn it forks one fresh process that measures. Hosts and parents start no thread, no device context
+and no BLAS call, so that their children may safely be forked. Everything that happens is told as one JSON line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import gc
+import importlib
 import json
 import os
 import select
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,26 +30,20 @@ import numpy as np
 
 from mst import registry
 from mst.bench.energy import Energy, measure_energy
-from mst.errors import OutOfMemoryError
+from mst.bench.samples import failure, peak, reset_peak, take_samples
+from mst.errors import DependencyError
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-_STEADY = 0.1
-_WARMUPS = 4
-_QUICK_FIRST = 1.0
-_SHORT_RUN_SECONDS = 0.05
-_MOST_SAMPLES = 40
 
 
 def main(events: str, control: str) -> None:
     """Fork a parent for every run that is asked for, pass turns on to them, and tell how they end."""
     tell = teller(int(events))
-    with contextlib.suppress(ImportError):
-        import numba  # noqa: F401
-        import pyarrow  # noqa: F401
+    _warm_up()
     orders = os.fdopen(int(control), "rb", buffering=0)
     turns: dict[int, int] = {}
     runs: dict[int, int] = {}
@@ -80,6 +74,17 @@ def main(events: str, control: str) -> None:
                 else:
                     with contextlib.suppress(BrokenPipeError):
                         os.write(turns[run], (order["do"] + "\n").encode())
+
+
+def _warm_up() -> None:
+    """Import and compile what every run needs: most of it is what numba does before its first function."""
+    with contextlib.suppress(ImportError):
+        import pyarrow  # noqa: F401
+    algorithm = registry.get("kruskal")
+    # Whatever is wrong with it, its own run will tell.
+    with contextlib.suppress(Exception):
+        none = np.empty(0, np.int32)
+        _compile(algorithm.load(), Graph(0, none, none, none), 1, algorithm.resolve())
 
 
 def teller(fd: int) -> Callable:
@@ -155,21 +160,28 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     try:
         algorithm = registry.get(spec["algorithm"])
         ranks = algorithm.paradigm == "mpi"
-        # Ranks import and map for themselves.
-        module: Any = None if ranks else algorithm.load()
+        module = algorithm.load()
+        # Ranks map their parts for themselves.
         graph: Any = None if ranks else _open(Path(spec["graph_file"]))
-        if algorithm.paradigm == "sequential":
-            _compile(module, graph, spec)
+        compile_all = functools.partial(_compile, module, graph, spec["width"], spec["options"])
+        if ranks:
+            importlib.import_module("mst.bench.mpi_worker")
+        elif algorithm.paradigm == "sequential":
+            compile_all()
         elif algorithm.paradigm in ("threads", "cuda"):
             # Their threads and contexts must not be forked: another process leaves the machine code on disk.
-            _in_child(functools.partial(_compile, module, graph, spec))
+            _in_child(compile_all)
+        elif algorithm.paradigm == "peer" and "cupy" not in algorithm.requires:
+            _import_all(algorithm.requires)
+        loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
+        spec = {**spec, "loaded": loaded}
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
         return
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
     phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
     tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
-    work = {"sample": _measure, "phases": _phases, "profile": _profile}
+    work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
         work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
     with os.fdopen(turn, "r") as turns:
@@ -179,6 +191,17 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
             after = os.times()
             cpu = sum(after[:4]) - sum(before[:4])
             tell("turned", code=code, cpu=cpu)
+
+
+def _import_all(packages: Iterable[str]) -> None:
+    before = _threads()
+    for package in packages:
+        importlib.import_module(package)
+    if _threads() > before:
+        raise DependencyError(
+            f"importing {', '.join(packages)} starts threads, which no fresh process would have: leave it out of "
+            "requires, and import it in prepare"
+        )
 
 
 def _die_with_parent() -> None:
@@ -208,82 +231,62 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
     try:
         tell("samples", **_samples(module, graph, spec))
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
 
 
 def _measure_ranks(
     module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, phases: bool = False
 ) -> None:
-    from mst.bench.mpi_starts import measure
+    from mst.bench import mpi_starts, mpi_worker
 
     try:
-        measure(spec, tell, phases=phases)
+        if spec["width"] == 1:
+            # It needs no launcher.
+            mpi_worker.measure_rank({**spec, "phases": phases}, tell)
+        else:
+            mpi_starts.measure(spec, tell, phases=phases)
     except BaseException as error:
-        tell("failed", **_failure(error))
+        tell("failed", **failure(error))
 
 
 def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str, Any]:
     # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
     for array in (graph.u, graph.v, graph.w):
         array.max(initial=0)
-    resident = _reset_peak()
+    resident = reset_peak()
     width, options = spec["width"], spec["options"]
     problem, init = _timed(module.prepare, graph, width=width, **options)
     transfer = None
     if hasattr(module, "transfer"):
         problem, transfer = _timed(module.transfer, problem)
-    solve = module.timed_solve if hasattr(module, "timed_solve") else lambda p: _timed(module.solve, p)
-    gc.collect()
-    gc.disable()
-    result, first = solve(problem)
-    warm = [first]
-    measure = spec["measure"]
-    share = measure["budget"] / measure["processes"]
-    while still_cold(warm, share):
-        result = None
-        result, seconds = solve(problem)
-        warm.append(seconds)
-    samples: list[float] = []
-    wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
-    left = share - init - warm_seconds(warm)
-    with measure_energy() as energy:
-        while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
-            result = None
-            result, seconds = solve(problem)
-            samples.append(seconds)
-    peak = _peak()
-    gc.enable()
+    timed_solve = getattr(module, "timed_solve", None) or functools.partial(_timed, module.solve)
+    taken = take_samples(
+        lambda: timed_solve(problem), spec["measure"], init, loaded=spec["loaded"], meter=measure_energy
+    )
+    result, highest = taken.result, peak()
     forest = _forest(module, graph, problem, result, spec["ids_file"])
     return {
         "init": init,
         "transfer": transfer,
-        "warmup": warm,
-        "compute": samples,
+        "warmup": taken.warmup,
+        "compute": taken.compute,
         "counters": module.counters(problem, result) if hasattr(module, "counters") else {},
-        "memory": {"peak_bytes": peak, "working_bytes": max(peak - resident, 0), "start_bytes": resident},
-        "energy": _per_solve(energy, len(samples)),
+        "memory": {
+            "peak_bytes": highest,
+            "working_bytes": max(highest - resident, 0),
+            "start_bytes": resident,
+        },
+        "energy": _per_solve(taken.metered, len(taken.compute)),
         "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
         "forest": forest,
-        "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
+        "threads": _threads(),
         "threading": _threading(),
         "affinity": sorted(os.sched_getaffinity(0)),
     }
 
 
-def still_cold(warm: list[float], share: float) -> bool:
-    """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
-
-    The first solve loads machine code; only those after it tell what a solve takes.
-    """
-    if len(warm) == 1:
-        return warm[0] < _QUICK_FIRST or 2 * warm[0] < share / 2
-    steady = abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]
-    return not steady and len(warm) < _WARMUPS and warm_seconds(warm) + warm[-1] < share / 2
-
-
-def warm_seconds(warm: list[float]) -> float:
-    """Return what the warm-up counts for against a budget: not the loading of machine code."""
-    return sum(warm[1:]) or warm[0]
+def _threads() -> int:
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 def _threading() -> dict[str, Any] | None:
@@ -335,11 +338,11 @@ def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
     tell("profiled", counters=profiled_counters(module, spec))
 
 
-def _compile(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> None:
+def _compile(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
     """Solve a triangle of the same dtypes, so that every child inherits the machine code."""
     ends = np.array([0, 1, 2], graph.u.dtype), np.array([1, 2, 0], graph.v.dtype)
     tiny = Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype))
-    problem = module.prepare(tiny, width=spec["width"], **spec["options"])
+    problem = module.prepare(tiny, width=width, **options)
     module.collect(problem, module.solve(problem))
 
 
@@ -353,33 +356,6 @@ def _timed(function: Callable, *args: Any, **kwargs: Any) -> tuple[Any, float]:
     started = time.perf_counter()
     value = function(*args, **kwargs)
     return value, time.perf_counter() - started
-
-
-def _reset_peak() -> int:
-    """Forget the peak of resident memory; return what is resident now, in bytes."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS")
-
-
-def _peak() -> int:
-    return _status("VmHWM")
-
-
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def _failure(error: BaseException) -> dict[str, Any]:
-    memory = isinstance(error, MemoryError | OutOfMemoryError) or "OutOfMemory" in type(error).__name__
-    return {
-        "status": "out-of-memory" if memory else "error",
-        "reason": f"{type(error).__name__}: {error}".strip().splitlines()[0][:500],
-        "detail": traceback.format_exc()[-4000:],
-    }
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from typing import Any
 
 from mst import catalog, config, registry
 from mst.bench.experiment import Experiment, Measure, wants
-from mst.bench.records import STAGED, Run, run_fingerprint
+from mst.bench.machine import this_machine
+from mst.bench.records import STAGED, Run, run_fingerprint, write_json
 from mst.bench.runner import Order
 from mst.bench.site import Place
 from mst.commands.solve import parse_options
@@ -69,8 +70,15 @@ def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
         catalog.materialise(entry, folder, sources=settings.sources())
     manifest = json.loads((folder / "manifest.json").read_text())
     if manifest["status"] != "ok":
-        raise UnavailableError(f"{entry.name}: {manifest['reason']}")
+        raise UnavailableError(f"{entry.name}: unavailable: {manifest['reason']}")
     return folder, manifest
+
+
+def note_machine(settings: Config, name: str) -> None:
+    """Write down what the machine at hand is, where that is not known yet."""
+    facts = settings.root / "machines" / f"{name}.json"
+    if not facts.is_file():
+        write_json(facts, this_machine().as_dict())
 
 
 def _graph_name(arguments: argparse.Namespace) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -35,36 +34,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; say what was done."""
     from mst import catalog, config
-    from mst.bench.records import write_json
     from mst.bench.site import Place
+    from mst.commands._orders import graph_of, note_machine
+    from mst.errors import UnavailableError
 
     settings = config.load(arguments.configfile)
-    machine = config.machine_of(settings)
-    places = [Place(settings.machine_name, machine)]
-    facts = settings.root / "machines" / f"{settings.machine_name}.json"
-    if not facts.is_file():
-        write_json(facts, machine.as_dict())
+    places = [Place(settings.machine_name, config.machine_of(settings))]
+    note_machine(settings, settings.machine_name)
     begun, counts = time.monotonic(), {"measured": 0, "wrong": 0}
     entries, papers = catalog.load(), config.papers(settings)
-    names = [config.scope_graphs(settings, papers, scope) for scope in arguments.scopes]
-    for name in dict.fromkeys(name for scope in names for name in scope):
+    graphs: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for name in dict.fromkeys(
+        name for scope in arguments.scopes for name in config.scope_graphs(settings, papers, scope)
+    ):
+        try:
+            graphs[name] = graph_of(settings, name)
+        except UnavailableError as error:
+            print(error, flush=True)
+    rows = [
+        row for scope in arguments.scopes for row in config.scope_plan(settings, papers, entries, places, scope)
+    ]
+    for name, (folder, manifest) in graphs.items():
         if arguments.within and time.monotonic() - begun > arguments.within:
             print(f"{name}: left for another time, {arguments.within:g} s are over", flush=True)
             continue
-        folder = config.graph_folder(settings, entries[name])
-        if not (folder / "manifest.json").is_file():
-            catalog.materialise(entries[name], folder, sources=settings.sources())
-        manifest = json.loads((folder / "manifest.json").read_text())
-        if manifest["status"] != "ok":
-            print(f"{name}: unavailable: {manifest['reason']}", flush=True)
-            continue
-        rows = [
-            row
-            for scope in arguments.scopes
-            for row in config.scope_plan(settings, papers, entries, places, scope)
-            if row.graph == name
-        ]
-        for verdict in _measured(settings, rows, folder, manifest, arguments.granted):
+        here = [row for row in rows if row.graph == name]
+        for verdict in _measured(settings, here, folder, manifest, arguments.granted):
             counts["measured"] += 1
             counts["wrong"] += verdict == "wrong"
     print(f"{counts['measured']} runs measured, {counts['wrong']} wrong, {time.monotonic() - begun:.0f} s")

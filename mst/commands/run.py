@@ -30,17 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
-    from mst.bench.records import take_staged
-
-    if arguments.record is not None and take_staged(arguments.record):
-        print(f"{arguments.record}: measured together with the other runs on its graph")
-        return 0
     from mst import config
-    from mst.bench.machine import this_machine
-    from mst.bench.records import write_json
     from mst.bench.runner import measure_runs
     from mst.bench.site import leave_job_step
-    from mst.commands._orders import graph_of, orders_of
+    from mst.commands._orders import graph_of, note_machine, orders_of
     from mst.errors import ConfigError
 
     # A scheduler whose time is up tells a job to end: nothing of an unfinished run stays behind.
@@ -50,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     orders = orders_of(arguments, settings)
     if reason := orders[0].refused():
         raise ConfigError(reason)
-    facts = settings.root / "machines" / f"{orders[0].run.machine}.json"
-    if not facts.is_file():
-        write_json(facts, this_machine().as_dict())
+    note_machine(settings, orders[0].run.machine)
     folder, manifest = graph_of(settings, orders[0].run.graph)
     file = folder / "graph.arrow"
     for measurement in measure_runs(orders, manifest=manifest, graph_file=file, granted=arguments.granted):

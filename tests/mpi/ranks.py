@@ -23,7 +23,7 @@ from mpi4py import MPI
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, filter_boruvka
 from mst.algorithms.sequential import kruskal
-from mst.bench import mpi_worker
+from mst.bench import mpi_worker, samples
 from mst.bench.mpi_worker import _practise
 from mst.errors import InputError
 from mst.graph import Graph
@@ -272,7 +272,7 @@ def check_memory() -> None:
         for _ in range(4):
             module.solve(problem)
         problem = None
-        before = mpi_worker._reset_peak(), mpi_worker._status("RssAnon"), mpi_worker._shared()
+        before = samples.reset_peak(), samples.status("RssAnon"), mpi_worker._shared()
         problem = module.prepare(part, comm=some, **options)
         module.solve(problem)
         result = module.solve(problem)

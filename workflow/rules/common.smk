@@ -15,7 +15,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from mst import catalog, config as settings_of, registry
 from mst.bench import account
-from mst.bench.records import proof_path, write_json
+from mst.bench.records import STAGED, proof_path, write_json
 from mst.bench.reference import references
 from mst.bench.site import profile_site
 from mst.errors import MSTError

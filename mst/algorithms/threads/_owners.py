@@ -41,6 +41,10 @@ def solve(problem):
         return _rounds(problem)
 
 
+def collect(problem, result):
+    return result[0]
+
+
 def counters(problem, result):
     _, rounds, failed = result
     visits = rounds * problem.width * len(problem.u)

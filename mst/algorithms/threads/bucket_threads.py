@@ -16,7 +16,7 @@ from mst.algorithms.threads.filter_boruvka_threads import Result, Tuning, solve_
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels.parallel_buckets import number_all
-from mst.kernels.parallel_runtime import facts, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import grain_for, new_counters, refusal, workers
 
 ALGORITHM = dict(
     id="bucket-threads",
@@ -67,7 +67,7 @@ def collect(problem, result):
 
 
 def counters(problem, result):
-    return {**result.counters, **facts()}
+    return result.counters
 
 
 def solve_rounded(problem: Problem, tuning: Tuning) -> Result:

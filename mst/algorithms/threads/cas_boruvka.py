@@ -16,7 +16,12 @@ end) are here too, and closed in the same way. One more belongs to this algorith
 
 from __future__ import annotations
 
+from functools import partial
+
 from mst.algorithms.threads import _owners
+from mst.algorithms.threads._owners import collect, counters, solve
+
+__all__ = ["ALGORITHM", "collect", "counters", "prepare", "solve"]
 
 ALGORITHM = dict(
     id="cas-boruvka",
@@ -31,18 +36,4 @@ ALGORITHM = dict(
     requires=("numba",),
 )
 
-
-def prepare(graph, *, width, staggered, covered):
-    return _owners.prepare(graph, width=width, locking=False, staggered=staggered, covered=covered)
-
-
-def solve(problem):
-    return _owners.solve(problem)
-
-
-def collect(problem, result):
-    return result[0]
-
-
-def counters(problem, result):
-    return _owners.counters(problem, result)
+prepare = partial(_owners.prepare, locking=False)

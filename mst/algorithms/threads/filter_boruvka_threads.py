@@ -21,7 +21,7 @@ from mst.kernels import parallel_batches as batches
 from mst.kernels import parallel_join as trees
 from mst.kernels.batch_edges import new_edges
 from mst.kernels.parallel_keys import words_of
-from mst.kernels.parallel_runtime import FOREST, facts, fresh, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
 
 ALGORITHM = dict(
@@ -83,7 +83,7 @@ def collect(problem, result):
 
 
 def counters(problem, result):
-    return {**result.counters, **facts()}
+    return result.counters
 
 
 def phases(problem):

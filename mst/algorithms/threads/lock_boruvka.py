@@ -31,7 +31,12 @@ Ties go by edge id: the staggered threads meet equal edges in different orders.
 
 from __future__ import annotations
 
+from functools import partial
+
 from mst.algorithms.threads import _owners
+from mst.algorithms.threads._owners import collect, counters, solve
+
+__all__ = ["ALGORITHM", "collect", "counters", "prepare", "solve"]
 
 ALGORITHM = dict(
     id="lock-boruvka",
@@ -46,18 +51,4 @@ ALGORITHM = dict(
     requires=("numba",),
 )
 
-
-def prepare(graph, *, width, staggered, covered):
-    return _owners.prepare(graph, width=width, locking=True, staggered=staggered, covered=covered)
-
-
-def solve(problem):
-    return _owners.solve(problem)
-
-
-def collect(problem, result):
-    return result[0]
-
-
-def counters(problem, result):
-    return _owners.counters(problem, result)
+prepare = partial(_owners.prepare, locking=True)

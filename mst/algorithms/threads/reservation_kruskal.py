@@ -18,7 +18,7 @@ from mst.kernels.parallel_compact import starts, write_positions
 from mst.kernels.parallel_filter import mark
 from mst.kernels.parallel_keys import keys_at, words_of
 from mst.kernels.parallel_radix import argsort
-from mst.kernels.parallel_runtime import facts, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
 
 ALGORITHM = dict(
@@ -54,7 +54,7 @@ def collect(problem, result):
 
 
 def counters(problem, result):
-    return {"rounds": result[1], **facts()}
+    return {"rounds": result[1]}
 
 
 def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
