@@ -324,8 +324,9 @@ class Rows:
     def __init__(self, graph):
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
-        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex, and a light edge 32 bytes.
-        self.at_once = max(1, (graph.n + self.m) // 2)
+        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex and the rows' starts 4 and 2, which
+        # an allocator may keep; a tagged edge takes 32 bytes, and tables of buckets a little.
+        self.at_once = max(1, (6 * graph.n + 7 * self.m) // 17)
         self.offsets, self.keys = csr.offsets, lazy_keys(frozen(csr.weights))
         self.keys_by_id = lazy_keys(graph.w)
         self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
