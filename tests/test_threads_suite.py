@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from mst.bench import side_by_side
 from mst.bench import threads_suite as bench
 from mst.errors import ConfigError
 
@@ -20,7 +21,7 @@ print("seconds: 0.25\\nseconds: 0.75\\nother: 9\\nweight:", w.sum() + n)
 
 def result(**walls):
     rows = {
-        label: dict(wall=wall, spread=1.0, exact=True, digest="x", weight="7", peak_bytes=28_000)
+        label: dict(wall=wall, spread=1.0, agreeing="edges", digest="x", weight="7", peak_bytes=28_000)
         for label, wall in walls.items()
     }
     return {"label": "a graph", "n": 1_000, "m": 1_000, "contenders": rows}
@@ -30,8 +31,8 @@ def test_a_program_reads_the_graph_and_states_its_seconds(tmp_path):
     graph = dict(n=4, u=np.array([0, 1]), v=np.array([1, 2]), w=np.array([5, 6]))
     np.savez(tmp_path / "graph.npz", **graph)
     (tmp_path / "program.py").write_text(PROGRAM)
-    command = bench.Command.parse(f"mine={sys.executable} {tmp_path}/program.py {{graph}} {{width}}", 2)
-    program = bench.Program(command, tmp_path / "graph.npz")
+    command = side_by_side.Command.parse(f"mine={sys.executable} {tmp_path}/program.py {{graph}} {{width}}", 2)
+    program = side_by_side.Program(command, tmp_path / "graph.npz")
     assert program.get_ready() is None
     answer = program.fork()
     assert (answer["wall"], answer["weight"]) == ([0.25, 0.75], "15")
@@ -40,7 +41,7 @@ def test_a_program_reads_the_graph_and_states_its_seconds(tmp_path):
 
 def test_a_program_that_says_nothing_is_refused(tmp_path):
     np.savez(tmp_path / "graph.npz", n=1, u=[], v=[], w=[])
-    program = bench.Program(bench.Command.parse("mine=true {graph}", 1), tmp_path / "graph.npz")
+    program = side_by_side.Program(side_by_side.Command.parse("mine=true {graph}", 1), tmp_path / "graph.npz")
     program.get_ready()
     assert "ended with code 0" in program.fork()["reason"]
 
@@ -48,11 +49,11 @@ def test_a_program_that_says_nothing_is_refused(tmp_path):
 @pytest.mark.parametrize("text", ["mine", "mine=prog", "=prog {graph}"])
 def test_a_command_without_a_name_or_a_graph_is_refused(text):
     with pytest.raises(ConfigError, match="give NAME=TEMPLATE"):
-        bench.Command.parse(text, 2)
+        side_by_side.Command.parse(text, 2)
 
 
 def test_rows_and_graphs_are_those_that_the_targets_are_stated_for():
-    labels = [row.label for row in bench.rows([1, 2, 16])]
+    labels = [row.label for row in bench.contenders_at([1, 2, 16])]
     assert labels[:4] == ["filter-boruvka × 1", *(f"filter-boruvka-threads × {w}" for w in (1, 2, 16))]
     assert {"filter-boruvka-threads[input=csr] × 16", "reservation-kruskal × 16"} <= set(labels)
     graphs = [case.label for case in bench.cases("full")]
@@ -74,8 +75,3 @@ def test_the_page_shows_speedups_rivals_and_memory():
     assert "| a graph | 0.75 | 2.00 | 2.50 | 1.75 |" in page
     assert "Threads: layer omp." in page
     assert "| a graph | 0.50 | 0.50 |" in page
-
-
-def test_approximate_forests_need_not_weigh_the_same():
-    given = result(**{"filter-boruvka × 1": 1.0, "bucket-threads × 2": 1.0})
-    assert list(bench.without_approximate(given)["contenders"]) == ["filter-boruvka × 1"]

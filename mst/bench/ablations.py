@@ -1,7 +1,7 @@
 """What each published optimisation is worth, beside what its paper says: one switch at a time.
 
 ``python -m mst.bench.ablations threads --width 16`` runs every switch of the papers' shared-memory algorithms off and
-on, on graphs of the catalogue, in turns, child process by child process (see `mst.bench.suite`), and prints the
+on, on graphs of the catalogue, in turns, child process by child process (see `mst.bench.side_by_side`), and prints the
 effect with its 95 % interval, its sign and the published figure with its place. Then come the published phases of
 one algorithm, how much work the algorithms count, and every one's speedup over its own time on one thread.
 A result that goes another way than the paper says is a finding, and stays.
@@ -26,8 +26,8 @@ import numpy as np
 
 from mst import registry
 from mst.bench.machine import this_machine
+from mst.bench.side_by_side import Contender, Server
 from mst.bench.stats import Ratio, ratio
-from mst.bench.suite import Contender, Server
 from mst.errors import ConfigError, MSTError
 
 

@@ -35,11 +35,17 @@ def count_tags(tags, count, shift, crowd, bounds):
     """
     for j in range(count):
         bounds[tags[j] >> shift] += np.uint32(1)
+    return starts_of(bounds, crowd)
+
+
+@njit
+def starts_of(counts, crowd):
+    """Replace counts by where each bucket starts; return how many records are in buckets of more than `crowd`."""
     start, crowded = np.uint32(0), 0
-    for b in range(bounds.size):
-        here = bounds[b]
+    for b in range(counts.size):
+        here = counts[b]
         crowded += np.int64(here) if here > crowd else 0
-        bounds[b] = start
+        counts[b] = start
         start = np.uint32(start + here)
     return crowded
 

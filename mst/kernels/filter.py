@@ -72,6 +72,11 @@ class Sample(NamedTuple):
         equals = np.sort(self.ids[self.keys == key])
         return Split(key, int(equals[at - np.searchsorted(self.ordered, key)]) + 1, count)
 
+    def densest(self) -> float:
+        """Return the largest share of the keys in one of 64 equal ranges."""
+        offsets = (self.ordered - self.ordered[0]).astype(np.float64)
+        return np.bincount((offsets * (63 / max(offsets[-1], 1.0))).astype(np.int64)).max() / len(offsets)
+
     def window(self, low=None, high=None) -> Window:
         """Return the finest window of 32-bit ranks over the keys `low` … `high`, by default of all the sample.
 

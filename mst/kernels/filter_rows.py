@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.batches import starts_of
 from mst.kernels.filter import rank_of
 from mst.kernels.jit import njit
 from mst.kernels.keys import key_at
+from mst.kernels.prefetch import prefetch_to_write
 
-_BLOCK, _VECTOR = np.uint64(4096), np.uint64(64)
+_BLOCK, _VECTOR, _AHEAD = np.uint64(4096), np.uint64(64), np.uint64(32)
 _HALF = np.uint64(32)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
@@ -45,6 +47,38 @@ def select_slots(starts, rows, neighbours, keys, edge_ids, split, heavy, window,
             found += np.uint64(wanted & (rows[row] < neighbours[i]))
         count = _write(slots, at, found, neighbours, keys, edge_ids, split, heavy, window, tags, pairs, count)
     return np.int64(count)
+
+
+@njit
+def count_slots(keys, window, shift, crowd, bounds):
+    """As `batches.count_tags`, of all edges at once, each of which has two slots of the same key."""
+    for i in range(np.uint64(keys.words.size)):
+        bounds[(rank_of(key_at(keys, i), window) << _HALF) >> shift] += np.uint32(1)
+    for b in range(bounds.size):
+        bounds[b] >>= _ONE
+    return starts_of(bounds, crowd)
+
+
+@njit
+def scatter_slots(starts, rows, neighbours, keys, edge_ids, window, shift, bounds, records):
+    """Write a record of each edge into its bucket, as `batches.scatter` does, without any tags on the way."""
+    slots, at, place = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    row, size = _ZERO - _ONE, np.uint64(keys.words.size)
+    for block in range(_ZERO, size, _BLOCK):
+        found = _ZERO
+        for i in range(block, min(block + _BLOCK, size)):
+            row += np.uint64(starts[i])
+            slots[found], at[found] = i, rows[row]
+            found += np.uint64(rows[row] < neighbours[i])
+        for j in range(found):
+            b = (rank_of(key_at(keys, slots[j]), window) << _HALF) >> shift
+            place[j] = bounds[b]
+            bounds[b] = np.uint32(place[j] + np.uint32(1))
+        for j in range(found):
+            prefetch_to_write(records, place[min(j + _AHEAD, found - _ONE)])
+            i = slots[j]
+            records[place[j], 0] = np.uint64(at[j]) | (np.uint64(neighbours[i]) << _HALF)
+            records[place[j], 1] = np.uint64(edge_ids[i])
 
 
 @njit

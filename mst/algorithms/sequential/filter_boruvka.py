@@ -56,6 +56,9 @@ USELESS = 0.8
 FEW = 4096
 """So many open edges are joined without further filtering."""
 
+CROWDED = 1 / 8
+"""Share of the edges in one of 64 equal ranges of keys from which on buckets must be fitted to the keys."""
+
 NARROW = 2**31
 """Graphs of as many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
 
@@ -82,6 +85,33 @@ class Candidates(NamedTuple):
     def open(self, label: np.ndarray) -> Candidates:
         """Return those whose ends differ in `label`, in place of all."""
         return self._replace(count=edge_filter.keep_open(self.ends, self.tags, self.count, label))
+
+    def count_buckets(self, shift, crowd: int, bounds: np.ndarray) -> int:
+        """Make `bounds` the start of each bucket; return how many tags are in buckets of more than `crowd`."""
+        return batches.count_tags(self.tags, self.count, shift, crowd, bounds)
+
+    def scatter(self, shift, bounds: np.ndarray, records: np.ndarray) -> None:
+        """Write a record of each edge into its bucket."""
+        batches.scatter(self.ends, self.tags, self.count, shift, bounds, records)
+
+
+class AllRows(NamedTuple):
+    """All edges of compressed sparse rows in a window of keys, scattered from where they lie: no tag is written."""
+
+    rows: Rows
+    window: Window
+
+    @property
+    def count(self) -> int:
+        return self.rows.m
+
+    def count_buckets(self, shift, crowd: int, bounds: np.ndarray) -> int:
+        """As of `Candidates`."""
+        return filter_rows.count_slots(self.rows.keys, self.window, shift, crowd, bounds)
+
+    def scatter(self, shift, bounds: np.ndarray, records: np.ndarray) -> None:
+        """As of `Candidates`."""
+        filter_rows.scatter_slots(*self.rows.starts(), *self.rows.slots, self.window, shift, bounds, records)
 
 
 @dataclass
@@ -167,7 +197,7 @@ def choose_light(source, trees: int, filtering: bool) -> tuple[Split | None, Win
     """Return where light ends, or None if all edges are to be light, and the windows of light and of heavy keys."""
     wanted = int(LIGHT * (trees + 1) * max(1.0, source.m / (8 * (trees + 1))) ** 0.3)
     sample = source.sample(min(32_768, max(1024, 64 * source.m // wanted)))
-    if not filtering or (wanted > NEARLY_ALL * source.m and source.m <= source.at_once):
+    if not filtering or (wanted > NEARLY_ALL * source.m and source.takes_all):
         return None, sample.window(), sample.window()
     split = sample.split(min(wanted, source.at_once))
     return split, sample.window(high=split.key), sample.window(low=split.key)
@@ -211,22 +241,22 @@ class Growing:
         """How many edges a spanning tree still lacks."""
         return self.graph.n - 1 - self.size
 
-    def join(self, candidates: Candidates, largest_rank: int) -> None:
+    def join(self, candidates: Candidates | AllRows, largest_rank: int) -> None:
         """Take those of the candidates, all of them lighter than any edge still to come, that close no cycle."""
-        tags, ends, count = candidates
+        count = candidates.count
         if count == 0:
             return
         batch = max(8, int(self.left ** (1 / 3)))
         bits = max(0, largest_rank.bit_length() - max(1, (count // batch).bit_length()))
         shift, bounds = np.uint64(32 + bits), np.zeros((largest_rank >> bits) + 1, np.uint32)
-        crowded = batches.count_tags(tags, count, shift, 8 * batch, bounds)
-        if crowded > count // 16 and bits:
-            buckets = batches.refine(tags, count, shift, bounds, batch)
+        crowded = candidates.count_buckets(shift, 8 * batch, bounds)
+        if crowded > count // 16 and bits and isinstance(candidates, Candidates):
+            buckets = batches.refine(candidates.tags, count, shift, bounds, batch)
             shift, bounds = np.uint64(32), np.zeros(buckets, np.uint32)
-            crowded = batches.count_tags(tags, count, shift, 8 * batch, bounds)
+            crowded = candidates.count_buckets(shift, 8 * batch, bounds)
         self.lap("count")
         scattered = np.empty((count, 2), np.uint64)
-        batches.scatter(ends, tags, count, shift, bounds, scattered)
+        candidates.scatter(shift, bounds, scattered)
         self.lap("scatter")
         smallest, largest = max(4, batch // 2), 16 * batch
         if crowded:
@@ -260,6 +290,11 @@ class EdgeList:
         self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.ends = Ends(self.u, self.v, np.empty(0, np.uint64))
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether all edges may be light."""
+        return self.m <= self.at_once
+
     def sample(self, size: int) -> Sample:
         places = stratified(self.m, size)
         return edge_filter.sample(self.keys, places, places, self.m)
@@ -289,25 +324,36 @@ class Rows:
     def __init__(self, graph):
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
-        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex, and a light edge 32 bytes.
-        self.at_once = max(1, (graph.n + self.m) // 2)
+        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex and the rows' starts 4 and 2, which
+        # an allocator may keep; a tagged edge takes 32 bytes, and tables of buckets a little.
+        self.at_once = max(1, (6 * graph.n + 7 * self.m) // 17)
         self.offsets, self.keys = csr.offsets, lazy_keys(frozen(csr.weights))
         self.keys_by_id = lazy_keys(graph.w)
         self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
         self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.no_ends = frozen(np.empty(0, np.uint32))
+        self.slots = self.neighbours, self.keys, self.ids
+        self.spread = False
+
+    @property
+    def takes_all(self) -> bool:
+        """As of `EdgeList`; without tags there is always room."""
+        return self.spread or self.m <= self.at_once
 
     def sample(self, size: int) -> Sample:
         places = stratified(2 * self.m, size)
-        return edge_filter.sample(self.keys, places, self.ids[places].astype(np.int64), self.m)
+        sample = edge_filter.sample(self.keys, places, self.ids[places].astype(np.int64), self.m)
+        self.spread = sample.densest() < CROWDED
+        return sample
 
-    def light(self, split: Split | None, window: Window) -> Candidates:
+    def light(self, split: Split | None, window: Window) -> Candidates | AllRows:
+        if split is None and self.spread:
+            return AllRows(self, window)
         split = split or Split.of_all(self.keys, self.graph_m)
         if not edge_filter.is_rare(split, self.m):
             return self._of_all_rows(split, False, window)
         tags, ends = self._room()
-        slots = self.neighbours, self.keys, self.ids
-        count = filter_rows.select_rare_slots(self.offsets, *slots, split, window, tags, ends.pairs)
+        count = filter_rows.select_rare_slots(self.offsets, *self.slots, split, window, tags, ends.pairs)
         return Candidates(tags, ends, count)
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
@@ -321,12 +367,15 @@ class Rows:
         count = filter_rows.select_heavy_rows(*rows, split, label, giant, window, tags, ends.pairs)
         return Candidates(tags, ends, count)
 
-    def _of_all_rows(self, split: Split, heavy: bool, window: Window) -> Candidates:
-        tags, ends = self._room()
+    def starts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where rows start, marked slot by slot, and the rows that have slots."""
         starts, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.offsets), np.uint32)
         filter_rows.row_starts(self.offsets, starts, rows)
-        slots = self.neighbours, self.keys, self.ids
-        count = filter_rows.select_slots(starts, rows, *slots, split, heavy, window, tags, ends.pairs)
+        return starts, rows
+
+    def _of_all_rows(self, split: Split, heavy: bool, window: Window) -> Candidates:
+        tags, ends = self._room()
+        count = filter_rows.select_slots(*self.starts(), *self.slots, split, heavy, window, tags, ends.pairs)
         return Candidates(tags, ends, count)
 
     def _room(self):
