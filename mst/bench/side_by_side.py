@@ -35,6 +35,7 @@ import numpy as np
 
 from mst import registry
 from mst.bench.machine import conditions, this_machine
+from mst.bench.samples import peak, reset_peak
 from mst.bench.session import pinned_environment
 from mst.bench.worker import PR_SET_PDEATHSIG
 from mst.errors import ConfigError, MSTError
@@ -528,9 +529,9 @@ def samples(module, graph, problem) -> dict[str, Any]:
     # What the allocator kept of earlier solves would hide as much of this one's memory.
     with contextlib.suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-    before = _reset_peak()
+    before = reset_peak()
     result, cpu_seconds, wall_seconds = _timed(module, problem)
-    peak = max(_status("VmHWM") - before, 0)
+    highest = max(peak() - before, 0)
     # The first is to warm up, unless it takes so long that warmth is nothing.
     cpu, wall = ([cpu_seconds], [wall_seconds]) if wall_seconds > _LONG else ([], [])
     while not wall or (len(wall) < _MOST_SAMPLES and sum(wall) < _SECONDS_PER_CHILD):
@@ -543,7 +544,7 @@ def samples(module, graph, problem) -> dict[str, Any]:
     return {
         "cpu": cpu,
         "wall": wall,
-        "peak_bytes": peak,
+        "peak_bytes": highest,
         "digest": None if ids is None else digest(ids),
         "weight": str(weight),
     }
@@ -557,21 +558,6 @@ def _timed(module, problem) -> tuple[Any, float, float]:
     started, cpu_started = time.perf_counter(), time.process_time()
     result = module.solve(problem)
     return result, time.process_time() - cpu_started, time.perf_counter() - started
-
-
-def _reset_peak() -> int:
-    """Forget the peak of the resident memory where that can be done; return what is resident."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS")
-
-
-def _status(name: str) -> int:
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
 
 
 # The tables
