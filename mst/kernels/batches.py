@@ -154,20 +154,21 @@ def rank(keys, ids, order):
 
     Shell's sort, with the gaps of Gonnet and Baeza-Yates: for the few hundred edges of a batch, and soon compiled.
     """
+    # All keys first: they lie far apart, and so many loads overlap.
+    key_of = np.empty(order.size, np.uint64)
     for i in range(order.size):
-        order[i] = i
+        order[i], key_of[i] = i, key_at(keys, ids[i])
     gap = order.size
     while gap > 1:
         gap = max(1, (5 * gap - 1) // 11)
         for i in range(gap, order.size):
             moving = order[i]
-            key, e, j = key_at(keys, ids[moving]), ids[moving], i
+            key, e, j = key_of[moving], ids[moving], i
             while j >= gap:
-                other = ids[order[j - gap]]
-                other_key = key_at(keys, other)
-                if other_key < key or (other_key == key and other < e):
+                other = order[j - gap]
+                if key_of[other] < key or (key_of[other] == key and ids[other] < e):
                     break
-                order[j] = order[j - gap]
+                order[j] = other
                 j -= gap
             order[j] = moving
 
