@@ -126,7 +126,7 @@ def test_the_runner_measures_ranks(tmp_path, width):
     if width == 1:
         assert phases is None
     else:
-        assert {"sample", "select", "join"} <= set(phases)
+        assert "select" in phases
         assert all(seconds >= 0 for seconds in phases.values()) and sum(phases.values()) > 0
 
 
