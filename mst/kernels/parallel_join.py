@@ -19,9 +19,11 @@ from numba import prange
 
 from mst.kernels.atomics import compare_and_swap, fetch_add, load, prefetch, store, yield_core
 from mst.kernels.batch_edges import drop, dropped, ends_at, id_at, in_order, move
+from mst.kernels.concurrent_union_find import find
+from mst.kernels.concurrent_union_find import unite as join_trees
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
-from mst.kernels.union_find import find
+from mst.kernels.union_find import find as find_alone
 
 CHUNK = 4096
 _BLOCK = 256
@@ -59,18 +61,6 @@ def plant(parent, first, last):
         parent[x] = x
 
 
-@njit
-def root(parent, x):
-    """Return the root of `x` and shorten the way there, also while other threads link trees."""
-    p = load(parent, x)
-    while p != x:
-        above = load(parent, p)
-        if above != p:
-            compare_and_swap(parent, x, p, above)
-        x, p = p, above
-    return x
-
-
 @njit(parallel=True)
 def point_at_roots(width, grain, parent, counters):
     """Make every vertex point at the root of its tree."""
@@ -88,7 +78,7 @@ def flatten(parent, first, last):
     for x in range(first, last):
         r = load(parent, load(parent, load(parent, x)))
         if load(parent, r) != r:
-            r = root(parent, r)
+            r = find(parent, r)
         store(parent, x, r)
 
 
@@ -146,7 +136,7 @@ def look_up(edges, first, last, parent):
         for i in range(size):
             x, y = roots_a[i], roots_b[i]
             if (load(parent, x) != x) | (load(parent, y) != y):
-                x, y = root(parent, x), root(parent, y)
+                x, y = find(parent, x), find(parent, y)
             move(edges, base + i, end, x, y)
             end += np.uint64(x != y)
     return np.int64(end)
@@ -165,15 +155,10 @@ def unite(edges, first, last, parent):
         x, y = ends_at(edges, min(i + _AHEAD, last - 1))
         prefetch(parent, max(x, y))
         x, y = ends_at(edges, i)
-        while True:
-            x, y = max(x, y), min(x, y)
-            if compare_and_swap(parent, x, x, y) == x:
-                break
-            x, y = root(parent, x), root(parent, y)
-            if x == y:
-                drop(edges, i, True)
-                surplus += 1
-                break
+        x, y = max(x, y), min(x, y)
+        if compare_and_swap(parent, x, x, y) != x and not join_trees(parent, x, y):
+            drop(edges, i, True)
+            surplus += 1
     return surplus
 
 
@@ -342,7 +327,7 @@ def settle(edges, batch, starts, lengths, chunks, kept, surplus):
     above = np.arange(table.size).astype(np.uint64)
     for i in in_order(edges, places):
         a, b = ends_at(edges, i)
-        x, y = find(above, enter(table, a)), find(above, enter(table, b))
+        x, y = find_alone(above, enter(table, a)), find_alone(above, enter(table, b))
         above[x] = y
         drop(edges, i, x == y)
 
