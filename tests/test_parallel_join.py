@@ -9,7 +9,7 @@ import pytest
 
 from mst.algorithms.sequential import kruskal
 from mst.graph import Graph
-from mst.kernels import parallel_join as trees
+from mst.kernels import parallel_join
 from mst.kernels.batch_edges import ends_at, in_order, new_edges, put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, new_counters, workers
@@ -37,12 +37,12 @@ def joined(n, u, v, w, cuts, layout, loose=False):
     _fill(edges, u, v, w.astype(key_type), order)
     counters, filled = new_counters(1), len(starts) - 1
     with workers(1):
-        parent = trees.new_trees(n, vertex_type, 1, counters)
-        lengths, chunks = trees.chunked(starts, 1)
+        parent = parallel_join.new_trees(n, vertex_type, 1, counters)
+        lengths, chunks = parallel_join.chunked(starts, 1)
         kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(filled, np.int64)
         forest = np.empty(n, np.int64 if layout == 4 else np.int32)
-        trees.join(
-            1, trees.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, kept, surplus, parent,
+        parallel_join.join(
+            1, parallel_join.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, kept, surplus, parent,
             forest, counters,
         )  # fmt: skip
     return forest[: counters[FOREST]], surplus

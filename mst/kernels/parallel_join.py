@@ -82,13 +82,6 @@ def flatten(parent, first, last):
         store(parent, x, r)
 
 
-def giant(parent: np.ndarray) -> int:
-    """Return the root that most of a sample of vertices point at."""
-    n = len(parent)
-    roots, counts = np.unique(parent[np.linspace(0, n - 1, min(n, 512)).astype(np.int64)], return_counts=True)
-    return roots[counts.argmax()]
-
-
 @njit(parallel=True)
 def mark_inside(width, grain, parent, giant, inside, counters):
     """Set bit `x` of `inside` where vertex `x` points at the root `giant`; `grain` counts words."""

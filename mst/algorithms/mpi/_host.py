@@ -18,8 +18,9 @@ from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_u
 from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
 from mst.kernels import node_batches
 from mst.kernels import parallel_batches as batches
-from mst.kernels import parallel_join as trees
+from mst.kernels import parallel_join
 from mst.kernels.batch_edges import new_edges
+from mst.kernels.filter import giant_label
 from mst.kernels.mpi_exchange import allgather, reduced
 from mst.kernels.parallel_runtime import FOREST, deal, new_counters
 from mst.kernels.parallel_select import BLOCK
@@ -31,7 +32,7 @@ GIANT = 0.5
 PART = 100_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
 
-_STATE = len(trees.new_state(0))
+_STATE = len(parallel_join.new_state(0))
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Host:
         self._share()
         n, comm = self.rows.n, self.comm
         first, last = _share_of(comm, n)
-        trees.plant(self.parent, first, last)
+        parallel_join.plant(self.parent, first, last)
         if comm.rank == 0:
             self.counters[:] = new_counters(comm.size, self.tuning.delay_seed)
         comm.Barrier()
@@ -153,15 +154,15 @@ class Host:
         comm, width = self.comm, self.comm.size
         filled = np.flatnonzero(np.diff(starts))
         starts = np.append(starts[filled], starts[-1])
-        lengths, chunks = trees.chunked(starts, width)
+        lengths, chunks = parallel_join.chunked(starts, width)
         kept = self.room.take("kept", int(chunks[-1]), np.int64)
         surplus = self.room.take("surplus", len(filled), np.int64)
         if comm.rank == 0:
             surplus[:] = 0
             deal(self.counters, width)
-            trees.open_phase(self.state, width, chunks, 0)
+            parallel_join.open_phase(self.state, width, chunks, 0)
         comm.Barrier()
-        trees.work(
+        parallel_join.work(
             comm.rank, width, self.state, starts, lengths, chunks, np.zeros(len(filled), np.bool_), edges, kept,
             surplus, self.parent, self.forest, self.counters,
         )  # fmt: skip
@@ -189,12 +190,12 @@ class Host:
         All vertices point at their roots.
         """
         comm = self.comm
-        trees.flatten(self.parent, *_share_of(comm, self.rows.n))
+        parallel_join.flatten(self.parent, *_share_of(comm, self.rows.n))
         comm.Barrier()
-        giant = trees.giant(self.parent)
-        trees.mark(self.parent, giant, *_share_of(comm, len(self.inside)), self.inside)
+        giant, share = giant_label(self.parent)
+        parallel_join.mark(self.parent, giant, *_share_of(comm, len(self.inside)), self.inside)
         comm.Barrier()
-        return self.inside, np.mean(self.parent[:: max(self.rows.n // 512, 1)] == giant)
+        return self.inside, share
 
 
 def _share_of(comm: Any, size: int) -> tuple[int, int]:

@@ -18,8 +18,9 @@ import numpy as np
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels import parallel_batches as batches
-from mst.kernels import parallel_join as trees
+from mst.kernels import parallel_join
 from mst.kernels.batch_edges import new_edges
+from mst.kernels.filter import giant_label
 from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
@@ -133,7 +134,7 @@ class _Run:
         self.forest = fresh(
             max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
         )
-        self.parent = trees.new_trees(self.n, graph.u.dtype, width, self.counters)
+        self.parent = parallel_join.new_trees(self.n, graph.u.dtype, width, self.counters)
         self.lap("init")
 
     @property
@@ -213,10 +214,10 @@ class _Run:
     def join(self, edges, starts, loose):
         filled = np.flatnonzero(np.diff(starts))
         starts, loose = np.append(starts[filled], starts[-1]), loose[filled]
-        lengths, chunks = trees.chunked(starts, self.width)
+        lengths, chunks = parallel_join.chunked(starts, self.width)
         kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(len(filled), np.int64)
-        trees.join(
-            self.width, trees.new_state(self.width), starts, lengths, chunks, loose, edges, kept, surplus,
+        parallel_join.join(
+            self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, kept, surplus,
             self.parent, self.forest, self.counters,
         )  # fmt: skip
         found = dict(parts=1, batches=len(filled), light=int(starts[-1]), surplus=int(surplus.sum()))
@@ -230,9 +231,9 @@ class _Run:
     def inside_giant(self):
         """Return the bitmap of the vertices in (what a sample takes for) the largest tree; all point at their roots."""
         w, c = self.width, self.counters
-        trees.point_at_roots(w, 4096, self.parent, c)
+        parallel_join.point_at_roots(w, 4096, self.parent, c)
         inside = np.empty(-(-self.n // 64), np.uint64)
-        trees.mark_inside(w, 64, self.parent, trees.giant(self.parent), inside, c)
+        parallel_join.mark_inside(w, 64, self.parent, giant_label(self.parent)[0], inside, c)
         return inside
 
 
