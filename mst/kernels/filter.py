@@ -180,7 +180,7 @@ def _select_from(keys, start, stop, bound, u, v, label, outside, window, tags, c
         if outside.size > 0:
             for i in range(block, end):
                 ids[found] = i
-                found += _bit(outside, u[i]) | _bit(outside, v[i])
+                found += bit_of_32(outside, u[i]) | bit_of_32(outside, v[i])
         else:
             for i in range(block, end):
                 ids[found] = i
@@ -194,7 +194,8 @@ def _select_from(keys, start, stop, bound, u, v, label, outside, window, tags, c
 
 
 @njit(inline="always")
-def _bit(bits, x):
+def bit_of_32(bits, x):
+    """Return bit `x` of a bitmap of 32-bit words, such as that of `mark_outside`."""
     return (np.uint64(bits[np.uint64(x) >> _FIVE]) >> (np.uint64(x) & _31)) & _ONE
 
 

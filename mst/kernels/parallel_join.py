@@ -23,12 +23,14 @@ from mst.kernels.concurrent_union_find import find
 from mst.kernels.concurrent_union_find import unite as join_trees
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
+from mst.kernels.parallel_select import bit
 from mst.kernels.union_find import find as find_alone
 
 CHUNK = 4096
 _BLOCK = 256
 _AHEAD = 16
 _SIEVE = 1 << 15
+_SIFTED = np.uint64(_SIEVE - 1)
 _ONE = np.uint64(1)
 _NOBODY = ~np.uint64(0)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -350,7 +352,7 @@ def in_question(edges, parts, surplus):
                 for i in range(parts[part, 0], parts[part, 1]):
                     a, b = ends_at(edges, i)
                     places[sifted] = i
-                    sifted += seen(sieve, a) | seen(sieve, b)
+                    sifted += bit(sieve, a & _SIFTED) | bit(sieve, b & _SIFTED)
             found = 0
             for j in range(sifted):
                 i = places[j]
@@ -395,13 +397,6 @@ def commonest_end(edges, parts):
 
 
 @njit(inline="always")
-def seen(sieve, x):
-    """Return 1 if `x` may be in the table of this sieve, 0 if it is not."""
-    bit = np.uint64(x) & np.uint64(_SIEVE - 1)
-    return (sieve[bit >> np.uint64(6)] >> (bit & np.uint64(63))) & _ONE
-
-
-@njit(inline="always")
 def _slot(table, x):
     """Return the place of `x` in a table that is not full, or the free one where it would go."""
     mask = np.uint64(table.size - 1)
@@ -433,6 +428,6 @@ def add(table, sieve, x, hub):
     at = _slot(table, x)
     new = table[at] != x
     table[at] = x
-    bit = np.uint64(x) & np.uint64(_SIEVE - 1)
-    sieve[bit >> np.uint64(6)] |= _ONE << (bit & np.uint64(63))
+    sifted = np.uint64(x) & _SIFTED
+    sieve[sifted >> np.uint64(6)] |= _ONE << (sifted & np.uint64(63))
     return new

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.filter import bit_of_32
 from mst.kernels.jit import njit
 from mst.kernels.prefetch import prefetch, prefetch_to_write
 from mst.kernels.radix import id_at
@@ -58,18 +59,13 @@ def still_open(u, v, label, outside, ids, count):
         for j in range(np.uint64(count)):
             e = np.uint64(ids[j])
             ids[kept] = e
-            kept += _bit(outside, u[e]) | _bit(outside, v[e])
+            kept += bit_of_32(outside, u[e]) | bit_of_32(outside, v[e])
     else:
         for j in range(np.uint64(count)):
             e = np.uint64(ids[j])
             ids[kept] = e
             kept += np.uint64(label[u[e]] != label[v[e]])
     return np.int64(kept)
-
-
-@njit(inline="always")
-def _bit(bits, x):
-    return (np.uint64(bits[np.uint64(x) >> _FIVE]) >> (np.uint64(x) & _31)) & _ONE
 
 
 @njit
@@ -111,7 +107,7 @@ def replay(edges, words, places, inside, parent):
         weight_before, before = weight, e
         x, y = find(parent, edges[i].u), find(parent, edges[i].v)
         if x != y:
-            if _bit(inside, e) == _ZERO:
+            if bit_of_32(inside, e) == _ZERO:
                 return -1, ascending
             parent[max(x, y)] = min(x, y)
             joined += 1

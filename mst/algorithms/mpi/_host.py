@@ -16,9 +16,8 @@ import numpy as np
 from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
 from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
-from mst.kernels import node_batches
+from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
-from mst.kernels import parallel_join
 from mst.kernels.batch_edges import new_edges
 from mst.kernels.filter import giant_label
 from mst.kernels.mpi_exchange import allgather, reduced
