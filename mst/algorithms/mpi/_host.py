@@ -70,7 +70,7 @@ class Host:
         lap("init")
         low, top = everything(self.rows)
         roots, inside, rows, m = None, None, self.rows, self.m
-        self.rounds, self.light, self.left = 0, 0, n - 1
+        self.batches, self.light, self.left = 0, 0, n - 1
         while m and self.left > 0 and low != top:
             high, bounds, rare = self._plan(rows, m, low, top, roots)
             lap("sample")
@@ -166,7 +166,7 @@ class Host:
             surplus, self.parent, self.forest, self.counters,
         )  # fmt: skip
         comm.Barrier()
-        self.rounds += len(filled)
+        self.batches += len(filled)
         self.light += int(starts[-1])
         self.left = self.rows.n - 1 - int(self.counters[FOREST])
         # Nobody may start on the next part before all have read how this one ended.
