@@ -6,20 +6,11 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-COLLECTIVES = (
-    *(
-        "allgather",
-        "allgatherv",
-        "allreduce",
-        "alltoall",
-        "alltoallv",
-        "alltoallw",
-        "bcast",
-        "gather",
-        "gatherv",
-    ),
-    *("exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv"),
+COLLECTIVES = frozenset(
+    "allgather allgatherv allreduce alltoall alltoallv alltoallw bcast gather gatherv "
+    "exscan reduce reduce_scatter reduce_scatter_block scan scatter scatterv".split()
 )
+"""Blocking collectives of mpi4py, of arrays and of objects, whose names differ by the first letter's case."""
 
 
 def watched(comm: Any) -> tuple[Any, dict[str, float]]:

@@ -1,7 +1,7 @@
 """A (1 + ε)-approximate forest on many cores: `bucket`'s rounded weights, `filter-boruvka-threads`' batches.
 
-Of edges whose rounded weights are equal, any may go first: a batch of such edges is joined by compare-and-swap,
-without reservations and in one pass (`loose`, in `mst.kernels.parallel_batches`). Which of them are taken depends
+Of edges whose rounded weights are equal, any may go first: a batch of such edges is never settled (`loose`, in
+`mst.kernels.parallel_join`). Which of them are taken depends
 on the schedule, so two runs may return different forests, all of one rounded weight and within the bound.
 """
 
