@@ -42,8 +42,8 @@ def joined(n, u, v, w, cuts, layout, loose=False):
         kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(filled, np.int64)
         forest = np.empty(n, np.int64 if layout == 4 else np.int32)
         parallel_join.join(
-            1, parallel_join.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, kept, surplus, parent,
-            forest, counters,
+            1, parallel_join.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, kept,
+            surplus, parent, forest, counters,
         )  # fmt: skip
     return forest[: counters[FOREST]], surplus
 
