@@ -7,8 +7,24 @@ from time import perf_counter
 from typing import Any
 
 COLLECTIVES = frozenset(
-    "allgather allgatherv allreduce alltoall alltoallv alltoallw bcast gather gatherv "
-    "exscan reduce reduce_scatter reduce_scatter_block scan scatter scatterv".split()
+    [
+        "allgather",
+        "allgatherv",
+        "allreduce",
+        "alltoall",
+        "alltoallv",
+        "alltoallw",
+        "bcast",
+        "gather",
+        "gatherv",
+        "exscan",
+        "reduce",
+        "reduce_scatter",
+        "reduce_scatter_block",
+        "scan",
+        "scatter",
+        "scatterv",
+    ]
 )
 """Blocking collectives of mpi4py, of arrays and of objects, whose names differ by the first letter's case."""
 
