@@ -39,10 +39,10 @@ def joined(n, u, v, w, cuts, layout, loose=False):
     with workers(1):
         parent = parallel_join.new_trees(n, vertex_type, 1, counters)
         lengths, chunks = parallel_join.chunked(starts, 1)
-        kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(filled, np.int64)
+        parts, surplus = np.empty((chunks[-1], 3), np.int64), np.zeros(filled, np.int64)
         forest = np.empty(n, np.int64 if layout == 4 else np.int32)
         parallel_join.join(
-            1, parallel_join.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, kept,
+            1, parallel_join.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, parts,
             surplus, parent, forest, counters,
         )  # fmt: skip
     return forest[: counters[FOREST]], surplus

@@ -54,6 +54,11 @@ def move(edges, i, j, a, b):
     return _compiled_only()
 
 
+def swap(edges, i, j):
+    """Exchange edges `i` and `j`."""
+    return _compiled_only()
+
+
 def drop(edges, i, out):
     """Say whether edge `i` is out of the forest."""
     return _compiled_only()
@@ -144,6 +149,37 @@ def _move(edges, i, j, a, b):
             edges[0][j, 1] = edges[0][i, 1]
 
     return move
+
+
+@overload(swap, inline="always")
+def _swap(edges, i, j):
+    if len(edges) == 4:
+
+        def swap(edges, i, j):
+            _exchange(edges[0], i, j)
+            _exchange(edges[1], i, j)
+            _exchange(edges[2], i, j)
+            _exchange(edges[3], i, j)
+
+    elif len(edges) == 3:
+
+        def swap(edges, i, j):
+            _exchange(edges[0], i, j)
+            _exchange(edges[1], i, j)
+            _exchange(edges[2], i, j)
+
+    else:
+
+        def swap(edges, i, j):
+            _exchange(edges[0][:, 0], i, j)
+            _exchange(edges[0][:, 1], i, j)
+
+    return swap
+
+
+@njit(inline="always")
+def _exchange(values, i, j):
+    values[i], values[j] = values[j], values[i]
 
 
 @overload(drop, inline="always")

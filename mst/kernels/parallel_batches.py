@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.atomics import prefetch
+from mst.kernels.atomics import fetch_add, prefetch
 from mst.kernels.batch_edges import put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
-from mst.kernels.parallel_runtime import claim, deal
-from mst.kernels.parallel_select import BLOCK, edge_at, pick, row_near, row_of
+from mst.kernels.parallel_runtime import LIVE, claim, deal
+from mst.kernels.parallel_select import BLOCK, Kept, edge_at, pick, row_near, row_of
 
+SELECTED = LIVE
 _AHEAD = 32
 
 
@@ -42,11 +43,10 @@ def sort_out_range(
 ):  # fmt: skip
     """Find the edges of one chunk above (`low`, `low_id`), at most (`high`, `high_id`), and their batches.
 
-    Writes their places and batches from ``places[first]`` and ``batch[first]`` on and counts them by batch;
-    returns where they end.
+    Writes their places and batches, counts them by batch, and returns how many they are.
     """
     counts[:] = 0
-    at = np.uint64(first)
+    at = np.uint64(0)
     for block in range(first, last, BLOCK):
         size = pick(source, kind, block, min(block + BLOCK, last), low, high, rare, inside, picked)
         for i in range(np.uint64(size)):
@@ -63,21 +63,74 @@ def sort_out_range(
 @njit(parallel=True)
 def select(
     width, grain, source, kind, low, low_id, high, high_id, rare, inside,
-    base, shift, cells, bound_keys, bound_ids, places, batch, ends, counts, counters,
+    base, shift, cells, bound_keys, bound_ids, places, batch, begins, ends, counts, counters,
 ):  # fmt: skip
     """`sort_out_range` over all chunks.
 
-    Row `c` of `counts` says how many edges of chunk `c` are in which batch, ``ends[c]`` where they end.
+    Row `c` of `counts` says how many edges of chunk `c` are in which batch; they lie at ``begins[c] … ends[c] - 1``.
     """
     deal(counters, width)
+    counters[SELECTED] = 0
     for worker in prange(width):
+        # By way of the worker's own, so that of `places` no more is ever touched than there are edges selected.
+        own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
         picked = np.empty(BLOCK + 1, np.uint64)
         first, last = claim(counters, worker, width, grain, source[0].size)
         while first < last:
-            ends[first // grain] = sort_out_range(
+            chunk = first // grain
+            count = sort_out_range(
                 first, last, source, kind, low, low_id, high, high_id, rare, inside,
-                base, shift, cells, bound_keys, bound_ids, places, batch, counts[first // grain], picked,
+                base, shift, cells, bound_keys, bound_ids, own_places, own_batch, counts[chunk], picked,
             )  # fmt: skip
+            begin = fetch_add(counters, SELECTED, count)
+            begins[chunk], ends[chunk] = begin, begin + count
+            places[begin : begin + count] = own_places[:count]
+            batch[begin : begin + count] = own_batch[:count]
+            first, last = claim(counters, worker, width, grain, source[0].size)
+
+
+def new_kept(source, size: int, ids: int) -> Kept:
+    """Return room for `size` edges of a source with so many edge ids."""
+    words, ends = source[0].dtype, source[1].dtype
+    id_type = np.uint32 if ids <= 2**32 else np.int64
+    return Kept(*(np.empty(size, dtype) for dtype in (words, ends, ends, id_type)))
+
+
+@njit
+def keep_range(first, last, source, kind, low, low_id, inside, kept, counters, picked):
+    """Copy the edges of one chunk above (`low`, `low_id`) that do not lie inside a bitmap."""
+    size, highest = 0, source[0].dtype.type(~np.uint64(0))
+    for block in range(first, last, BLOCK):
+        end = min(block + BLOCK, last)
+        size += pick(source, kind, block, end, low, highest, False, inside, picked[size:])
+    count = np.uint64(0)
+    for i in range(size):
+        place = picked[i]
+        picked[count] = place
+        above = key_of(source[0][place], kind) > low
+        count += np.uint64(above | (edge_at(source, place, 0)[2] > low_id))
+    if count == 0:
+        return
+    at = fetch_add(counters, SELECTED, np.int64(count))
+    row = row_near(source, picked[0])
+    for i in range(count):
+        place = picked[i]
+        row = row_of(source, place, row)
+        a, b, e = edge_at(source, place, row)
+        j = at + np.int64(i)
+        kept.words[j], kept.u[j], kept.v[j], kept.ids[j] = source[0][place], a, b, e
+
+
+@njit(parallel=True)
+def keep_open(width, grain, source, kind, low, low_id, inside, kept, counters):
+    """`keep_range` over all chunks; ``counters[SELECTED]`` says how many were copied."""
+    deal(counters, width)
+    counters[SELECTED] = 0
+    for worker in prange(width):
+        picked = np.empty(grain + BLOCK + 1, np.uint64)
+        first, last = claim(counters, worker, width, grain, source[0].size)
+        while first < last:
+            keep_range(first, last, source, kind, low, low_id, inside, kept, counters, picked)
             first, last = claim(counters, worker, width, grain, source[0].size)
 
 
@@ -118,7 +171,7 @@ def scatter_range(first, last, source, kind, places, batch, next_places, edges, 
 
 
 @njit(parallel=True)
-def scatter(width, grain, source, kind, places, batch, ends, next_places, edges, counters):
+def scatter(width, grain, source, kind, places, batch, begins, ends, next_places, edges, counters):
     """`scatter_range` over all chunks."""
     deal(counters, width)
     for worker in prange(width):
@@ -126,5 +179,7 @@ def scatter(width, grain, source, kind, places, batch, ends, next_places, edges,
         first, last = claim(counters, worker, width, grain, source[0].size)
         while first < last:
             chunk = first // grain
-            scatter_range(first, ends[chunk], source, kind, places, batch, next_places[chunk], edges, to)
+            scatter_range(
+                begins[chunk], ends[chunk], source, kind, places, batch, next_places[chunk], edges, to
+            )
             first, last = claim(counters, worker, width, grain, source[0].size)

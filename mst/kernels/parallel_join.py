@@ -5,7 +5,7 @@ as the trees stood before the batch. Then the edges between different trees link
 compare-and-swap. If no edge of a batch finds its ends linked already, the batch closes no cycle: all its edges
 belong to the forest, whatever their order (Kruskal 1956). An edge that does is *surplus*. Whichever edges link,
 the trees are the same sets of vertices, so that the next batch need not wait for a decision which edge of a cycle
-is the heaviest: batches are *settled* in the end, independently of each other, mostly without sorting anything.
+is the heaviest: one thread *settles* a batch, mostly without sorting anything, while the others join the next ones.
 
 Only what can lie on a cycle with a surplus edge has to be settled: whatever the batch's edges connect to its
 ends, among the roots of that batch. One root may be left out of that search, since a cycle through it also
@@ -17,18 +17,23 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.atomics import compare_and_swap, fetch_add, load, prefetch, store, yield_core
-from mst.kernels.batch_edges import drop, dropped, ends_at, id_at, in_order, move
+from mst.kernels.atomics import compare_and_swap, fetch_add, load, store, yield_core
+from mst.kernels.batch_edges import drop, dropped, ends_at, id_at, in_order, move, swap
 from mst.kernels.concurrent_union_find import find
 from mst.kernels.concurrent_union_find import unite as join_trees
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
 from mst.kernels.parallel_select import bit
+from mst.kernels.prefetch import prefetch_to_write
 from mst.kernels.union_find import find as find_alone
 
 CHUNK = 4096
+FIRST, LINKED, LAST = 0, 1, 2
+"""Columns of `parts`: of each chunk, where it begins, where its surplus edges begin, and where these end."""
+
 _BLOCK = 256
 _AHEAD = 16
+_ROOM, _SAMPLE, _SMALLEST, _TURNS = 16, 64, 512, 8
 _SIEVE = 1 << 15
 _SIFTED = np.uint64(_SIEVE - 1)
 _ONE = np.uint64(1)
@@ -138,23 +143,37 @@ def look_up(edges, first, last, parent):
 
 
 @njit
-def unite(edges, first, last, parent):
-    """Link trees by edges in any order; drop the surplus ones, and return how many those are.
+def unite(edges, first, last, parent, alone):
+    """Link trees by edges in any order; move the surplus ones to the end, and return where those begin.
 
-    A phase of its own: a look-up at the same time might write a root's own number over the link that it just
-    got. A root is only ever hung under a smaller number, hence links make no cycle, whoever links at the same
-    time; and what it is hung under need not be a root any more.
+    With `alone`, no other thread does at the same time. A phase of its own: a look-up at the same time might write
+    a root's own number over the link that it just got. A root is only ever hung under a smaller number, hence
+    links make no cycle, whoever links at the same time; and what it is hung under need not be a root any more.
     """
-    surplus = 0
-    for i in range(first, last):
+    i, end = first, last
+    while i < end:
         x, y = ends_at(edges, min(i + _AHEAD, last - 1))
-        prefetch(parent, max(x, y))
+        prefetch_to_write(parent, max(x, y))
         x, y = ends_at(edges, i)
         x, y = max(x, y), min(x, y)
-        if compare_and_swap(parent, x, x, y) != x and not join_trees(parent, x, y):
-            drop(edges, i, True)
-            surplus += 1
-    return surplus
+        if hang(parent, x, y, alone) or join_trees(parent, x, y):
+            i += 1
+        else:
+            end -= 1
+            swap(edges, i, end)
+    return end
+
+
+@njit(inline="always")
+def hang(parent, x, y, alone):
+    """Hang `x` under `y` if it is a root; return whether it was."""
+    if alone:
+        # A locked instruction costs as much as the rest of a link.
+        root = load(parent, x) == x
+        if root:
+            store(parent, x, y)
+        return root
+    return compare_and_swap(parent, x, x, y) == x
 
 
 # -- all phases, in one parallel region -------------------------------------------------------------------------
@@ -163,7 +182,8 @@ def unite(edges, first, last, parent):
 # phase is over when all its chunks are done, whoever did them: nothing waits for a thread that the system has not
 # started yet. Each worker has a ticket, ``phase << 32 | 2³¹ - chunks left``, from which one addition takes a chunk
 # together with the phase that it belongs to; helpers take from it too. The last worker to finish a phase opens
-# the next one. Phase ``2 b`` looks up the ends of batch `b`, phase ``2 b + 1`` unites it.
+# the next one. Phase ``2 b`` looks up the ends of batch `b`, phase ``2 b + 1`` unites it. Who finished that settles
+# the batch, with the next phase open already: nobody waits for a batch that takes long to settle.
 
 _DONE, _TICKETS = 0, 16
 _NONE_LEFT = np.int64(1) << np.int64(31)
@@ -210,8 +230,8 @@ def take_chunk(state, worker, width, chunks):
 
 
 @njit
-def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surplus, parent, forest, counters):
-    """Do chunks until no phase is left; then settle batches until none is."""
+def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters):
+    """Do chunks until no phase is left; settle the batches that were finished here."""
     end = np.int64(2 * loose.size)
     done = waited = 0
     while True:
@@ -221,12 +241,13 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surp
             batch = phase >> 1
             first = starts[batch] + (chunk - chunks[batch]) * lengths[batch]
             if phase & 1:
-                closing = unite(edges, first, kept[chunk], parent)
+                parts[chunk, LINKED] = unite(edges, first, parts[chunk, LAST], parent, width == 1)
+                closing = parts[chunk, LAST] - parts[chunk, LINKED]
                 if closing:
                     fetch_add(surplus, batch, closing)
             else:
                 last = min(first + lengths[batch], starts[batch + 1])
-                kept[chunk] = look_up(edges, first, last, parent)
+                parts[chunk, FIRST], parts[chunk, LAST] = first, look_up(edges, first, last, parent)
             done += 1
             waited = 0
         elif done:
@@ -234,7 +255,17 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surp
             finished = fetch_add(state, _DONE, -done) == done
             done = 0
             if finished:
-                open_phase(state, width, chunks, (ticket >> 32) + 1)
+                phase = ticket >> 32
+                open_phase(state, width, chunks, phase + 1)
+                if phase & 1:
+                    batch = phase >> 1
+                    dawdle(counters, batch)
+                    joined = parts[chunks[batch] : chunks[batch + 1]]
+                    if surplus[batch] and not loose[batch]:
+                        settle(edges, joined, surplus[batch])
+                        emit_settled(edges, joined, forest, counters)
+                    else:
+                        emit_linked(edges, joined, forest, counters)
         else:
             ticket = load(state, _TICKETS + 16 * worker)
             if ticket >> 32 == end:
@@ -245,17 +276,10 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, kept, surp
             for _ in range(64):
                 if load(state, _TICKETS + 16 * worker) != ticket:
                     break
-    first, last = claim(counters, worker, width, 1, loose.size)
-    while first < last:
-        for batch in range(first, last):
-            if surplus[batch] and not loose[batch]:
-                settle(edges, batch, starts, lengths, chunks, kept, surplus[batch])
-            emit(edges, batch, starts, lengths, chunks, kept, surplus[batch], forest, counters)
-        first, last = claim(counters, worker, width, 1, loose.size)
 
 
 @njit(parallel=True)
-def join(width, state, starts, lengths, chunks, loose, edges, kept, surplus, parent, forest, counters):
+def join(width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters):
     """Join the edges of all batches to the forest.
 
     Parameters
@@ -270,8 +294,8 @@ def join(width, state, starts, lengths, chunks, loose, edges, kept, surplus, par
         Batches whose edges may be taken in any order.
     edges : tuple of numpy.ndarray
         By batch (`mst.kernels.batch_edges`); overwritten.
-    kept : numpy.ndarray of int64, shape (chunks[-1],)
-        Written: where the edges of each chunk end that joined two trees.
+    parts : numpy.ndarray of int64, shape (chunks[-1], 3)
+        Written: where each chunk begins, its surplus edges begin, and they end.
     surplus : numpy.ndarray of int64, shape (batches,)
         Zeros; written: how many edges of a batch closed a cycle within it.
     parent : numpy.ndarray
@@ -279,11 +303,22 @@ def join(width, state, starts, lengths, chunks, loose, edges, kept, surplus, par
     forest : numpy.ndarray
         Edge ids are appended.
     """
-    deal(counters, width)
     open_phase(state, width, chunks, 0)
     for worker in prange(width):
         work(
-            worker, width, state, starts, lengths, chunks, loose, edges, kept, surplus, parent, forest, counters
+            worker,
+            width,
+            state,
+            starts,
+            lengths,
+            chunks,
+            loose,
+            edges,
+            parts,
+            surplus,
+            parent,
+            forest,
+            counters,
         )
 
 
@@ -291,35 +326,32 @@ def join(width, state, starts, lengths, chunks, loose, edges, kept, surplus, par
 
 
 @njit
-def emit(edges, batch, starts, lengths, chunks, kept, surplus, forest, counters):
-    """Append the ids of the edges of a batch that are in the forest."""
-    for chunk in range(chunks[batch], chunks[batch + 1]):
-        first, last = starts[batch] + (chunk - chunks[batch]) * lengths[batch], kept[chunk]
-        out = 0
-        if surplus:
-            for i in range(first, last):
-                out += dropped(edges, i)
-        place = fetch_add(counters, FOREST, last - first - out)
-        if out:
-            for i in range(first, last):
-                if not dropped(edges, i):
-                    forest[place] = id_at(edges, i)
-                    place += 1
-        else:
-            for i in range(first, last):
-                forest[place + i - first] = id_at(edges, i)
+def emit_linked(edges, parts, forest, counters):
+    """Append the ids of the edges of a batch that linked two trees."""
+    place = fetch_add(counters, FOREST, np.sum(parts[:, LINKED] - parts[:, FIRST]))
+    for part in range(len(parts)):
+        for i in range(parts[part, FIRST], parts[part, LINKED]):
+            forest[place] = id_at(edges, i)
+            place += 1
 
 
 @njit
-def settle(edges, batch, starts, lengths, chunks, kept, surplus):
-    """Drop those edges of a batch that are the heaviest of a cycle, in place of those that came last."""
-    parts = np.empty((chunks[batch + 1] - chunks[batch], 2), np.int64)
+def emit_settled(edges, parts, forest, counters):
+    """Append the ids of the edges of a batch that were not dropped, which are as many as linked two trees."""
+    place = fetch_add(counters, FOREST, np.sum(parts[:, LINKED] - parts[:, FIRST]))
     for part in range(len(parts)):
-        parts[part, 0] = starts[batch] + part * lengths[batch]
-        parts[part, 1] = kept[chunks[batch] + part]
+        for i in range(parts[part, FIRST], parts[part, LAST]):
+            if not dropped(edges, i):
+                forest[place] = id_at(edges, i)
+                place += 1
+
+
+@njit
+def settle(edges, parts, surplus):
+    """Drop those edges of a batch that are the heaviest of a cycle, in place of those that came last."""
     table, places = in_question(edges, parts, surplus)
     # Places of the table stand for the vertices.
-    above = np.arange(table.size).astype(np.uint64)
+    above = np.arange(table.size).astype(np.uint32)
     for i in in_order(edges, places):
         a, b = ends_at(edges, i)
         x, y = find_alone(above, enter(table, a)), find_alone(above, enter(table, b))
@@ -330,57 +362,69 @@ def settle(edges, batch, starts, lengths, chunks, kept, surplus):
 @njit
 def in_question(edges, parts, surplus):
     """Return a table with room for the ends of all edges that may lie on a cycle, and the places of these edges."""
-    size = 64
-    while size < 16 * surplus:
+    count = np.sum(parts[:, LAST] - parts[:, FIRST])
+    places = np.empty(count, np.int64)
+    size = _SMALLEST
+    while size < _ROOM * surplus:
         size *= 2
-    count = np.sum(parts[:, 1] - parts[:, 0])
-    places = np.empty(count + 1, np.int64)
     if size < count:
-        table, sieve = np.full(size, _NOBODY), np.zeros(_SIEVE >> 6, np.uint64)
-        hub = commonest_end(edges, parts)
-        used = 0
-        for part in range(len(parts)):
-            for i in range(parts[part, 0], parts[part, 1]):
-                if dropped(edges, i):
-                    a, b = ends_at(edges, i)
-                    used += add(table, sieve, a, hub) + add(table, sieve, b, hub)
-        before = 0
-        while used != before and 4 * used < size:
-            before = used
-            sifted = np.uint64(0)
-            for part in range(len(parts)):
-                for i in range(parts[part, 0], parts[part, 1]):
-                    a, b = ends_at(edges, i)
-                    places[sifted] = i
-                    sifted += bit(sieve, a & _SIFTED) | bit(sieve, b & _SIFTED)
-            found = 0
-            for j in range(sifted):
-                i = places[j]
-                a, b = ends_at(edges, i)
-                if (has(table, a) | has(table, b)) and 4 * used < size:
-                    used += add(table, sieve, a, hub) + add(table, sieve, b, hub)
-                    places[found] = i
-                    found += 1
-        if used == before:
+        table = np.full(size, _NOBODY)
+        found = flood(edges, parts, table, places)
+        if found:
             return table, places[:found]
-    size = 64
+    size = _SMALLEST
     while size < 4 * count:
         size *= 2
-    at = 0
+    found = 0
     for part in range(len(parts)):
-        for i in range(parts[part, 0], parts[part, 1]):
-            places[at] = i
-            at += 1
-    return np.full(size, _NOBODY), places[:count]
+        for i in range(parts[part, FIRST], parts[part, LAST]):
+            places[found] = i
+            found += 1
+    return np.full(size, _NOBODY), places
+
+
+@njit
+def flood(edges, parts, table, places):
+    """Enter whatever edges connect to the surplus ones; return how many these are, 0 if the table has no room."""
+    sieve, hub = np.zeros(_SIEVE >> 6, np.uint64), commonest_end(edges, parts)
+    found = used = 0
+    for part in range(len(parts)):
+        for i in range(parts[part, LINKED], parts[part, LAST]):
+            a, b = ends_at(edges, i)
+            used += add(table, sieve, a, hub) + add(table, sieve, b, hub)
+            places[found] = i
+            found += 1
+    # From part to part, round and round, until a whole round has found nothing new.
+    part = quiet = turns = 0
+    while quiet < len(parts):
+        quiet += 1
+        for i in range(parts[part, FIRST], parts[part, LINKED]):
+            a, b = ends_at(edges, i)
+            near = bit(sieve, a & _SIFTED) | bit(sieve, b & _SIFTED)
+            if near and (has(table, a) | has(table, b)) and not dropped(edges, i):
+                drop(edges, i, True)
+                places[found] = i
+                found += 1
+                new = add(table, sieve, a, hub) + add(table, sieve, b, hub)
+                if new:
+                    quiet, used = 0, used + new
+                    if 4 * used > table.size:
+                        return 0
+        part += 1
+        if part == len(parts):
+            part, turns = 0, turns + 1
+            if turns == _TURNS:
+                return 0
+    return found
 
 
 @njit
 def commonest_end(edges, parts):
-    """Return the vertex that most of a sample of edges lead to."""
-    each = (64 + len(parts) - 1) // len(parts)
+    """Return the vertex that most of a sample of linking edges lead to."""
+    each = (_SAMPLE + len(parts) - 1) // len(parts)
     sample = np.empty(2 * each * len(parts), np.uint64)
     for part in range(len(parts)):
-        first, last = parts[part, 0], parts[part, 1]
+        first, last = parts[part, FIRST], parts[part, LINKED]
         for j in range(each):
             at = 2 * (part * each + j)
             if first < last:

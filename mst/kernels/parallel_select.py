@@ -5,6 +5,7 @@ A *source* is a tuple of arrays; an edge has a *place* in it:
 ======================================= =====================================================================
 ``(words, u, v)``                       an edge list: places are edge ids
 ``(words, neighbours, ids, offsets)``   rows: places are slots, and an edge is taken at one of its two
+`Kept`                                  some edges of another source, in no particular order
 ======================================= =====================================================================
 
 `words` are the weights' bits (`mst.kernels.parallel_keys`). What data decides at random is written always and
@@ -13,6 +14,8 @@ kept by advancing an index: there is no branch then to mispredict.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba.extending import overload
 
@@ -20,8 +23,22 @@ from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
 
 BLOCK = 1024
-_VECTOR = 64
+_VECTOR, _PART = np.uint64(64), np.uint64(16)
 _ONE, _SIX, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+
+
+class Kept(NamedTuple):
+    """Edges that were copied out of another source."""
+
+    words: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    ids: np.ndarray
+
+
+def has_rows(source) -> bool:
+    """Return whether a source, or numba's type of one, is made of rows."""
+    return len(source) == 4 and getattr(source, "instance_class", type(source)) is not Kept
 
 
 def _compiled_only(*arguments):
@@ -54,14 +71,14 @@ def pick(source, kind, first, last, low, high, rare, inside, picked):
 
 @overload(row_near, inline="always")
 def _row_near(source, place):
-    if len(source) == 3:
+    if not has_rows(source):
         return lambda source, place: np.int64(0)
     return lambda source, place: np.int64(np.searchsorted(source[3], place, side="right") - 1)
 
 
 @overload(row_of, inline="always")
 def _row_of(source, place, row):
-    if len(source) == 3:
+    if not has_rows(source):
         return lambda source, place, row: row
 
     def row_of(source, place, row):
@@ -76,18 +93,20 @@ def _row_of(source, place, row):
 def _edge_at(source, place, row):
     if len(source) == 3:
         return lambda source, place, row: (source[1][place], source[2][place], np.int64(place))
+    if not has_rows(source):
+        return lambda source, place, row: (source.u[place], source.v[place], np.int64(source.ids[place]))
     return lambda source, place, row: (row, source[1][place], np.int64(source[2][place]))
 
 
 @overload(pick)
 def _pick(source, kind, first, last, low, high, rare, inside, picked):
-    if len(source) == 4:
+    if has_rows(source):
         return lambda source, kind, first, last, low, high, rare, inside, picked: _pick_of_rows(
             *source, kind, first, last, low, high, inside, picked
         )
 
     def pick(source, kind, first, last, low, high, rare, inside, picked):
-        words, u, v = source
+        words, u, v = source[0], source[1], source[2]
         if inside is None:
             return _pick_between(words, kind, first, last, low, high, rare, picked)
         # Ends first and keys of the few that are left: most edges of a heavy part lie inside.
@@ -108,23 +127,41 @@ def bit(bits, x):
 
 @njit
 def _pick_between(words, kind, first, last, low, high, rare, picked):
-    unsigned = words.dtype.type
-    span = unsigned(high - low)
+    span = words.dtype.type(high - low)
     size, stop = np.uint64(0), np.uint64(last)
+    if span == ~words.dtype.type(0):
+        for i in range(np.uint64(last - first)):
+            picked[i] = np.uint64(first) + i
+        return np.int64(last - first)
+    if not rare:
+        return np.int64(_pick_each(words, kind, np.uint64(first), stop, low, span, picked, size))
     start = np.uint64(first)
-    while start < stop:
-        end = min(start + np.uint64(_VECTOR), stop) if rare else stop
-        hits = 1
-        if rare:
-            hits = 0
-            for e in range(start, end):
-                hits += unsigned(key_of(words[e], kind) - low) <= span
-        if hits:
-            for e in range(start, end):
-                picked[size] = e
-                size += np.uint64(unsigned(key_of(words[e], kind) - low) <= span)
-        start = end
-    return np.int64(size)
+    while start + _VECTOR <= stop:
+        if _least(words, kind, start, _VECTOR, low) <= span:
+            for part in range(start, start + _VECTOR, _PART):
+                if _least(words, kind, part, _PART, low) <= span:
+                    size = _pick_each(words, kind, part, part + _PART, low, span, picked, size)
+        start += _VECTOR
+    return np.int64(_pick_each(words, kind, start, stop, low, span, picked, size))
+
+
+@njit(inline="always")
+def _least(words, kind, first, count, low):
+    """Return how far the least of `count` keys is above `low`; counting hits would widen every word."""
+    unsigned = words.dtype.type
+    least = ~unsigned(0)
+    for e in range(first, first + count):
+        least = min(least, unsigned(key_of(words[e], kind) - low))
+    return least
+
+
+@njit
+def _pick_each(words, kind, first, last, low, span, picked, size):
+    unsigned = words.dtype.type
+    for e in range(first, last):
+        picked[size] = e
+        size += np.uint64(unsigned(key_of(words[e], kind) - low) <= span)
+    return size
 
 
 @njit

@@ -21,7 +21,7 @@ from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
 from mst.kernels.filter import giant_label
 from mst.kernels.mpi_exchange import allgather, reduced
-from mst.kernels.parallel_runtime import FOREST, deal, new_counters
+from mst.kernels.parallel_runtime import FOREST, new_counters
 from mst.kernels.parallel_select import BLOCK
 from mst.kernels.shared_memory import SharedRoom
 
@@ -154,15 +154,14 @@ class Host:
         filled = np.flatnonzero(np.diff(starts))
         starts = np.append(starts[filled], starts[-1])
         lengths, chunks = parallel_join.chunked(starts, width)
-        kept = self.room.take("kept", int(chunks[-1]), np.int64)
+        parts = self.room.take("parts", 3 * int(chunks[-1]), np.int64).reshape(-1, 3)
         surplus = self.room.take("surplus", len(filled), np.int64)
         if comm.rank == 0:
             surplus[:] = 0
-            deal(self.counters, width)
             parallel_join.open_phase(self.state, width, chunks, 0)
         comm.Barrier()
         parallel_join.work(
-            comm.rank, width, self.state, starts, lengths, chunks, np.zeros(len(filled), np.bool_), edges, kept,
+            comm.rank, width, self.state, starts, lengths, chunks, np.zeros(len(filled), np.bool_), edges, parts,
             surplus, self.parent, self.forest, self.counters,
         )  # fmt: skip
         comm.Barrier()

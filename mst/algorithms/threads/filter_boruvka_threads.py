@@ -24,6 +24,7 @@ from mst.kernels.filter import giant_label
 from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_edges
+from mst.kernels.parallel_select import Kept, has_rows
 
 ALGORITHM = dict(
     id="filter-boruvka-threads",
@@ -124,18 +125,22 @@ class _Run:
 
     def __init__(self, graph, arrays, width, tuning, lap):
         self.n, self.ids, self.vertex_type = graph.n, graph.m, graph.u.dtype
-        self.m = len(arrays[0]) // (1 if len(arrays) == 3 else 2)
         self.width, self.tuning, self.lap = width, tuning, lap
         self.counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
         self.counters = new_counters(width, tuning.delay_seed)
         words, self.kind = words_of(arrays[0], width)
-        self.source = words, *arrays[1:]
-        self.grain = grain_for(len(words), width, smallest=tuning.fewest, largest=tuning.most)
+        self.read_from((words, *arrays[1:]))
         self.forest = fresh(
             max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
         )
         self.parent = parallel_join.new_trees(self.n, graph.u.dtype, width, self.counters)
         self.lap("init")
+
+    def read_from(self, source):
+        """Take the edges from `source` from now on (`mst.kernels.parallel_select`)."""
+        slots = len(source[0])
+        self.source, self.m = source, slots // 2 if has_rows(source) else slots
+        self.grain = grain_for(slots, self.width, smallest=self.tuning.fewest, largest=self.tuning.most)
 
     @property
     def left(self):
@@ -149,6 +154,11 @@ class _Run:
         while self.m and self.left and low != top:
             high, bounds, rare = self.plan(low, top, roots)
             self.lap("sample")
+            if inside is not None and high != top and not isinstance(self.source, Kept):
+                # Further parts would read all edges again.
+                self.read_from(self.open_edges(low, inside))
+                inside = None
+                self.lap("filter")
             edges, starts = self.batches(low, high, rare, inside, bounds)
             self.join(edges, starts, self.loose(bounds))
             del edges
@@ -185,6 +195,12 @@ class _Run:
             bound_keys, bound_ids = with_every_key(bound_keys, bound_ids, keys[keys < high[0]], self.ids)
         return high, (bound_keys, bound_ids), rare
 
+    def open_edges(self, low, inside):
+        """Return a copy of the edges above `low` that have an end outside the bitmap `inside`."""
+        kept = batches.new_kept(self.source, len(self.source[0]), self.ids)
+        batches.keep_open(self.width, self.grain, self.source, self.kind, *low, inside, kept, self.counters)
+        return Kept(*(column[: self.counters[batches.SELECTED]] for column in kept))
+
     def loose(self, bounds):
         """Return which batches hold a single key: of rounded weights, their edges may be taken in any order."""
         keys, ids = bounds
@@ -199,15 +215,16 @@ class _Run:
         w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
         chunks = -(-slots // grain)
         places, batch = np.empty(slots, np.uint32 if slots < 2**32 else np.int64), np.empty(slots, np.uint8)
-        ends, counts = np.empty(chunks, np.int64), np.empty((chunks, len(bounds[0]) + 1), np.int64)
+        begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
+        counts = np.empty((chunks, len(bounds[0]) + 1), np.int64)
         batches.select(
             w, grain, self.source, self.kind, *low, *high, rare, inside,
-            *cells_of(bounds[0]), *bounds, places, batch, ends, counts, c,
+            *cells_of(bounds[0]), *bounds, places, batch, begins, ends, counts, c,
         )  # fmt: skip
         starts = batches.prefix(counts)
         self.lap("select")
         edges = self.new_edges(int(starts[-1]))
-        batches.scatter(w, grain, self.source, self.kind, places, batch, ends, counts, edges, c)
+        batches.scatter(w, grain, self.source, self.kind, places, batch, begins, ends, counts, edges, c)
         self.lap("scatter")
         return edges, starts
 
@@ -215,9 +232,9 @@ class _Run:
         filled = np.flatnonzero(np.diff(starts))
         starts, loose = np.append(starts[filled], starts[-1]), loose[filled]
         lengths, chunks = parallel_join.chunked(starts, self.width)
-        kept, surplus = np.empty(chunks[-1], np.int64), np.zeros(len(filled), np.int64)
+        parts, surplus = np.empty((chunks[-1], 3), np.int64), np.zeros(len(filled), np.int64)
         parallel_join.join(
-            self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, kept, surplus,
+            self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, parts, surplus,
             self.parent, self.forest, self.counters,
         )  # fmt: skip
         found = dict(parts=1, batches=len(filled), light=int(starts[-1]), surplus=int(surplus.sum()))
