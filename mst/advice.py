@@ -221,9 +221,7 @@ class Table:
         if settled is not None:
             return settled
         traits = traits_of(graph)
-        return self.choose(
-            graph.n, graph.m, skew=traits.skew, weights=traits.weights, width=width, gpu=gpu
-        )
+        return self.choose(graph.n, graph.m, skew=traits.skew, weights=traits.weights, width=width, gpu=gpu)
 
     def settled(self, n: int, m: int, *, width: int, gpu: str | None) -> Choice | None:
         """Return the choice if degrees and weights do not change it, or by less than looking at them costs."""
@@ -243,9 +241,7 @@ class Table:
             self._known[question] = self._look_up(*question)
         return self._known[question]
 
-    def _look_up(
-        self, size: int, density: int, skew: str, weights: str, width: int, gpu: str | None
-    ) -> Choice:
+    def _look_up(self, size: int, density: int, skew: str, weights: str, width: int, gpu: str | None) -> Choice:
         log_m, log_density = size / _STEPS, density / _STEPS
         fitting = [place for place in self._places if any(c.fits(width, gpu) for c in place[3])]
         if gpu == "host":

@@ -17,7 +17,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from math import inf
@@ -128,7 +128,7 @@ def training(largest: int = LARGEST) -> list[Case]:
         chain.from_iterable(_even(m, "values:2", (4.0,)) for m in SIZES),
         chain.from_iterable(_even(m, "wide", (1.5, 16.0)) for m in SIZES),
         _skewed(LARGE, (16.0,), "hashed"),
-        _local(LARGE),
+        (case for case in _local(LARGE) if case.density != 4.0),
         chain.from_iterable(_road(m) for m in (*SIZES[::2], LARGE)),
         _even(LARGE, "values:1", (4.0,)),
         _even(LARGE, "wide", (4.0,)),
@@ -294,11 +294,8 @@ class Caller:
     def _on_device(self, module: Any, options: dict[str, Any]) -> tuple[float, np.ndarray]:
         import cupy
 
-        from mst.algorithms.cuda._resident import DeviceGraph
-
         if self.resident is None:
-            arrays = (cupy.asarray(array) for array in (self.graph.u, self.graph.v, self.graph.w))
-            self.resident = DeviceGraph(self.graph.n, *arrays)
+            self.resident = resident(self.graph)
         cupy.cuda.get_current_stream().synchronize()
         started = time.perf_counter()
         problem = module.transfer(module.prepare(self.resident, width=1, **options))
@@ -313,6 +310,15 @@ class Caller:
             import cupy
 
             cupy.get_default_memory_pool().free_all_blocks()
+
+
+def resident(graph: Graph) -> Any:
+    """Return the graph on the device."""
+    import cupy
+
+    from mst.algorithms.cuda._resident import DeviceGraph
+
+    return DeviceGraph(graph.n, *(cupy.asarray(array) for array in (graph.u, graph.v, graph.w)))
 
 
 def measure(graph: Graph, candidates: Iterable[Candidate]) -> dict[str, float]:
@@ -459,12 +465,11 @@ def choosing(graph: Graph, table: Table, hardware: Hardware) -> dict[str, float]
     """Return the seconds that a choice for this graph costs, by what may be used."""
     costs = {}
     for width, gpu in hardware.settings():
-        if gpu == "device":
-            continue
+        subject = resident(graph) if gpu == "device" else graph
         seconds = []
         for _ in range(6):
             started = time.perf_counter()
-            table.choose_for(graph, width=width, gpu=gpu)
+            table.choose_for(subject, width=width, gpu=gpu)
             seconds.append(time.perf_counter() - started)
         costs[f"{width} {gpu}"] = median(seconds[1:])
     return costs
@@ -484,7 +489,10 @@ class Session:
         known = {json.dumps(asdict(one.case), sort_keys=True) for one in self.measured}
         for case in cases:
             left = self.end - time.perf_counter()
-            if json.dumps(asdict(case), sort_keys=True) in known or 0.3 + self.pace * case.m > left:
+            if (
+                json.dumps(asdict(case), sort_keys=True) in known
+                or 1 + self.pace * max(case.m - SIZES[-2], 0) > left
+            ):
                 continue
             began = time.perf_counter()
             graph = case.make()
@@ -494,8 +502,8 @@ class Session:
             if table is not None:
                 one = replace(one, choosing=choosing(graph, table, self.hardware))
             elapsed = time.perf_counter() - began
-            if graph.m >= SIZES[-2]:
-                self.pace = max(elapsed / graph.m, self.pace / 2)
+            if graph.m >= SIZES[-1]:
+                self.pace = max((elapsed - 1) / graph.m, _PACE / 3)
             with self.file.open("a") as out:
                 out.write(json.dumps(one.to_json()) + "\n")
             self.measured.append(one)
@@ -525,10 +533,14 @@ def warm_up(hardware: Hardware) -> None:
     began = time.perf_counter()
     candidates = hardware.candidates(True)
     if hardware.cores >= 4:
-        apart = {(c.algorithm, c.slug, c.gpu): str(c) for c in candidates}
+        # Of each algorithm the narrowest: they compile the same.
+        apart = {(c.algorithm, c.slug, c.gpu): str(c) for c in reversed(candidates)}
         jobs = [(name, at) for at in range(len(WARMING)) for name in apart.values()]
-        with ProcessPoolExecutor(hardware.cores, mp_context=get_context("spawn")) as pool:
-            list(pool.map(_warmed, *zip(*jobs)))
+        try:
+            with ProcessPoolExecutor(hardware.cores, mp_context=get_context("spawn")) as pool:
+                list(pool.map(_warmed, *zip(*jobs)))
+        except BrokenExecutor as error:
+            print(f"a process that compiles ended: {error}; the rest is compiled here", flush=True)
         print(f"compiled after {time.perf_counter() - began:.0f} s", flush=True)
     for at in range(len(WARMING)):
         for candidate in candidates:
@@ -545,10 +557,13 @@ def _warmed(name: str, at: int) -> float:
     traits_of(graph)
     caller = Caller(graph, [Candidate.parse(name)])
     start = time.perf_counter()
-    for _ in range(2):
-        if name in caller.ways:
-            caller(name)
-    caller.close()
+    try:
+        for _ in range(2):
+            if name in caller.ways:
+                caller(name)
+        caller.close()
+    except MSTError as error:
+        print(f"  {name}: {error}", flush=True)
     return time.perf_counter() - start
 
 

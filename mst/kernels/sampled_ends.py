@@ -40,7 +40,8 @@ def shared_ends(rows, u, v, rank, reach):
     -------
     tuple of int
         Edges, without repeated rows; pairs of them at a common end, all of them; of these, those that were compared
-        (each edge with the one before it at the same vertex); of these, the near ones; and, of as many comparisons
+        (each edge with the first one at the same vertex: the one before it may be near only because weights ascend
+        with the rows); of these, the near ones; and, of as many comparisons
         as there are rows, of edges half the sample apart, the near ones.
     """
     k = len(rows)
@@ -49,7 +50,7 @@ def shared_ends(rows, u, v, rank, reach):
         bits += 1
     mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
     vertex = np.full(1 << bits, -1, np.int64)
-    last, count = np.empty(1 << bits, np.int32), np.zeros(1 << bits, np.int32)
+    first, count = np.empty(1 << bits, np.int32), np.zeros(1 << bits, np.int32)
     edges = pairs = compared = near = anywhere = 0
     for i in range(k):
         anywhere += abs(rank[i] - rank[(i + k // 2) % k]) <= reach
@@ -65,7 +66,8 @@ def shared_ends(rows, u, v, rank, reach):
             if vertex[place] == x:
                 pairs += count[place]
                 compared += 1
-                near += abs(rank[i] - rank[last[place]]) <= reach
-            vertex[place], last[place] = x, i
+                near += abs(rank[i] - rank[first[place]]) <= reach
+            else:
+                vertex[place], first[place] = x, i
             count[place] += 1
     return edges, pairs, compared, near, anywhere
