@@ -48,7 +48,6 @@ def test_skew_of_a_small_graph_is_exact():
         ("wide", "wide"),
         ("wide-integers", "wide"),
         ("normal", "random"),
-        ("ascending", "random"),
         ("slope:200", "local"),
         ("waves:200", "local"),
     ],
