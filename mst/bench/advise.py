@@ -321,13 +321,10 @@ def resident(graph: Graph) -> Any:
     return DeviceGraph(graph.n, *(cupy.asarray(array) for array in (graph.u, graph.v, graph.w)))
 
 
-def measure(graph: Graph, candidates: Iterable[Candidate]) -> dict[str, float]:
+def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> dict[str, float]:
     """Return seconds by candidate: medians of calls in turns, or one call's where that was hopeless.
 
-    Raises
-    ------
-    AssertionError
-        Two candidates disagree on the forest.
+    Who finds another forest than the first candidate has no time, and is named in `wrong`.
     """
     caller = Caller(graph, candidates)
     first: dict[str, float] = {}
@@ -338,11 +335,14 @@ def measure(graph: Graph, candidates: Iterable[Candidate]) -> dict[str, float]:
             # Code for this key or size may have been compiled only now; not so for cores at a size that costs.
             if candidate.gpu or graph.m < LARGE:
                 seconds, ids = min((seconds, ids), caller(name), key=lambda told: told[0])
-        except (MSTError, MemoryError) as error:
+        except (MSTError, MemoryError, RuntimeError) as error:  # CuPy's are of the last two
             print(f"  {name}: {error}", flush=True)
             continue
         expected = ids if expected is None else expected
-        assert np.array_equal(ids, expected), f"{name} finds another forest of {graph!r}"
+        if not np.array_equal(ids, expected):
+            wrong.append(f"{name} finds another forest of {graph!r}")
+            print(f"  WRONG: {wrong[-1]}", flush=True)
+            continue
         first[name] = seconds
     times = {name: [first[name]] for name in promising(first)}
     rounds = 0
@@ -483,6 +483,7 @@ class Session:
         text = file.read_text() if file.is_file() else ""
         self.measured = [Measured.from_json(json.loads(line)) for line in text.splitlines()]
         self.pace = _PACE
+        self.wrong: list[str] = []
 
     def take(self, cases: Iterable[Case], table: Table | None = None) -> Iterator[Measured]:
         """Yield each case as it is measured, and keep it; with a table, what choosing costs is measured, too."""
@@ -497,7 +498,7 @@ class Session:
             began = time.perf_counter()
             graph = case.make()
             traits = traits_of(graph)
-            seconds = measure(graph, self.hardware.candidates(traits.weights == "local"))
+            seconds = measure(graph, self.hardware.candidates(traits.weights == "local"), self.wrong)
             one = Measured(case, graph.n, graph.m, traits, seconds)
             if table is not None:
                 one = replace(one, choosing=choosing(graph, table, self.hardware))
@@ -562,7 +563,7 @@ def _warmed(name: str, at: int) -> float:
             if name in caller.ways:
                 caller(name)
         caller.close()
-    except MSTError as error:
+    except (MSTError, RuntimeError) as error:
         print(f"  {name}: {error}", flush=True)
     return time.perf_counter() - start
 
@@ -584,7 +585,7 @@ def gpu_here() -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, write, and check."""
+    """Measure, write, and check; return 1 if two candidates disagree on a forest."""
     started = time.perf_counter()
     parser = argparse.ArgumentParser(prog="mst.bench.advise", description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="cases.jsonl, advice.json, checks.jsonl")
@@ -600,6 +601,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gpus = f", {machine.gpus[0]}" if hardware.gpu and machine.gpus else ""
     named = f"{machine.cpu}, {chosen.cores} cores{gpus}"
     print(named, flush=True)
+    wrong: list[str] = []
     if chosen.within or chosen.check:
         warm_up(hardware)
     file = chosen.table or chosen.folder / "advice.json"
@@ -608,6 +610,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for _ in session.take(training(chosen.most)):
             write_table(file, named, session.measured, hardware)
         write_table(file, named, session.measured, hardware)
+        wrong += session.wrong
     if chosen.check:
         table = Table(json.loads(file.read_text()))
         checks = Session(chosen.folder / "checks.jsonl", hardware, chosen.check, time.perf_counter())
@@ -616,7 +619,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = report(judge(table, checks.measured, hardware), hardware)
         (chosen.folder / "check.txt").write_text(text + "\n")
         print(text)
-    return 0
+        wrong += checks.wrong
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
