@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 from mst import advice, registry
-from mst.errors import InputError, UnsupportedError
+from mst.errors import InputError, OutOfMemoryError, UnsupportedError
 from mst.forest import Forest
 from mst.graph import Graph
 
@@ -45,7 +45,8 @@ def minimum_spanning_forest(
         format, or a canonical ``.arrow`` file. See `mst.interop` for the others. Arrays on a CUDA device stay
         there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.
     algorithm : str
-        An id of ``mst list``, or ``"auto"``: what was measured to be fastest for such a graph (`mst.advice`).
+        An id of ``mst list``, or ``"auto"``: what was measured to be fastest for such a graph on the cores at hand,
+        and on the GPU if CuPy is loaded (`mst.advice`).
     threads : int, optional
         Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this.
     **options
@@ -80,18 +81,30 @@ def minimum_spanning_forest(
     ):
         from mst.algorithms.cuda._resident import forest_on_device
 
-        named = {} if algorithm == "auto" else {"algorithm": algorithm}
-        return forest_on_device(*graph, **{**named, **options})
+        return forest_on_device(*graph, algorithm=algorithm, **options)
     graph = as_graph(graph)
-    if algorithm == "auto":
-        algorithm, threads = choose(graph, threads)
-    chosen = registry.get(algorithm)
+    if algorithm != "auto":
+        return _forest(graph, registry.get(algorithm), threads, options)
+    choice = choose(graph, threads)
+    try:
+        return _chosen(graph, choice, options)
+    except OutOfMemoryError:
+        if choice.gpu is None:
+            raise
+        return _chosen(graph, choose(graph, threads, gpu=None), options)
+
+
+def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> Forest:
+    return _forest(graph, registry.get(choice.algorithm), choice.width, {**choice.options, **options})
+
+
+def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
+    """Return what an algorithm makes of a graph, or raise the reason why it does not take it."""
     if chosen.paradigm == "mpi":
         raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
     width = width_of(chosen, threads)
     resolved = chosen.resolve(options)
-    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
-    if reason := chosen.skip(facts, width=width, options=resolved):
+    if reason := chosen.skip(_facts(graph), width=width, options=resolved):
         raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
     module = chosen.load()
     started = perf_counter()
@@ -113,6 +126,10 @@ def minimum_spanning_forest(
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
 
 
+def _facts(graph: Graph) -> registry.Facts:
+    return registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+
+
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
     """Return the width that `threads` means for an algorithm: all usable cores when it is not given."""
     if threads is not None and threads < 1:
@@ -124,23 +141,40 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
     return threads or 1
 
 
-def choose(graph: Graph, threads: int | None = None) -> tuple[str, int]:
-    """Return the algorithm and the width that ``"auto"`` stands for: what `mst.advice` measured to be best.
+def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
+    """Return what ``"auto"`` stands for: the choice of `mst.advice`, unless that algorithm refuses the graph.
 
     Parameters
     ----------
     graph : Graph
     threads : int, optional
         Cores that may be used; all usable ones when it is not given.
+    gpu : str, optional
+        *host* to consider a GPU, None to leave it out; *loaded* considers it where `usable_gpu` says so.
     """
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
-    choice = advice.choose(graph.n, graph.m, width=threads or usable_width())
-    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+    if gpu == "loaded":
+        gpu = "host" if usable_gpu() else None
+    choice = advice.choose_for(graph, width=threads or usable_width(), gpu=gpu)
     algorithm = registry.get(choice.algorithm)
-    if algorithm.skip(facts, width=choice.width, options=algorithm.resolve()):
-        choice = advice.FALLBACK
-    return choice.algorithm, choice.width
+    options = algorithm.resolve(choice.options)
+    refused = algorithm.skip(_facts(graph), width=choice.width, options=options)
+    return advice.FALLBACK if refused else choice
+
+
+def usable_gpu() -> bool:
+    """Return whether ``"auto"`` may take a GPU: this process has loaded CuPy, and that finds one.
+
+    Loading CuPy and starting a GPU takes longer than most graphs do, so that is not done unasked.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return False
+    try:
+        return cupy.cuda.runtime.getDeviceCount() > 0
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return False
 
 
 def usable_width() -> int:

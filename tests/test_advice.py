@@ -4,88 +4,155 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import types
 
 import numpy as np
 import pytest
 
 import mst
-from mst import advice, cli, solver
-from mst.bench.advise import Case, cells, judge, widths
+from mst import advice, cli, registry, solver
+from mst.advice import Candidate, Table, kind_of
+from mst.algorithms.sequential import kruskal
+from mst.bench import advise
+from mst.bench.advise import Case, Hardware, Measured, alike, cells, judge, promising, widths
+from mst.errors import OutOfMemoryError
 from mst.generators import generate
+from mst.traits import Traits, traits_of
 
+GPU = {"filter-boruvka-cuda[start=edges]@gpu": 0.1, "filter-boruvka-cuda[start=edges]@device": 0.05}
 CELLS = [
-    {
-        "cores": 1,
-        "m": 1000,
-        "density": 4.0,
-        "times": {"kruskal@1": 1.0, "filter-boruvka@1": 2.0},
-        "machine": "box",
-    },
-    {
-        "cores": 1,
-        "m": 10**6,
-        "density": 4.0,
-        "times": {"kruskal@1": 3.0, "filter-boruvka@1": 1.0},
-        "machine": "box",
-    },
-    {
-        "cores": 4,
-        "m": 10**6,
-        "density": 4.0,
-        "times": {"kruskal@1": 9.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 1.0},
-        "machine": "box",
-    },
-    {
-        "cores": 4,
-        "m": 1000,
-        "density": 4.0,
-        "times": {"kruskal@1": 1.0, "filter-boruvka-threads@2": 4.0},
-        "machine": "box",
-    },
+    dict(m=1000, density=4.0, kinds=["even random"], times={"kruskal@1": 1.0, "filter-boruvka-threads@4": 4.0}),
+    dict(
+        m=10**6,
+        density=4.0,
+        kinds=["even random", "skewed random"],
+        times={"kruskal@1": 9.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 1.0, **GPU},
+    ),
+    dict(
+        m=10**6,
+        density=4.0,
+        kinds=["even equal"],
+        times={"kruskal@1": 2.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 4.0, **GPU},
+    ),
 ]
+TABLE = Table({"machine": "box", "cells": CELLS})
+
+
+def table_of(**times: float) -> Table:
+    cell = dict(
+        m=1000,
+        density=4.0,
+        kinds=["even random"],
+        times={f"{k}@1".replace("_", "-"): t for k, t in times.items()},
+    )
+    return Table({"machine": "box", "cells": [cell]})
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "width", "algorithm", "taken"),
+    ("n", "m", "asked", "algorithm", "taken"),
     [
-        (250, 1000, 1, "kruskal", 1),
-        (250_000, 1_000_000, 1, "filter-boruvka", 1),
-        (250_000, 1_000_000, 3, "filter-boruvka", 1),
-        (250_000, 1_000_000, 4, "filter-boruvka-threads", 4),
-        (250_000, 1_000_000, 64, "filter-boruvka-threads", 64),
-        (250, 900, 64, "kruskal", 1),
-        (0, 0, 1, "kruskal", 1),
+        (250, 1000, {}, "kruskal", 1),
+        (250_000, 1_000_000, {}, "filter-boruvka", 1),
+        (250_000, 1_000_000, dict(width=3), "filter-boruvka", 1),
+        (250_000, 1_000_000, dict(width=4), "filter-boruvka-threads", 4),
+        (250_000, 1_000_000, dict(width=64), "filter-boruvka-threads", 64),
+        (250_000, 1_000_000, dict(width=64, weights="equal"), "kruskal", 1),
+        (250_000, 1_000_000, dict(width=4, skew=50.0), "filter-boruvka-threads", 4),
+        (250_000, 1_000_000, dict(width=64, gpu="host"), "filter-boruvka-cuda", 1),
+        (250, 900, dict(width=64), "kruskal", 1),
+        (0, 0, {}, "kruskal", 1),
     ],
 )
-def test_the_nearest_cell_of_the_widest_measured_decides(n, m, width, algorithm, taken):
-    choice = advice.choose_from(CELLS, n, m, width=width)
+def test_the_nearest_cell_decides(n, m, asked, algorithm, taken):
+    choice = TABLE.choose(n, m, **asked)
     assert (choice.algorithm, choice.width) == (algorithm, taken)
 
 
-def test_margin_is_over_the_next_best_algorithm():
-    assert advice.choose_from(CELLS, 250_000, 10**6, width=4).margin == 3.0
-    assert advice.choose_from([], 5, 5, width=1) == advice.FALLBACK
+def test_choice_says_what_it_rests_on():
+    choice = TABLE.choose(250_000, 10**6, width=4)
+    assert choice.margin == 3.0 and choice.machine == "box" and choice.seconds == 1.0
+    assert (choice.m, choice.density, choice.kinds) == (10**6, 4.0, ("even random", "skewed random"))
+    assert choice.extrapolated == "" and choice.gpu is None and not choice.options
+    on_gpu = TABLE.choose(250_000, 10**6, width=4, gpu="device")
+    assert (on_gpu.gpu, on_gpu.options, on_gpu.margin) == ("device", {"start": "edges"}, None)
+    assert "m: measured from" in TABLE.choose(25_000_000, 10**8).extrapolated
+    assert "not with even local" in TABLE.choose(250_000, 10**6, weights="local").extrapolated
+    empty = Table({"machine": "box", "cells": []})
+    assert empty.choose(5, 5) == advice.FALLBACK
+    assert empty.choose(5, 5, gpu="device") == advice.FALLBACK_ON_DEVICE
+    for wrong in (dict(weights="odd"), dict(gpu="yes")):
+        with pytest.raises(ValueError, match="must be one of"):
+            TABLE.choose(5, 5, **wrong)
+
+
+def test_edges_are_sampled_only_where_that_changes_the_answer(monkeypatch):
+    looked = []
+    monkeypatch.setattr(advice, "traits_of", lambda graph: looked.append(graph) or traits_of(graph))
+    small = generate("uniform", n=250, m=1000)
+    assert TABLE.choose_for(small).algorithm == "kruskal" and not looked
+    equal = mst.Graph(
+        250_000, *np.random.default_rng(1).integers(0, 250_000, (2, 10**6)), np.ones(10**6, np.int32)
+    )
+    assert TABLE.choose_for(equal).algorithm == "kruskal" and len(looked) == 1
+    # As long as the sample itself: not worth a look.
+    shorter = [{**cell, "times": {k: t * 1e-6 for k, t in cell["times"].items()}} for cell in CELLS]
+    assert Table({"machine": "box", "cells": shorter}).choose_for(equal).algorithm == "filter-boruvka"
+    assert len(looked) == 1
 
 
 def test_auto_takes_the_tables_choice(monkeypatch):
     graph = generate("uniform", n=300, m=1200, seed=3)
-    small = [{**CELLS[0], "times": {"prim-dense@1": 1.0, "kruskal@1": 2.0}}]
-    monkeypatch.setattr(advice, "table", lambda: small)
+    monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
-    monkeypatch.setattr(advice, "table", lambda: CELLS)
-    forest = mst.minimum_spanning_forest(graph, threads=1)
-    assert forest.algorithm == "kruskal"
     huge = mst.Graph(60_000, [0], [1], np.array([1], np.int32))
-    monkeypatch.setattr(advice, "table", lambda: small)
-    assert solver.choose(huge, 1) == ("filter-boruvka", 1), "a choice that refuses the graph is not taken"
+    assert solver.choose(huge, 1) == advice.FALLBACK, "a choice that refuses the graph is not taken"
+    monkeypatch.setattr(advice, "table", lambda: TABLE)
+    assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "kruskal"
+
+
+def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch):
+    graph = generate("uniform", n=300, m=1200, seed=3)
+    cell = {**CELLS[1], "m": 1200}
+    monkeypatch.setattr(advice, "table", lambda: Table({"machine": "box", "cells": [cell]}))
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    assert solver.choose(graph, 1).algorithm == "filter-boruvka"
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    choice = solver.choose(graph, 1)
+    assert (choice.algorithm, choice.gpu, choice.options) == ("filter-boruvka-cuda", "host", {"start": "edges"})
+
+    def full(self):
+        if self.paradigm == "cuda":
+            raise OutOfMemoryError("the device is full")
+        return load(self)
+
+    load = registry.Algorithm.load
+    monkeypatch.setattr(registry.Algorithm, "load", full)
+    assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "filter-boruvka"
 
 
 def test_committed_table_names_what_there_is():
-    for cell in advice.table():
-        for name in cell["times"]:
-            algorithm, _, width = name.partition("@")
-            assert algorithm in mst.registry.algorithms() and 1 <= int(width) <= cell["cores"]
-        assert min(cell["times"].values()) >= 1.0 and cell["machine"]
+    table = advice.table()
+    assert table.machine and table.cells
+    for cell in table.cells:
+        for name, seconds in cell["times"].items():
+            candidate = Candidate.parse(name)
+            registry.get(candidate.algorithm).parse_slug(candidate.slug)
+            assert str(candidate) == name and seconds > 0
+        assert {tuple(kind.split()) for kind in cell["kinds"]} <= {
+            (skew, weights) for skew in advice.SKEWS for weights in advice.WEIGHTS
+        }
+
+
+def test_a_table_of_ones_own_is_taken(monkeypatch, tmp_path):
+    file = tmp_path / "advice.json"
+    file.write_text(json.dumps({"machine": "mine", "cells": CELLS}))
+    monkeypatch.setenv("MST_ADVICE", str(file))
+    advice.table.cache_clear()
+    try:
+        assert advice.choose(250, 1000).machine == "mine"
+    finally:
+        advice.table.cache_clear()
 
 
 def test_a_fork_of_a_process_with_threads_uses_one_core():
@@ -99,22 +166,150 @@ def test_a_fork_of_a_process_with_threads_uses_one_core():
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_cells_keep_what_every_family_has_and_judging_sees_regret():
-    cases = [Case(1000, 4.0, "uniform", {}, 1), Case(1000, 4.0, "rmat", {}, 1)]
-    times = [
-        {"kruskal@1": 1.0, "boruvka@1": 2.0, "filter-boruvka-threads@2": 0.5},
-        {"kruskal@1": 1.0, "boruvka@1": 8.0},
-    ]
-    made = cells(list(zip(cases, times)), 2, "box")
-    assert [cell["cores"] for cell in made] == widths(2) == [1, 2]
-    assert made[0]["times"] == {"boruvka@1": 4.0, "kruskal@1": 1.0}
-    graph = generate("uniform", n=250, m=1000, seed=1)
-    judged = judge(made, [(cases[0], graph, {"kruskal@1": 3.0, "boruvka@1": 1.0})], 1)
-    assert [round(regret, 3) for *_, regret in judged] == [3.0]
+SLOW, FAST = {"kruskal@1": 4.0, "filter-boruvka@1": 1.0}, {"kruskal@1": 1.0, "filter-boruvka@1": 4.0}
 
 
-def test_command_says_what_it_rests_on(capsys):
-    assert cli.main(["advise", "--n", "1000000", "--m", "1500000", "--threads", "1", "--json"]) == 0
+def measured(times: dict[str, float], kind: str = "even random", m: int = 1000) -> Measured:
+    skew, weights = kind.split()
+    case = Case(m, 4.0, "uniform", dict(n=m // 4, m=m), 1)
+    return Measured(case, m // 4, m, Traits(9.0 if skew == "skewed" else 1.0, weights, 1, 0.0, 1), times)
+
+
+def test_kinds_share_a_cell_unless_they_change_the_answer():
+    hardware = Hardware(1, False)
+    rows = [measured(SLOW), measured(SLOW, "skewed random"), measured(FAST, "even equal")]
+    shared, own = cells(rows, hardware)
+    assert (shared["kinds"], shared["graphs"]) == (["even equal"], 1) or shared["graphs"] == 2
+    assert sorted([shared["kinds"], own["kinds"]]) == [["even equal"], ["even random", "skewed random"]]
+    assert alike({"a": [SLOW], "b": [SLOW]}, hardware) and not alike({"a": [SLOW], "b": [FAST]}, hardware)
+    # On more cores they want the same; on one they do not.
+    wide = {"filter-boruvka-threads@2": 0.1}
+    assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, Hardware(2, False))
+    (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})], hardware)
+    assert one["times"] == {"kruskal@1": 2.0}, "what every graph has, geometric mean"
+
+
+def test_judging_sees_regret_and_what_choosing_costs():
+    table = Table({"machine": "box", "cells": cells([measured(SLOW)], Hardware(1, False))})
+    good, bad = judge(table, [measured(SLOW), measured(FAST)], Hardware(1, False))
+    assert (good.regret, bad.regret) == (1.0, 4.0)
+    dear = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
+    assert judge(table, [dear], Hardware(1, False))[0].regret == 1.5
+    text = advise.report([good, bad], Hardware(1, False))
+    assert "within 20 % of the best in 1 of 2 cases" in text and "4.00  uniform" in text
+
+
+def test_hopeless_candidates_are_measured_once():
+    first = {"kruskal@1": 9.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 0.5, **GPU}
+    # One core is not compared with four, nor cores with a GPU.
+    assert promising(first) == ["filter-boruvka@1", "filter-boruvka-threads@4", *GPU]
+    assert widths(6) == [1, 2, 4, 6]
+
+
+class OnDevice(np.ndarray):
+    """An array that lies "on the device"."""
+
+    def get(self):
+        return np.asarray(self)
+
+
+def fake_cupy() -> types.ModuleType:
+    """Return as much of CuPy as the driver needs, on the host."""
+    cupy = types.ModuleType("cupy")
+    stream = types.SimpleNamespace(synchronize=lambda: None)
+    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
+    parts = dict(
+        asarray=lambda array: np.asarray(array).view(OnDevice),
+        sort=lambda array: np.sort(array).view(OnDevice),
+        int64=np.int64,
+        cuda=types.SimpleNamespace(get_current_stream=lambda: stream, runtime=runtime),
+        get_default_memory_pool=lambda: types.SimpleNamespace(free_all_blocks=lambda: None),
+    )
+    vars(cupy).update(parts)
+    return cupy
+
+
+class KruskalOnDevice:
+    """An algorithm of one GPU, so to speak."""
+
+    def prepare(self, graph, *, width, **options):
+        host = mst.Graph(graph.n, *(np.asarray(array) for array in (graph.u, graph.v, graph.w)))
+        return kruskal.prepare(host, width=1, sort="radix")
+
+    def transfer(self, problem):
+        return problem
+
+    def solve(self, problem):
+        return kruskal.solve(problem)
+
+    def collect(self, problem, result):
+        return result
+
+    def edge_ids(self, result):
+        return result.view(OnDevice)
+
+
+@pytest.fixture
+def with_gpu(monkeypatch):
+    """A GPU that runs Kruskal."""
+    load = registry.Algorithm.load
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(
+        registry.Algorithm, "load", lambda self: KruskalOnDevice() if self.paradigm == "cuda" else load(self)
+    )
+
+
+def test_the_table_is_measured_kept_and_checked(with_gpu, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(advise, "WARMING", advise.WARMING[:1])
+    monkeypatch.setattr(advise, "training", lambda most: [Case(600, 4.0, "uniform", dict(n=150, m=600), 1)])
+    checks = [Case(500, 0.0, "tree", dict(n=501), 2, "values:2")]
+    monkeypatch.setattr(advise, "unseen", lambda most: checks)
+    call = ["--folder", str(tmp_path), "--within", "600", "--check", "60", "--cores", "1"]
+    assert advise.main(call) == 0
+    (cell,) = json.loads((tmp_path / "advice.json").read_text())["cells"]
+    assert {Candidate.parse(name).place for name in cell["times"]} == {"1", "gpu", "device"}
+    (row,) = map(json.loads, (tmp_path / "checks.jsonl").read_text().splitlines())
+    assert row["traits"]["weights"] == "few" and set(row["choosing"]) == {"1 None", "1 host", "1 device"}
+    assert "of 3 cases" in capsys.readouterr().out
+    before = (tmp_path / "cases.jsonl").read_text()
+    assert advise.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
+    assert (tmp_path / "cases.jsonl").read_text() == before, "what is there is not measured again"
+    assert advise.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
+    assert (tmp_path / "cases.jsonl").read_text() == before
+
+
+def test_a_candidate_that_disagrees_has_no_time(with_gpu, monkeypatch, capsys):
+    monkeypatch.setattr(KruskalOnDevice, "collect", lambda self, problem, result: result[1:])
+    wrong: list[str] = []
+    times = advise.measure(generate("uniform", n=100, m=300), Hardware(1, True).candidates(False), wrong)
+    assert not any(name.endswith("@gpu") for name in times) and any(name.endswith("@device") for name in times)
+    assert len(wrong) == len(advise.FROM_HOST) and "WRONG" in capsys.readouterr().out
+
+
+def test_cases_are_what_they_say():
+    cases = advise.training(5000)
+    assert len({repr(case) for case in cases}) == len(cases) > 20
+    kinds = set()
+    for case in cases:
+        graph = case.make()
+        assert 0.9 < graph.m / case.m < 1.1
+        kinds.add(kind_of(traits_of(graph)))
+    assert kinds >= {"even random", "skewed random", "even wide", "even few", "even equal", "even local"}
+    seen = {(case.family, case.seed) for case in advise.training()}
+    new = advise.unseen()
+    assert not seen & {(case.family, case.seed) for case in new} and len({c.family for c in new}) > 9
+
+
+def test_command_says_what_it_rests_on(capsys, tmp_path):
+    sizes = ["--n", "1000000", "--m", "1500000", "--threads", "1", "--gpu", "none"]
+    assert cli.main(["advise", *sizes, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["algorithm"] == advice.choose(1_000_000, 1_500_000).algorithm and told["times"]
+    assert cli.main(["advise", *sizes, "--weights", "equal", "--skew", "40"]) == 0
+    assert "degrees of skew 40, equal weights" in capsys.readouterr().out
+    file = tmp_path / "tiny.txt"
+    file.write_text("0 1 5\n1 2 5\n")
+    assert cli.main(["advise", str(file), "--threads", "1", "--gpu", "none"]) == 0
+    text = capsys.readouterr().out
+    assert "equal weights (1 distinct among 2 sampled edges)" in text and "measured at m=" in text
     assert cli.main(["advise"]) == 2

@@ -1,9 +1,13 @@
-"""Makes the table of advice: candidates side by side over sizes, densities and families, on this machine.
+"""Makes the table of advice: candidates side by side over sizes, densities, degrees and weights, on this machine.
 
-``python -m mst.bench.advise --out config/advice.json`` measures, and replaces the cells of that table that it measured
-(a number of cores, a size, a density), whoever they were from; all others stay. ``--check`` measures families and
-seeds that the table was not made from, and says in how many cases the choice is within 20 % of the best. A time is
-what a caller waits for: prepare, solve and collect, on warm code.
+``python -m mst.bench.advise --folder DIR --within 400 --check 150`` measures for 400 seconds, the most telling cases
+first, and writes ``DIR/advice.json`` from all cases in ``DIR/cases.jsonl`` after each; what is in that file already is
+not measured again. Then it measures families, seeds and weights that the table was not made from for 150 seconds
+(``DIR/checks.jsonl``), and says in how many cases the choice is within 20 % of the best, its own cost included.
+``--within 0`` measures nothing; ``--table FILE`` checks another table. The GPU is taken where CuPy finds one.
+
+A time is what a caller waits for, on warm code: from an edge list in host memory to edge ids in host memory, or, at the
+place ``device``, both on the device.
 """
 
 from __future__ import annotations
@@ -12,70 +16,204 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from math import inf
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
+import numpy as np
+
 from mst import registry
-from mst.advice import choose_from
+from mst.advice import Candidate, Table, kind_of
 from mst.bench.machine import this_machine, usable_cores
+from mst.errors import MSTError
 from mst.generators import generate
 from mst.graph import Graph
+from mst.traits import Traits, traits_of
 
-CANDIDATES = ("filter-boruvka", "kruskal", "prim-dense", "filter-boruvka-threads")
-SIZES = tuple(4**k for k in range(5, 13))
-DENSITIES = (1.5, 4.0, 16.0, 100.0)
+ON_ONE_CORE = ("kruskal", "filter-boruvka", "filter-boruvka[filter=false]", "prim-dense")
+ON_CORES = ("filter-boruvka-threads",)
+ON_CORES_IF_LOCAL = ("parlay-boruvka",)
+"""Where weights are local, batches of nearly equal weight lie in one place, and rounds may do better."""
+FROM_HOST = ("filter-boruvka-cuda[start=edges]", "edge-boruvka-cuda")
+ON_DEVICE = ("filter-boruvka-cuda[start=edges]", "filter-boruvka-cuda", "edge-boruvka-cuda")
+
+SIZES = tuple(4**k for k in range(5, 12))
+LARGE = 1 << 24
+LARGEST = 1 << 27
 WITHIN = 1.2
-_SECONDS = 0.12
-_MOST = 40
+SAME = 1.08
+"""Kinds share a cell if its choice costs none of them more than this factor."""
+HOPELESS = 2.5
+"""A candidate whose first warm call takes so many times the best one's is not called again."""
+_SECONDS = 0.05
+_MOST = 30
+_PACE = 6e-7
+"""Seconds an edge that a case takes at first guess."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A graph to measure: its place in the table, and how it is made."""
+    """A graph to measure: its place in the table, and how it is made.
+
+    Attributes
+    ----------
+    m, density : int, float
+        The place; the graph's own m may differ a little.
+    family, parameters, seed, order
+        As of `mst.generators.generate`.
+    weights : str
+        See `weigh`.
+    """
 
     m: int
     density: float
     family: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Any] = field(hash=False)
     seed: int
+    weights: str = "hashed"
+    order: str = "shuffled"
 
     def make(self) -> Graph:
-        return generate(self.family, seed=self.seed, **self.parameters)
+        graph = generate(self.family, seed=self.seed, order=self.order, **self.parameters)
+        return weigh(graph, self.weights, self.seed)
 
 
-def training(sizes: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases that the table is made from."""
-    for m in sizes:
-        for density in DENSITIES:
-            n = max(round(m / density), 2)
-            if n * (n - 1) // 2 < 1.2 * m:
+def weigh(graph: Graph, weights: str, seed: int) -> Graph:
+    """Return the graph with other weights: a word and a number, such as ``values:2``.
+
+    Examples
+    --------
+    >>> from mst.bench.advise import weigh
+    >>> from mst.generators import generate
+    >>> set(weigh(generate("path", n=100), "values:2", 1).w.tolist())
+    {0, 1}
+    """
+    word, _, number = weights.partition(":")
+    if word == "hashed":
+        return graph
+    rng, m, size = np.random.default_rng(seed), graph.m, int(number or 1)
+    u, v = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
+    made: dict[str, Callable[[], np.ndarray]] = {
+        "values": lambda: rng.integers(0, size, m).astype(np.int32),
+        "wide": lambda: rng.random(m),
+        "wide-integers": lambda: rng.integers(-(2**60), 2**60, m),
+        "normal": lambda: rng.standard_normal(m).astype(np.float32),
+        "cubes": lambda: rng.exponential(1.0, m) ** 3,
+        "ascending": lambda: np.sort(graph.w),
+        "blocks": lambda: rng.integers(0, 1 << 24, graph.n // size + 1)[u // size].astype(np.int32),
+        "noisy-blocks": lambda: (
+            rng.integers(0, 1 << 24, graph.n // size + 1)[u // size] + rng.integers(0, 50, m)
+        ).astype(np.int64),
+        "slope": lambda: (u // size + u % size).astype(np.int32),
+        "waves": lambda: np.sin(v // size / 31.0) + np.cos(v % size / 47.0),
+    }
+    return Graph(graph.n, graph.u, graph.v, made[word](), trusted=True)
+
+
+def training(largest: int = LARGEST) -> list[Case]:
+    """Return the cases that the table is made from, the most telling first; only those of at most `largest` edges."""
+    layers = (
+        chain.from_iterable(_even(m, "hashed") for m in SIZES),
+        chain.from_iterable(_local(m) for m in SIZES),
+        chain.from_iterable(_skewed(m, (4.0, 16.0), "hashed") for m in SIZES),
+        chain.from_iterable(_even(m, "values:1", (1.5, 16.0)) for m in SIZES),
+        _even(LARGE, "hashed", (1.5, 4.0, 16.0)),
+        _dense(LARGE, "hashed"),
+        chain.from_iterable(_even(m, "values:2", (4.0,)) for m in SIZES),
+        chain.from_iterable(_even(m, "wide", (1.5, 16.0)) for m in SIZES),
+        _skewed(LARGE, (16.0,), "hashed"),
+        (case for case in _local(LARGE) if case.density != 4.0),
+        chain.from_iterable(_road(m) for m in (*SIZES[::2], LARGE)),
+        _even(LARGE, "values:1", (4.0,)),
+        _even(LARGE, "wide", (4.0,)),
+        _even(4 * LARGE, "hashed", (4.0,)),
+        _skewed(4 * LARGE, (16.0,), "hashed"),
+        chain.from_iterable(_even(m, "values:10", (16.0,)) for m in SIZES),
+        chain.from_iterable(_skewed(m, (16.0,), "values:1") for m in SIZES),
+        _even(LARGE, "values:2", (4.0,)),
+        _even(4 * LARGE, "hashed", (1.5,)),
+        _dense(4 * LARGE, "hashed"),
+        chain.from_iterable(_skewed(m, (16.0,), "values:2") for m in SIZES[1::2]),
+        chain.from_iterable(_skewed(m, (16.0,), "wide") for m in SIZES[1::2]),
+        chain.from_iterable(_dense(m, w) for m in SIZES[1::2] for w in ("values:1", "values:2", "wide")),
+        _even(8 * LARGE, "hashed", (16.0,)),
+    )
+    return [case for case in chain.from_iterable(layers) if case.m <= largest]
+
+
+def _even(m: int, weights: str, densities: Sequence[float] = (1.5, 4.0, 16.0, 100.0)) -> Iterator[Case]:
+    for density in densities:
+        n = round(m / density)
+        if n * (n - 1) // 2 > 1.2 * m:
+            yield Case(m, density, "uniform", dict(n=n, m=m), 11, weights)
+    if weights == "hashed" and m < LARGE:
+        yield from _dense(m, weights)
+
+
+def _dense(m: int, weights: str) -> Iterator[Case]:
+    n = max(round((2 * m / 0.9) ** 0.5), 3)
+    yield Case(m, round(m / n, 1), "dense", dict(n=n, share=0.9), 14, weights)
+
+
+def _skewed(m: int, densities: Sequence[float], weights: str) -> Iterator[Case]:
+    for density in densities:
+        scale = round(m / density).bit_length() - 1
+        if 4**scale > 8 * m:
+            yield Case(m, density, "kronecker", dict(scale=scale, m=m), 13, weights)
+
+
+def _road(m: int) -> Iterator[Case]:
+    side = round((0.75 * m) ** 0.5)
+    yield Case(m, 1.5, "road", dict(rows=side, columns=side), 12)
+
+
+def _local(m: int) -> Iterator[Case]:
+    for size, density in ((9, 4.0), (33, 16.0)):
+        cliques = round(m / (size * (size - 1) // 2))
+        if cliques > 3:
+            parameters = dict(cliques=cliques, size=size)
+            yield Case(m, density, "connected-caveman", parameters, 15, f"blocks:{size}")
+    side = round((m / 2) ** 0.5)
+    yield Case(m, 1.5, "grid", dict(rows=side, columns=side), 16, f"slope:{side}")
+
+
+def unseen(largest: int = LARGEST) -> list[Case]:
+    """Return cases of other families, sizes, weights and seeds, small and large by turns."""
+    made: list[Case] = []
+    weights = ("hashed", "normal", "values:1", "values:3", "hashed", "cubes", "values:100", "wide-integers")
+    orders = ("shuffled", "sorted", "shuffled")
+    for k, base in enumerate((*SIZES, LARGE // 2)):
+        m = round(base * (1.7 if k % 2 else 0.6))
+        side = max(int((m / 2) ** 0.5), 3)
+        families: list[tuple[str, dict[str, Any], str | None]] = [
+            ("delaunay", dict(n=max(m // 3, 4)), None),
+            ("kronecker", dict(scale=max((m // 8).bit_length() - 1, 4), edge_factor=8), None),
+            ("grid", dict(rows=side, columns=side), f"waves:{side}"),
+            ("watts-strogatz", dict(n=max(m // 6, 13), k=12), None),
+            ("barabasi-albert", dict(n=max(m // 8, 20), k=8), None),
+            ("caveman", dict(cliques=max(m // 105, 2), size=15), "noisy-blocks:15"),
+            ("tree", dict(n=m + 1), None),
+            ("dense", dict(n=max(int((2 * m / 0.5) ** 0.5), 3), share=0.5), None),
+            ("k-out", dict(n=max(m // 3, 8), k=3), None),
+            ("geometric", dict(n=max(m // 5, 10), radius=(10 / 3.1416 / max(m // 5, 10)) ** 0.5), None),
+            ("rmat", dict(scale=max((m // 24).bit_length() - 1, 6), a=0.6, b=0.15, c=0.15, m=m), None),
+        ]
+        for j, (family, parameters, own) in enumerate(families):
+            if family == "rmat" and 4 ** parameters["scale"] < 8 * m:
                 continue
-            yield Case(m, density, "uniform", dict(n=n, m=m), 11)
-            if density == 1.5:
-                side = max(round((0.5 * n) ** 0.5), 2)
-                yield Case(m, density, "road", dict(rows=side, columns=max(n // side, 2)), 12)
-            elif density < 100:
-                scale = max(round(n).bit_length() - 1, 3)
-                if 2**scale * (2**scale - 1) // 2 > 3 * m:
-                    yield Case(m, density, "rmat", dict(scale=scale, m=m), 13)
-
-
-def unseen(sizes: Sequence[int]) -> Iterator[Case]:
-    """Yield cases of other families, sizes and seeds."""
-    for k, m in enumerate(sizes):
-        m = round(m * (1.7 if k % 2 else 0.6))
-        yield Case(m, 3.0, "delaunay", dict(n=max(m // 3, 4)), 101)
-        yield Case(
-            m, 2.0, "grid", dict(rows=max(int((m / 2) ** 0.5), 2), columns=max(int((m / 2) ** 0.5), 2)), 102
-        )
-        yield Case(m, 6.0, "watts-strogatz", dict(n=max(m // 6, 13), k=12), 103)
-        yield Case(m, 8.0, "barabasi-albert", dict(n=max(m // 8, 20), k=8), 104)
-        yield Case(m, 1.0, "tree", dict(n=m + 1), 105)
-        yield Case(m, 0.0, "dense", dict(n=max(int((2 * m / 0.9) ** 0.5), 3)), 106)
-        yield Case(m, 16.0, "kronecker", dict(scale=max((m // 16).bit_length() - 1, 4), edge_factor=16), 107)
+            if family in ("delaunay", "geometric") and m > 1 << 21:
+                continue
+            kind = own or weights[(j + 3 * k) % len(weights)]
+            order = orders[(j + k) % 3]
+            made.append(Case(m, 0.0, family, parameters, 101 + 7 * k + j, kind, order))
+    # A stride that is prime to their number: all sizes and families, whenever time runs out.
+    return [case for i in range(len(made)) if (case := made[i * 37 % len(made)]).m <= largest]
 
 
 def widths(cores: int) -> list[int]:
@@ -83,128 +221,406 @@ def widths(cores: int) -> list[int]:
     return sorted({2**k for k in range(cores.bit_length()) if 2**k <= cores} | {cores})
 
 
-def measure(graph: Graph, cores: int) -> dict[str, float]:
-    """Return seconds by ``algorithm@width``: medians of calls in turns, after two to warm up."""
-    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
-    calls = {}
-    for algorithm in map(registry.get, CANDIDATES):
-        for width in widths(cores)[1:] if algorithm.paradigm == "threads" else [1]:
-            options = algorithm.resolve()
-            if not algorithm.skip(facts, width=width, options=options):
-                calls[f"{algorithm.id}@{width}"] = (algorithm.load(), width, options)
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for name in list(calls):
-        first = _call(graph, *calls[name])
-        if name.startswith("prim-dense") and first > 20 * _SECONDS:
-            del calls[name], times[name]
+@dataclass(frozen=True)
+class Hardware:
+    """What may be used: a number of cores, and whether there is a GPU."""
+
+    cores: int
+    gpu: bool
+
+    def candidates(self, local: bool) -> list[Candidate]:
+        """Return all candidates; those that a table of graphs with local weights needs, too, if `local`."""
+        wide = widths(self.cores)[1:]
+        names = [f"{name}@1" for name in ON_ONE_CORE]
+        names += [f"{name}@{width}" for name in ON_CORES for width in wide]
+        names += [f"{name}@{width}" for name in ON_CORES_IF_LOCAL for width in wide[-1:] if local]
+        if self.gpu:
+            names += [f"{name}@gpu" for name in FROM_HOST] + [f"{name}@device" for name in ON_DEVICE]
+        return [Candidate.parse(name) for name in names]
+
+    def settings(self) -> list[tuple[int, str | None]]:
+        """Return what a caller may have of this: (cores, where the graph lies if there is a GPU)."""
+        on_gpu: list[tuple[int, str | None]] = [(width, "host") for width in widths(self.cores)]
+        plain: list[tuple[int, str | None]] = [(width, None) for width in widths(self.cores)]
+        return [*plain, *on_gpu, (1, "device")] if self.gpu else plain
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A case, its graph's size and traits, and seconds by candidate."""
+
+    case: Case
+    n: int
+    m: int
+    traits: Traits
+    seconds: dict[str, float]
+    choosing: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Measured:
+        return cls(**{**row, "case": Case(**row["case"]), "traits": Traits(**row["traits"])})
+
+
+class Caller:
+    """Calls candidates on one graph as a user would: nothing that an earlier call derived is there already."""
+
+    def __init__(self, graph: Graph, candidates: Iterable[Candidate]):
+        self.graph = graph
+        self.resident: Any = None
+        facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+        self.ways = {}
+        for candidate in candidates:
+            algorithm = registry.get(candidate.algorithm)
+            options = algorithm.parse_slug(candidate.slug)
+            if not algorithm.skip(facts, width=candidate.width, options=options):
+                self.ways[str(candidate)] = (candidate, algorithm.load(), options)
+
+    def __call__(self, name: str) -> tuple[float, np.ndarray]:
+        """Return the seconds of a call, and the sorted edge ids."""
+        candidate, module, options = self.ways[name]
+        if candidate.place == "device":
+            return self._on_device(module, options)
+        graph = Graph(self.graph.n, self.graph.u, self.graph.v, self.graph.w, trusted=True)
+        started = time.perf_counter()
+        problem = module.prepare(graph, width=candidate.width, **options)
+        if hasattr(module, "transfer"):
+            problem = module.transfer(problem)
+        ids = module.collect(problem, module.solve(problem))
+        return time.perf_counter() - started, np.sort(ids)
+
+    def _on_device(self, module: Any, options: dict[str, Any]) -> tuple[float, np.ndarray]:
+        import cupy
+
+        if self.resident is None:
+            self.resident = resident(self.graph)
+        cupy.cuda.get_current_stream().synchronize()
+        started = time.perf_counter()
+        problem = module.transfer(module.prepare(self.resident, width=1, **options))
+        ids = cupy.sort(module.edge_ids(module.solve(problem)).astype(cupy.int64))
+        cupy.cuda.get_current_stream().synchronize()
+        return time.perf_counter() - started, ids.get()
+
+    def close(self) -> None:
+        """Give the device's memory back."""
+        self.resident = None
+        if any(candidate.gpu for candidate, *_ in self.ways.values()):
+            import cupy
+
+            cupy.get_default_memory_pool().free_all_blocks()
+
+
+def resident(graph: Graph) -> Any:
+    """Return the graph on the device."""
+    import cupy
+
+    from mst.algorithms.cuda._resident import DeviceGraph
+
+    return DeviceGraph(graph.n, *(cupy.asarray(array) for array in (graph.u, graph.v, graph.w)))
+
+
+def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> dict[str, float]:
+    """Return seconds by candidate: medians of calls in turns, or one call's where that was hopeless.
+
+    Who finds another forest than the first candidate has no time, and is named in `wrong`.
+    """
+    caller = Caller(graph, candidates)
+    first: dict[str, float] = {}
+    expected: np.ndarray | None = None
+    for name, (candidate, *_) in caller.ways.items():
+        try:
+            seconds, ids = caller(name)
+            # Code for this key or size may have been compiled only now; not so for cores at a size that costs.
+            if candidate.gpu or graph.m < LARGE:
+                seconds, ids = min((seconds, ids), caller(name), key=lambda told: told[0])
+        except (MSTError, MemoryError, RuntimeError) as error:  # CuPy's are of the last two
+            print(f"  {name}: {error}", flush=True)
             continue
-        _call(graph, *calls[name])
+        expected = ids if expected is None else expected
+        if not np.array_equal(ids, expected):
+            wrong.append(f"{name} finds another forest of {graph!r}")
+            print(f"  WRONG: {wrong[-1]}", flush=True)
+            continue
+        first[name] = seconds
+    times = {name: [first[name]] for name in promising(first)}
     rounds = 0
-    while rounds < 3 or (rounds < _MOST and sum(map(sum, times.values())) < _SECONDS * len(calls)):
-        for name, call in calls.items():
-            times[name].append(_call(graph, *call))
+    while rounds < 2 or (
+        graph.m < LARGE and rounds < _MOST and sum(map(sum, times.values())) < _SECONDS * len(times)
+    ):
+        for name in times:
+            times[name].append(caller(name)[0])
         rounds += 1
-    return {name: median(values) for name, values in times.items()}
+    caller.close()
+    return {**first, **{name: median(values) for name, values in times.items()}}
 
 
-def _call(graph: Graph, module: Any, width: int, options: dict[str, Any]) -> float:
-    started = time.perf_counter()
-    problem = module.prepare(graph, width=width, **options)
-    module.collect(problem, module.solve(problem))
-    return time.perf_counter() - started
+def promising(first: Mapping[str, float]) -> list[str]:
+    """Return the candidates near enough to the best that could run in their stead."""
+    kept = []
+    for name, seconds in first.items():
+        own = Candidate.parse(name)
+        rivals = [first[other] for other in first if Candidate.parse(other).fits(own.width, own.gpu)]
+        if seconds < HOPELESS * min(rivals, default=inf):
+            kept.append(name)
+    return kept
 
 
-def cells(measured: Sequence[tuple[Case, dict[str, float]]], cores: int, machine: str) -> list[dict[str, Any]]:
-    """Return the table's cells for every number of cores up to `cores`."""
+def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, Any]]:
+    """Return the table's cells: at each place, kinds that want the same candidates are one cell."""
+    places: dict[tuple[int, float], dict[str, list[dict[str, float]]]] = {}
+    for one in measured:
+        kinds = places.setdefault((one.case.m, one.case.density), {})
+        kinds.setdefault(kind_of(one.traits), []).append(one.seconds)
     made = []
-    places = sorted({(case.m, case.density) for case, _ in measured})
-    for width in widths(cores):
-        for m, density in places:
-            here = [times for case, times in measured if (case.m, case.density) == (m, density)]
-            names = set.intersection(
-                *({name for name in times if int(name.partition("@")[2]) <= width} for times in here)
-            )
-            ratios = {
-                name: geometric_mean(times[name] / min(times[other] for other in names) for times in here)
-                for name in sorted(names)
-            }
-            made.append(
-                {
-                    "cores": width,
-                    "m": m,
-                    "density": density,
-                    "times": {name: round(ratio, 3) for name, ratio in ratios.items()},
-                    "machine": machine,
-                }
-            )
+    for (m, density), kinds in sorted(places.items()):
+        groups: list[dict[str, list[dict[str, float]]]] = []
+        for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind)):
+            for group in groups:
+                if alike({**group, kind: kinds[kind]}, hardware):
+                    group[kind] = kinds[kind]
+                    break
+            else:
+                groups.append({kind: kinds[kind]})
+        for group in groups:
+            graphs = list(chain.from_iterable(group.values()))
+            times = {name: float(f"{seconds:.3g}") for name, seconds in sorted(pooled(graphs).items())}
+            made.append(dict(m=m, density=density, kinds=sorted(group), graphs=len(graphs), times=times))
     return made
 
 
-def merged(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the cells of two tables, by cores, size and density; where both have one, the new one.
-
-    Examples
-    --------
-    >>> from mst.bench.advise import merged
-    >>> cells = [{"cores": cores, "m": 1024, "density": 4.0, "machine": "a"} for cores in (1, 2)]
-    >>> [(c["cores"], c["machine"]) for c in merged(cells, [{**cells[1], "machine": "b"}])]
-    [(1, 'a'), (2, 'b')]
-    """
-    by_place = {(cell["cores"], cell["m"], cell["density"]): cell for cell in (*old, *new)}
-    return [by_place[place] for place in sorted(by_place)]
+def pooled(graphs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the geometric means of what every graph has."""
+    names = set.intersection(*(set(times) for times in graphs))
+    return {name: geometric_mean(times[name] for times in graphs) for name in names}
 
 
-def judge(
-    table: Sequence[dict[str, Any]], cases: Sequence[tuple[Case, Graph, dict[str, float]]], cores: int
-) -> list:
-    """Return (case, width, choice, regret) of every case at every width."""
-    judged = []
-    for case, graph, times in cases:
-        for width in widths(cores):
-            choice = choose_from(table, graph.n, graph.m, width=width)
-            fitting = {k: t for k, t in times.items() if int(k.partition("@")[2]) <= width}
-            taken = fitting.get(f"{choice.algorithm}@{choice.width}")
-            if taken is not None:
-                judged.append((case, width, choice, taken / min(fitting.values())))
-    return judged
+def alike(group: Mapping[str, Sequence[Mapping[str, float]]], hardware: Hardware) -> bool:
+    """Whether one choice does for all kinds of a group, whatever of the hardware may be used."""
+    means = pooled([times for graphs in group.values() for times in graphs])
+    for width, gpu in hardware.settings():
+        usable = {name for name in means if Candidate.parse(name).fits(width, gpu)}
+        if not usable:
+            continue
+        best = min(usable, key=means.__getitem__)
+        for graphs in group.values():
+            own = {name: seconds for name, seconds in pooled(graphs).items() if name in usable}
+            if own[best] > SAME * min(own.values()):
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a choice did: its candidate's time with the cost of choosing, over the best candidate's time."""
+
+    measured: Measured
+    width: int
+    gpu: str | None
+    candidate: str
+    best: str
+    regret: float
+
+
+def judge(table: Table, measured: Sequence[Measured], hardware: Hardware) -> list[Verdict]:
+    """Return a verdict on every case and all that may be used of the hardware."""
+    verdicts = []
+    for one in measured:
+        for width, gpu in hardware.settings():
+            usable = {k: s for k, s in one.seconds.items() if Candidate.parse(k).fits(width, gpu)}
+            if not usable:
+                continue
+            choice = table.choose(
+                one.n, one.m, skew=one.traits.skew, weights=one.traits.weights, width=width, gpu=gpu
+            )
+            place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
+            slug = registry.get(choice.algorithm).options_slug(choice.options)
+            name = str(Candidate(choice.algorithm, slug, place))
+            best = min(usable, key=usable.__getitem__)
+            taken = usable.get(name, inf) + one.choosing.get(f"{width} {gpu}", 0.0)
+            verdicts.append(Verdict(one, width, gpu, name, best, taken / usable[best]))
+    return verdicts
+
+
+def report(verdicts: Sequence[Verdict], hardware: Hardware) -> str:
+    """Return in how many cases the choice was within 20 % of the best, and the worst cases."""
+    lines = []
+    for width, gpu in hardware.settings():
+        own = [v for v in verdicts if (v.width, v.gpu) == (width, gpu)]
+        good = sum(v.regret <= WITHIN for v in own)
+        where = {None: "", "host": " and a GPU", "device": ", the graph on the GPU"}[gpu]
+        lines.append(f"{width:>3} cores{where}: within 20 % of the best in {good} of {len(own)}")
+    for v in sorted(verdicts, key=lambda v: -v.regret)[:20]:
+        one, kind = v.measured, kind_of(v.measured.traits)
+        lines.append(
+            f"  {v.regret:6.2f}  {one.case.family} n={one.n} m={one.m} {one.case.weights} ({kind}), "
+            f"{v.width} cores, GPU {v.gpu}: {v.candidate}, best {v.best} {1e3 * one.seconds[v.best]:.3g} ms"
+        )
+    good = sum(v.regret <= WITHIN for v in verdicts)
+    return "\n".join([*lines, f"within 20 % of the best in {good} of {len(verdicts)} cases"])
+
+
+def choosing(graph: Graph, table: Table, hardware: Hardware) -> dict[str, float]:
+    """Return the seconds that a choice for this graph costs, by what may be used."""
+    costs = {}
+    for width, gpu in hardware.settings():
+        subject = resident(graph) if gpu == "device" else graph
+        seconds = []
+        for _ in range(6):
+            started = time.perf_counter()
+            table.choose_for(subject, width=width, gpu=gpu)
+            seconds.append(time.perf_counter() - started)
+        costs[f"{width} {gpu}"] = median(seconds[1:])
+    return costs
+
+
+class Session:
+    """Measures cases into a file until the time is over."""
+
+    def __init__(self, file: Path, hardware: Hardware, seconds: float, started: float):
+        self.file, self.hardware, self.end = file, hardware, started + seconds
+        text = file.read_text() if file.is_file() else ""
+        self.measured = [Measured.from_json(json.loads(line)) for line in text.splitlines()]
+        self.pace = _PACE
+        self.wrong: list[str] = []
+
+    def take(self, cases: Iterable[Case], table: Table | None = None) -> Iterator[Measured]:
+        """Yield each case as it is measured, and keep it; with a table, what choosing costs is measured, too."""
+        known = {json.dumps(asdict(one.case), sort_keys=True) for one in self.measured}
+        for case in cases:
+            left = self.end - time.perf_counter()
+            if (
+                json.dumps(asdict(case), sort_keys=True) in known
+                or 1 + self.pace * max(case.m - SIZES[-2], 0) > left
+            ):
+                continue
+            began = time.perf_counter()
+            graph = case.make()
+            traits = traits_of(graph)
+            seconds = measure(graph, self.hardware.candidates(traits.weights == "local"), self.wrong)
+            one = Measured(case, graph.n, graph.m, traits, seconds)
+            if table is not None:
+                one = replace(one, choosing=choosing(graph, table, self.hardware))
+            elapsed = time.perf_counter() - began
+            if graph.m >= SIZES[-1]:
+                self.pace = max((elapsed - 1) / graph.m, _PACE / 3)
+            with self.file.open("a") as out:
+                out.write(json.dumps(one.to_json()) + "\n")
+            self.measured.append(one)
+            best = min(seconds, key=seconds.__getitem__)
+            print(
+                f"{self.end - time.perf_counter():5.0f} s left  {elapsed:5.1f} s  {case.family:<17} {case.weights:<10} "
+                f"n={graph.n:<9} m={graph.m:<9} {kind_of(traits):<13} {best} {1e3 * seconds[best]:.3g} ms",
+                flush=True,
+            )
+            yield one
+
+
+WARMING: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("hashed", "uniform", dict(n=20_000, m=60_000)),
+    ("wide", "uniform", dict(n=20_000, m=60_000)),
+    ("normal", "uniform", dict(n=20_000, m=60_000)),
+    ("values:1", "uniform", dict(n=2_000, m=60_000)),
+    ("values:2", "uniform", dict(n=20_000, m=60_000)),
+    ("wide-integers", "uniform", dict(n=2_000, m=60_000)),
+    ("blocks:33", "connected-caveman", dict(cliques=120, size=33)),
+)
+"""Graphs that make a candidate compile all that it needs: both widths of keys, every dtype, crowded keys."""
+
+
+def warm_up(hardware: Hardware) -> None:
+    """Compile what the candidates need; where there are cores to spare, in processes that fill the cache first."""
+    began = time.perf_counter()
+    candidates = hardware.candidates(True)
+    if hardware.cores >= 4:
+        # Of each algorithm the narrowest: they compile the same.
+        apart = {(c.algorithm, c.slug, c.gpu): str(c) for c in reversed(candidates)}
+        jobs = [(name, at) for at in range(len(WARMING)) for name in apart.values()]
+        try:
+            with ProcessPoolExecutor(hardware.cores, mp_context=get_context("spawn")) as pool:
+                list(pool.map(_warmed, *zip(*jobs)))
+        except BrokenExecutor as error:
+            print(f"a process that compiles ended: {error}; the rest is compiled here", flush=True)
+        print(f"compiled after {time.perf_counter() - began:.0f} s", flush=True)
+    for at in range(len(WARMING)):
+        for candidate in candidates:
+            seconds = _warmed(str(candidate), at)
+            if seconds > 1:
+                print(f"  {candidate}, {WARMING[at][0]}: {seconds:.1f} s", flush=True)
+    print(f"warm after {time.perf_counter() - began:.0f} s", flush=True)
+
+
+def _warmed(name: str, at: int) -> float:
+    """Return the seconds that a candidate's first two calls on a graph of `WARMING` take."""
+    weights, family, parameters = WARMING[at]
+    graph = weigh(generate(family, **parameters), weights, 1)
+    traits_of(graph)
+    caller = Caller(graph, [Candidate.parse(name)])
+    start = time.perf_counter()
+    try:
+        for _ in range(2):
+            if name in caller.ways:
+                caller(name)
+        caller.close()
+    except (MSTError, RuntimeError) as error:
+        print(f"  {name}: {error}", flush=True)
+    return time.perf_counter() - start
+
+
+def write_table(file: Path, machine: str, measured: Sequence[Measured], hardware: Hardware) -> None:
+    """Write a table, a cell a line."""
+    lines = ",\n  ".join(json.dumps(cell) for cell in cells(measured, hardware))
+    file.write_text(f'{{\n "machine": {json.dumps(machine)},\n "cells": [\n  {lines}\n ]\n}}\n')
+
+
+def gpu_here() -> bool:
+    """Whether CuPy finds a GPU."""
+    try:
+        import cupy
+
+        return cupy.cuda.runtime.getDeviceCount() > 0
+    except Exception:  # not installed, no driver, no device: CuPy has an error for each
+        return False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, write, or check."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="merge what is measured into this table")
-    parser.add_argument("--check", type=Path, help="judge this table on unseen families")
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="largest number of edges")
+    """Measure, write, and check; return 1 if two candidates disagree on a forest."""
+    started = time.perf_counter()
+    parser = argparse.ArgumentParser(prog="mst.bench.advise", description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, required=True, help="cases.jsonl, advice.json, checks.jsonl")
+    parser.add_argument("--within", type=float, default=0, metavar="SECONDS", help="measure for so long")
+    parser.add_argument("--check", type=float, default=0, metavar="SECONDS", help="check for so long")
+    parser.add_argument("--table", type=Path, help="check this table, not the folder's")
+    parser.add_argument("--most", type=int, default=LARGEST, help="largest number of edges")
     parser.add_argument("--cores", type=int, default=usable_cores())
     chosen = parser.parse_args(arguments)
-    sizes = [m for m in SIZES if m <= chosen.most]
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    hardware = Hardware(chosen.cores, gpu_here())
     machine = this_machine()
-    named = f"{machine.cpu}, {chosen.cores} cores"
-    if chosen.out:
-        measured = []
-        for case in training(sizes):
-            graph = case.make()
-            measured.append((case, measure(graph, chosen.cores)))
-            best = min(measured[-1][1], key=measured[-1][1].__getitem__)
-            print(f"{case.family:<10} n={graph.n:<9} m={graph.m:<9} best {best}", flush=True)
-        old = json.loads(chosen.out.read_text())["cells"] if chosen.out.is_file() else []
-        table = merged(old, cells(measured, chosen.cores, named))
-        chosen.out.write_text(json.dumps({"cells": table}, indent=1) + "\n")
+    gpus = f", {machine.gpus[0]}" if hardware.gpu and machine.gpus else ""
+    named = f"{machine.cpu}, {chosen.cores} cores{gpus}"
+    print(named, flush=True)
+    wrong: list[str] = []
+    if chosen.within or chosen.check:
+        warm_up(hardware)
+    file = chosen.table or chosen.folder / "advice.json"
+    if chosen.table is None:
+        session = Session(chosen.folder / "cases.jsonl", hardware, chosen.within, started)
+        for _ in session.take(training(chosen.most)):
+            write_table(file, named, session.measured, hardware)
+        write_table(file, named, session.measured, hardware)
+        wrong += session.wrong
     if chosen.check:
-        table = json.loads(chosen.check.read_text())["cells"]
-        cases = []
-        for case in unseen(sizes):
-            graph = case.make()
-            cases.append((case, graph, measure(graph, chosen.cores)))
-        judged = judge(table, cases, chosen.cores)
-        good = sum(regret <= WITHIN for *_, regret in judged)
-        for case, width, choice, regret in judged:
-            if regret > WITHIN:
-                print(
-                    f"{case.family} m={case.m} on {width} cores: {choice.algorithm}@{choice.width} {regret:.2f}x"
-                )
-        print(f"within 20 % of the best in {good} of {len(judged)} cases")
-    return 0
+        table = Table(json.loads(file.read_text()))
+        checks = Session(chosen.folder / "checks.jsonl", hardware, chosen.check, time.perf_counter())
+        for _ in checks.take(unseen(chosen.most), table):
+            pass
+        text = report(judge(table, checks.measured, hardware), hardware)
+        (chosen.folder / "check.txt").write_text(text + "\n")
+        print(text)
+        wrong += checks.wrong
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

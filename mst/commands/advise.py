@@ -1,43 +1,95 @@
-"""``mst advise``: which algorithm suits a graph on so many cores, and what that rests on."""
+"""``mst advise``: which algorithm suits a graph on this hardware, and what that rests on."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from dataclasses import asdict
+from typing import Any
 
 HELP = "say which algorithm suits a graph and this hardware, and by what measured margin"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from mst.traits import WEIGHTS
+
     parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file; or give --n and --m")
     parser.add_argument("--n", type=int, metavar="N", help="vertices")
     parser.add_argument("--m", type=int, metavar="M", help="undirected edges")
+    parser.add_argument(
+        "--skew", type=float, metavar="S", help="mean squared degree over squared mean degree (default: even)"
+    )
+    parser.add_argument("--weights", choices=WEIGHTS, help="what the weights are like (default: random)")
     parser.add_argument("--threads", type=int, metavar="N", help="cores that may be used (default: all)")
+    parser.add_argument(
+        "--gpu",
+        choices=("auto", "none", "host", "device"),
+        default="auto",
+        help="whether a GPU may be used, and where the graph lies (default: host if this machine has one)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
+    from mst.bench.machine import this_machine
     from mst.errors import ConfigError
     from mst.solver import read_graph, usable_width
+    from mst.traits import traits_of
 
+    facts: dict[str, Any]
     if arguments.graph is not None:
         graph = read_graph(arguments.graph)
-        n, m = graph.n, graph.m
+        facts = {"n": graph.n, "m": graph.m, **asdict(traits_of(graph))}
     elif arguments.n is not None and arguments.m is not None:
-        n, m = arguments.n, arguments.m
+        facts = {"n": arguments.n, "m": arguments.m}
     else:
         raise ConfigError("name a graph FILE, or give --n and --m")
+    for name in ("skew", "weights"):
+        if (given := getattr(arguments, name)) is not None:
+            facts[name] = given
+    here = this_machine()
+    gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
     width = arguments.threads or usable_width()
-    choice = advice.choose(n, m, width=width)
+    asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
+    choice = advice.choose(**asked, width=width, gpu=gpu)
+    elsewhere = not choice.machine.startswith(here.cpu)
     if arguments.json:
-        print(json.dumps({"n": n, "m": m, "cores": width, **asdict(choice)}))
+        print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
         return 0
-    print(f"n={n:,} m={m:,} on {width} cores: {choice.algorithm} with {choice.width} threads")
-    for name, ratio in list(choice.times.items())[1:]:
-        print(f"  {name}: {ratio / next(iter(choice.times.values())):.2f} times as long")
-    print(f"measured on {choice.machine or 'nothing'}")
+    print("\n".join(told(facts, width, choice, elsewhere)))
     return 0
+
+
+def told(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool) -> list[str]:
+    """Return the lines that say the choice and what it rests on."""
+    lines = [f"n={facts['n']:,} m={facts['m']:,}"]
+    if "skew" in facts:
+        lines[0] += f", degrees of skew {facts['skew']:.3g}"
+    if "weights" in facts:
+        lines[0] += f", {facts['weights']} weights"
+    if "distinct" in facts:
+        lines[0] += f" ({facts['distinct']:,} distinct among {facts['sampled']:,} sampled edges)"
+    given = "".join(f" {key}={value}" for key, value in choice.options.items())
+    place = {
+        None: f"{choice.width} of {width} cores",
+        "host": "the GPU, transfers included",
+        "device": "the GPU, where the graph is",
+    }[choice.gpu]
+    lines.append(f"{choice.algorithm}{given} on {place}")
+    if choice.margin is not None:
+        lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
+    lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
+    if not choice.times:
+        return [*lines, "nothing was measured for this"]
+    kinds = ", ".join(choice.kinds)
+    lines.append(
+        f"measured at m={choice.m:,}, {choice.density:g} edges a vertex ({kinds}), on {choice.machine}"
+    )
+    if elsewhere:
+        lines.append("that is another machine: python -m mst.bench.advise measures this one")
+    if choice.extrapolated:
+        lines.append(f"extrapolated: {choice.extrapolated}")
+    return lines

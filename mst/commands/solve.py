@@ -44,15 +44,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import registry
-    from mst.solver import width_of
+    from mst.solver import choose, width_of
 
     options = parse_options(arguments.option)
     started = perf_counter()
     graph = mst.read_graph(arguments.file, format=arguments.format)
     read_seconds = perf_counter() - started
-    forest = mst.minimum_spanning_forest(
-        graph, algorithm=arguments.algorithm, threads=arguments.threads, **options
-    )
+    named, threads = arguments.algorithm, arguments.threads
+    if named == "auto":
+        choice = choose(graph, threads)
+        named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
+    forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
     algorithm = registry.get(forest.algorithm)
     if arguments.out:
         write_forest(arguments.out, forest)
@@ -65,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         "weight": forest.weight,
         "algorithm": algorithm.id,
         "options": algorithm.resolve(options),
-        "width": width_of(algorithm, arguments.threads),
+        "width": width_of(algorithm, threads),
         "seconds": {
             "read": round(read_seconds, 6),
             **{part: round(s, 6) for part, s in forest.seconds.items() if part != "transfer" or s > 1e-4},

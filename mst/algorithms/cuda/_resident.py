@@ -162,11 +162,18 @@ def forest_on_device(
     u, v, w : array
         See `device_graph`.
     algorithm : str
-        One of this folder's. filter-boruvka-cuda starts from the edge list as it is, unless ``start="csr"``.
+        One of this folder's, or ``"auto"``: what was measured to be fastest for such a graph (`mst.advice`).
+        filter-boruvka-cuda starts from the edge list as it is, unless ``start="csr"``.
     """
     import cupy
 
-    from mst import registry
+    from mst import advice, registry
+
+    graph = None
+    if algorithm == "auto":
+        graph = device_graph(n, u, v, w)
+        choice = advice.choose_for(graph, gpu="device")
+        algorithm, options = choice.algorithm, {**choice.options, **options}
 
     chosen = registry.get(algorithm)
     if chosen.file.parent.name != "cuda":
@@ -176,7 +183,7 @@ def forest_on_device(
     if algorithm == "filter-boruvka-cuda":
         options = {"start": "edges", **options}
     resolved = chosen.resolve(options)
-    graph = device_graph(n, u, v, w)
+    graph = graph or device_graph(n, u, v, w)
     facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
     if reason := chosen.skip(facts, width=1, options=resolved):
         raise UnsupportedError(f"{algorithm} does not take this graph: {reason}")
