@@ -134,6 +134,15 @@ def test_what_is_stated_for_one_machine_is_not_comparable_elsewhere(records, boo
     assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.value is not None
 
 
+def test_what_is_stated_for_one_machine_is_never_measured_elsewhere(tmp_path, records, book):
+    made = claim(machine="titan", there={"near": 2, "within": 0.1})
+    here = both(records, "kruskal", 1.0).source()
+    there = both(Records(tmp_path / "b", "titan-box", TITAN), "kruskal", 1.0).source()
+    outcome = judged(made, here, book)
+    assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.value is None
+    assert judged(made, there, book).verdict == NOT_MEASURED
+
+
 def test_elsewhere_may_ask_for_another_quantity(records, book):
     source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     elsewhere = {"quantity": "T('kruskal', 'com-youtube')", "near": 1, "within": 0.1}
@@ -178,6 +187,24 @@ def test_a_part_contradicts_a_claim_about_every_graph_but_never_confirms_it(reco
     assert judged(claim(quantity, anywhere={"above": 1}, every=True), source, book).verdict == CONTRADICTED
     assert judged(claim(quantity, anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
     assert judged(claim(quantity, anywhere={"below": 1}, every=True), source, book).verdict == NOT_MEASURED
+
+
+def test_a_smaller_machine_may_have_a_counterexample_but_nothing_else(records, book):
+    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
+    needs = {"needs": {"cores": 64}, "every": True}
+    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
+    small = claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8}, **needs)
+    assert judged(small, source, book).verdict == CONTRADICTED
+    for other in (
+        claim(quantity, anywhere={"above": 1}, counterexample={"cores": 8}, **needs),
+        claim(quantity, anywhere={"above": 3}, counterexample={"cores": 16}, **needs),
+        claim(quantity, anywhere={"above": 3}, **needs),
+    ):
+        outcome = judged(other, source, book)
+        assert outcome.verdict == NOT_COMPARABLE and outcome.value is None
+        assert outcome.reason == "needs 64 cores, this machine has 8"
+    with pytest.raises(ConfigError, match="every graph or width"):
+        claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8})
 
 
 def test_few_processes_have_no_interval(records, book):

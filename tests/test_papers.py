@@ -13,10 +13,10 @@ from mst.bench.bundle import export_bundle
 from mst.bench.reference import references
 from mst.errors import ConfigError, FormatError
 from mst.reporting import claims
-from mst.reporting.observations import gather, read_manifests
-from mst.reporting.papers import drawing
+from mst.reporting.observations import Measured, gather, read_manifests
+from mst.reporting.papers import drawing, section
 from mst.reporting.papers.exhibits import Exhibit, Exhibits, check_exhibits, exhibits, fill
-from mst.reporting.papers.section import write_files
+from mst.reporting.papers.section import papers_of, write_files
 from mst.reporting.papers.tables import cell_text, latex, number
 from mst.reporting.style import setup
 from mst.typed import parse
@@ -59,6 +59,30 @@ def test_every_cell_can_be_worked_out_once_everything_is_measured(names):
         for _, _, grids in filled.panels:
             (grid,) = grids
             assert grid.known == len(grid.rows) * len(grid.columns), (paper, exhibit.id)
+
+
+def test_verdicts_of_the_paper_s_kind_of_machine_and_of_others_are_kept_apart(tmp_path, monkeypatch):
+    def judge(claim, paper, source, book, names):
+        on_kind = source.name == "theirs"
+        verdict = {
+            "dur-01": claims.CONFIRMED if on_kind else claims.CONTRADICTED,
+            "dur-02": claims.NOT_MEASURED if on_kind else claims.CONFIRMED,
+            "dur-13": claims.CONTRADICTED,
+        }.get(claim.id, claims.NOT_MEASURED)
+        return claims.Outcome(claim.id, source.name, verdict, "", on_kind and claim.machine is not None)
+
+    monkeypatch.setattr(claims, "judge", judge)
+    monkeypatch.setattr(section, "exhibits", dict)
+    machines = [Measured({"name": name}) for name in ("theirs", "ours")]
+    made = papers_of(machines, tmp_path / "report.html", tmp_path, only="durbhakula")
+    where = {row["id"]: (row["overall"], row["where"]) for row in made.claims}
+    theirs, others = "on the paper's kind of machine", "on another kind of machine"
+    assert where["dur-01"] == (claims.CONFIRMED, theirs) and where["dur-02"] == (claims.CONFIRMED, others)
+    assert where["dur-13"] == (claims.CONTRADICTED, ""), "facts are of no machine"
+    assert where["dur-03"] == (claims.NOT_MEASURED, "")
+    counts = {verdict: (number_of, wheres) for verdict, _, number_of, wheres in made.counts}
+    assert counts[claims.CONFIRMED] == (2, {theirs: 1, others: 1})
+    assert counts[claims.CONTRADICTED] == (1, {})
 
 
 def test_claims_point_at_exhibits():

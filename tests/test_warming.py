@@ -45,6 +45,14 @@ def test_how_many_solves_a_process_takes(seconds, loaded, warmup, compute):
     assert (len(taken.warmup), len(taken.compute)) == (warmup, compute)
 
 
+@pytest.mark.parametrize("seconds", [0.001, 0.31])
+def test_a_program_is_started_no_more_often_than_asked_for(seconds):
+    calls = []
+    measure = dict(processes=5, samples=3, budget=60.0)
+    taken = take_samples(lambda: (calls.append(1), seconds), measure, 0.0, loaded=True, alone=True)
+    assert (len(taken.warmup), len(taken.compute), len(calls)) == (1, 3, 4)
+
+
 def test_loading_code_is_not_held_against_a_run():
     assert warm_seconds([0.7, 0.02, 0.03]) == pytest.approx(0.05)
     assert warm_seconds([0.7]) == 0.7

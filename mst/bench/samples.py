@@ -38,6 +38,7 @@ def take_samples(
     init: float,
     *,
     loaded: bool,
+    alone: bool = False,
     meter: Callable[[], AbstractContextManager] = contextlib.nullcontext,
 ) -> Samples:
     """Solve until warm, then take as many samples as are asked for and fit into a process's share of the budget.
@@ -53,6 +54,9 @@ def take_samples(
         Seconds that this process has spent of its share.
     loaded : bool
         Whether all code was loaded before: a solve of seconds then needs no other one to warm up.
+    alone : bool
+        Whether every solve is a process of its own, such as a program's, and the seconds are those that it states:
+        the first warms the disk's cache alone, and short ones are not repeated, since starting them takes longer.
     meter : callable
         Opens a context over the samples, such as that of their energy.
 
@@ -73,9 +77,10 @@ def take_samples(
         gc.enable()
         return Samples(result, [], [first], metered)
     result, warm = None, [first]
-    while still_cold(warm, share, loaded):
+    while not alone and still_cold(warm, share, loaded):
         warm.append(solve()[1])
-    wanted = min(max(measure["samples"], int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))), _MOST_SAMPLES)
+    short = 0 if alone else int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))
+    wanted = min(max(measure["samples"], short), _MOST_SAMPLES)
     left = share - init - warm_seconds(warm)
     samples: list[float] = []
     with meter() as metered:

@@ -261,7 +261,12 @@ def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str
         problem, transfer = _timed(module.transfer, problem)
     timed_solve = getattr(module, "timed_solve", None) or functools.partial(_timed, module.solve)
     taken = take_samples(
-        lambda: timed_solve(problem), spec["measure"], init, loaded=spec["loaded"], meter=measure_energy
+        lambda: timed_solve(problem),
+        spec["measure"],
+        init,
+        loaded=spec["loaded"],
+        alone=hasattr(module, "program"),
+        meter=measure_energy,
     )
     result, highest = taken.result, peak()
     forest = _forest(module, graph, problem, result, spec["ids_file"])

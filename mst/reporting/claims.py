@@ -10,7 +10,8 @@ has a verdict for every machine that has records:
     The machine lacks what the claim needs; or the claim is about another kind of machine only; or the programs that it
     is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound.
 *not measured*
-    Something is missing. Of a claim about every graph a part can contradict, but nothing partial confirms.
+    Something is missing. Of a claim about every graph or width a part can contradict, but nothing partial confirms. A
+    smaller machine than a claim needs may do for that: its ``counterexample`` says which.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ class Claim(StrictModel):
     machine: str | None = None
     judge: Judge | None = None
     needs: Needs = Needs()
+    counterexample: Needs | None = None
     every: bool = False
     there: Criterion | None = None
     elsewhere: Criterion | None = None
@@ -150,6 +152,8 @@ class Claim(StrictModel):
             raise ValueError("anywhere stands alone")
         if (self.standing is None) != (not self.arithmetic):
             raise ValueError("standing and arithmetic go together")
+        if self.counterexample and not self.every:
+            raise ValueError("only a claim about every graph or width has a counterexample")
         return self
 
     def criterion(self, *, on_kind: bool) -> Criterion | None:
@@ -232,21 +236,37 @@ class Outcome:
 
 def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
     """Return the verdict of one machine's records on one claim."""
+    lacking = claim.needs.lacking(source.machine)
+    if lacking is None:
+        return _judged(claim, paper, source, book, names)
+    if claim.counterexample is not None and not claim.counterexample.lacking(source.machine):
+        found = _judged(claim, paper, source, book, names)
+        if found.verdict == CONTRADICTED:
+            return found
+    return Outcome(claim.id, source.name, NOT_COMPARABLE, lacking, _on_kind(claim, source, book))
+
+
+def _on_kind(claim: Claim, source: Measured, book: Document) -> bool:
     kind = book.machines.get(claim.machine or "")
-    on_kind = kind is not None and kind.matches(source.machine)
+    return kind is not None and kind.matches(source.machine)
+
+
+def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
+    on_kind = _on_kind(claim, source, book)
     who = claim.judge or paper.judge
 
     def outcome(verdict: str, reason: str, **more: Any) -> Outcome:
         return Outcome(claim.id, source.name, verdict, reason, on_kind, **more)
 
-    if lacking := claim.needs.lacking(source.machine):
-        return outcome(NOT_COMPARABLE, lacking)
     criterion = claim.criterion(on_kind=on_kind)
+    stated = book.machines[claim.machine].title if claim.machine else "another machine"
+    elsewhere = f"stated for {stated}, which this machine is not"
     formula = (criterion.quantity if criterion else None) or claim.quantity
     try:
         result, by = _measure(formula, who, source, book, names)
     except Missing as reason:
-        return outcome(NOT_MEASURED, str(reason))
+        # Whatever were measured, it could not be judged here.
+        return outcome(NOT_MEASURED, str(reason)) if criterion else outcome(NOT_COMPARABLE, elsewhere)
     told: dict[str, Any] = {
         "by": by,
         "value": result.value,
@@ -258,8 +278,7 @@ def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: N
         "missing": tuple(dict.fromkeys(result.missing)),
     }
     if criterion is None:
-        stated = kind.title if kind else "another machine"
-        return outcome(NOT_COMPARABLE, f"stated for {stated}, which this machine is not", **told)
+        return outcome(NOT_COMPARABLE, elsewhere, **told)
     holds = criterion.judge(result.low, result.high)
     if not result.used:
         return outcome(NOT_MEASURED, "it was worked out from printed numbers alone", **told)

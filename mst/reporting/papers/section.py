@@ -24,14 +24,21 @@ _SHORT = {
     claims.NOT_COMPARABLE: "not-comparable",
     claims.NOT_MEASURED: "not-measured",
 }
+_THEIRS, _OTHERS = "on the paper's kind of machine", "on another kind of machine"
 
 
 @dataclass(frozen=True)
 class Papers:
-    """Everything that the page's template needs of the papers."""
+    """Everything that the page's template needs of the papers.
+
+    Attributes
+    ----------
+    counts : list
+        Each verdict with its class, its number, and how many of these are of which kind of machine.
+    """
 
     claims: list[dict[str, Any]]
-    counts: list[tuple[str, str, int]]
+    counts: list[tuple[str, str, int, dict[str, int]]]
     papers: list[dict[str, Any]]
     machines: list[str]
 
@@ -90,8 +97,11 @@ def papers_of(
                 "exhibits": [_exhibit(one, out, folder, every_picture=every_picture) for one in filled],
             }
         )
-    counted = Counter(row["overall"] for row in rows)
-    counts = [(verdict, _SHORT[verdict], counted[verdict]) for verdict in claims.VERDICTS]
+    counts = [
+        (verdict, _SHORT[verdict], len(same), {k: same.count(k) for k in (_THEIRS, _OTHERS) if k in same})
+        for verdict in claims.VERDICTS
+        for same in [[row["where"] for row in rows if row["overall"] == verdict]]
+    ]
     return Papers(rows, counts, shown, [source.name for source in sources])
 
 
@@ -122,8 +132,16 @@ def _claim(
         "exhibit": f"{claim.exhibit.replace('/', '-')}" if claim.exhibit else None,
         "overall": overall,
         "overall_class": _SHORT[overall],
+        "where": _where(claim, overall, outcomes),
         "outcomes": _outcomes(claim, outcomes, out),
     }
+
+
+def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
+    """Return which kind of machine a verdict is of; nothing where the claim names none, or where there is none."""
+    if claim.machine is None or overall not in (claims.CONFIRMED, claims.CONTRADICTED):
+        return ""
+    return _THEIRS if any(o.on_kind and o.verdict == overall for o in outcomes) else _OTHERS
 
 
 def _compares_with_itself(claim: Claim, value: float) -> bool:
