@@ -15,7 +15,7 @@ import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
-from mst.algorithms.threads.filter_boruvka_threads import Tuning, cells_of
+from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, cells_of
 from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
@@ -24,9 +24,6 @@ from mst.kernels.mpi_exchange import allgather, reduced
 from mst.kernels.parallel_runtime import FOREST, new_counters
 from mst.kernels.parallel_select import BLOCK
 from mst.kernels.shared_memory import SharedRoom
-
-GIANT = 0.5
-"""Share of the vertices in one tree from which on the edges outside it are worth a copy."""
 
 PART = 100_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""

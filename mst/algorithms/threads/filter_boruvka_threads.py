@@ -39,6 +39,10 @@ ALGORITHM = dict(
 )
 
 
+GIANT = 0.5
+"""Share of the vertices in one tree from which on the edges outside it are worth a copy."""
+
+
 @dataclass
 class Result:
     """Edge ids, and what was counted on the way."""
@@ -150,11 +154,11 @@ class _Run:
     def solve(self):
         key = self.source[0].dtype.type
         low, top = (key(0), -1), (~key(0), self.ids)
-        roots, inside = None, None
+        roots, inside, share = None, None, 0.0
         while self.m and self.left and low != top:
             high, bounds, rare = self.plan(low, top, roots)
             self.lap("sample")
-            if inside is not None and high != top and not isinstance(self.source, Kept):
+            if share > GIANT and high != top and not isinstance(self.source, Kept):
                 # Further parts would read all edges again.
                 self.read_from(self.open_edges(low, inside))
                 inside = None
@@ -164,7 +168,7 @@ class _Run:
             del edges
             low = high
             if self.left and low != top:
-                roots, inside = self.parent, self.inside_giant()
+                roots, (inside, share) = self.parent, self.inside_giant()
                 self.lap("giant")
         return Result(self.forest[: self.counters[FOREST]], self.counts)
 
@@ -246,12 +250,16 @@ class _Run:
         return new_edges(size, self.vertex_type, self.source[0].dtype, self.ids)
 
     def inside_giant(self):
-        """Return the bitmap of the vertices in (what a sample takes for) the largest tree; all point at their roots."""
+        """Return the bitmap of the vertices in (what a sample takes for) the largest tree, and about their share.
+
+        All vertices point at their roots.
+        """
         w, c = self.width, self.counters
         parallel_join.point_at_roots(w, 4096, self.parent, c)
         inside = np.empty(-(-self.n // 64), np.uint64)
-        parallel_join.mark_inside(w, 64, self.parent, giant_label(self.parent)[0], inside, c)
-        return inside
+        giant, share = giant_label(self.parent)
+        parallel_join.mark_inside(w, 64, self.parent, giant, inside, c)
+        return inside, share
 
 
 def frozen(array):
