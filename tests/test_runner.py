@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from mst.bench.machine import cores_first
 from mst.bench.records import Run, load_ids, read_measurement
 from mst.bench.runner import Order, measure_run, measure_runs
 from mst.bench.session import Host, Session, pinned_environment
+from mst.commands._interrupt import interrupt_on_sigterm
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -39,6 +42,11 @@ PROBES = {
     "probe-nothing": "pass",
     "probe-memory-error": "raise MemoryError('no more')",
     "probe-killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "probe-told": """
+    import os, pathlib, signal
+    pathlib.Path("{marker}").touch()
+    os.kill(os.getpid(), signal.SIGTERM)
+""",
     "probe-threads": """
     import os
     from threadpoolctl import threadpool_info
@@ -179,6 +187,30 @@ def test_memory_error_is_out_of_memory(probe):
 def test_killed_process_is_recorded(probe):
     measurement = probe("probe-killed")
     assert measurement["status"] == "out-of-memory" and "signal 9" in measurement["reason"]
+
+
+def test_a_job_that_the_scheduler_ends_writes_nothing(probe, tmp_path, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    marker = tmp_path / "told"
+
+    def tell() -> None:
+        until = time.monotonic() + 60
+        while not marker.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    interrupt_on_sigterm()
+    scheduler = threading.Thread(target=tell)
+    scheduler.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            probe("probe-told", marker=str(marker))
+            scheduler.join()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert marker.exists() and not probe.order("probe-told").path.exists()
 
 
 def test_threads_are_pinned(probe):

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
 _STEAL_FLAG = 0.02
 _MOST_TOGETHER = 64
+_TOLD_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,9 @@ class _Measured:
         session, order = self.session, self.order
         session.close()
         outcome = session.outcome
+        if outcome.abrupt and self.before and self.before["scheduled"]:
+            # A scheduler that ends a job tells its processes one by one, and this one, which then writes nothing, last.
+            time.sleep(_TOLD_SECONDS)
         # An approximate forest may depend on which thread came first; an exact one may not.
         forests = {p["forest"]["digest"] for p in outcome.processes}
         if outcome.status == "ok" and self.algorithm.exact and len(forests) > 1:

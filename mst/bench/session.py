@@ -37,6 +37,7 @@ class Outcome:
     status: str = "ok"
     reason: str | None = None
     detail: str | None = None
+    abrupt: bool = False
     peak_tree_bytes: int = 0
 
 
@@ -262,7 +263,8 @@ class Session:
         while True:
             events = self._host.told(self._index, _POLL_SECONDS)
             if events is None:
-                self._fail("error", f"the host of the runs ended: {self._host.log.read_text()[-500:]}")
+                told = f"the host of the runs ended: {self._host.log.read_text()[-500:]}"
+                self._fail("error", told, abrupt=True)
                 return None
             # All of them are taken: what follows the last of a step may say that the run has ended.
             last = [event for event in events if self._take(event) == until]
@@ -295,18 +297,20 @@ class Session:
         elif kind == "profiled":
             self.outcome.profiled = event["counters"]
         elif kind == "failed":
-            self._fail(event["status"], event["reason"], event["detail"])
+            # What fails by itself leaves a traceback; ranks that were ended do not.
+            self._fail(event["status"], event["reason"], event["detail"], abrupt=not event["detail"])
         elif kind == "turned" and event["code"]:
-            self._fail(*_why(event["code"]))
+            self._fail(*_why(event["code"]), abrupt=event["code"] < 0)
         elif kind == "ended":
             self._pid = 0
-            self._fail(*_why(event["code"]))
+            self._fail(*_why(event["code"]), abrupt=event["code"] < 0)
         return kind
 
-    def _fail(self, status: str, reason: str, detail: str | None = None) -> None:
-        """Note the first thing that went wrong."""
+    def _fail(self, status: str, reason: str, detail: str | None = None, *, abrupt: bool = False) -> None:
+        """Note the first thing that went wrong, and whether the run did not end by itself."""
         if self.outcome.status == "ok":
             self.outcome.status, self.outcome.reason, self.outcome.detail = status, reason, detail
+            self.outcome.abrupt = abrupt
 
     def _end(self, status: str, reason: str) -> None:
         self._fail(status, reason)
