@@ -1,20 +1,23 @@
 """A SLURM of two nodes on this machine: Debian's programs, started by hand, in a folder of their own.
 
 No systemd, no cgroups, no accounting, nothing under /etc. Jobs find this SLURM by wrappers of its commands on their
-PATH, since Snakemake's executor takes `SLURM_CONF` from their environment.
+PATH, since Snakemake's executor takes `SLURM_CONF` from their environment. Its daemons wait for each other as long as
+they may: where others keep the processors busy, SLURM's own limits call a node dead that is only slow.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import random
 import secrets
 import shutil
+import signal
 import socket
 import stat
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,11 +28,13 @@ DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 NODES = ("n1", "n2")
 CPUS = 2
+# Seconds for anything that takes a moment on an idle machine: it ends what hangs.
+PATIENCE = 300
 # Only Snakemake asks for the jobs of a name; while there is a file `hold`, it gets no answer.
 WRAPPER = """\
 #!/bin/sh
 case "{command} $*" in "squeue "*"--name "*)
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         [ -e {folder}/hold ] || break
         touch {folder}/held
         sleep 0.1
@@ -64,8 +69,12 @@ SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 MinJobAge=3600
 ReturnToService=2
-SlurmdTimeout=15
 KillWait=5
+SlurmdTimeout={patience}
+BatchStartTimeout={patience}
+UnkillableStepTimeout={patience}
+MessageTimeout=100
+TCPTimeout=60
 OverTimeLimit=0
 GresTypes=gpu
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={n1} CPUs={cpus} RealMemory=4000 Gres=gpu:1
@@ -86,8 +95,9 @@ def missing() -> str | None:
                 f"{', '.join(absent)}: not installed, and there is no apt-get to install {' '.join(PACKAGES)}"
             )
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        install = [apt, "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]
-        for command in (install, [apt, "update", "-qq"], install):
+        patient = [apt, "-qq", "-o", f"DPkg::Lock::Timeout={PATIENCE}"]
+        install = [*patient, "install", "-y", "--no-install-recommends", *PACKAGES]
+        for command in (install, [*patient, "update"], install):
             done = subprocess.run(command, capture_output=True, text=True, env=environment)
             if not _absent():
                 break
@@ -133,7 +143,8 @@ class Slurm:
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o600)
         port, *ports = _free_ports(1 + len(NODES))
-        values = dict(zip(NODES, ports), host=socket.gethostname(), port=port, folder=self.folder, cpus=CPUS)
+        values = dict(zip(NODES, ports), port=port, host=socket.gethostname(), folder=self.folder)
+        values |= {"cpus": CPUS, "patience": PATIENCE}
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
         # A device that does nothing: enough to see who is given a GPU.
@@ -163,7 +174,7 @@ class Slurm:
         }
         options = [f"--{name}={self.folder / file}" for name, file in names.items()]
         self._spawn("munged", "--foreground", "--force", *options, f"--log-file={self.folder}/munge.log")
-        until(socket_file.exists, 10, "munged has no socket")
+        until(socket_file.exists, "munged has no socket")
         self._spawn("slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
         for node in NODES:
             self.start_node(node)
@@ -174,13 +185,17 @@ class Slurm:
         self._spawn("slurmd", "-D", "-N", node, "-f", str(self.folder / "slurm.conf"), name=node)
 
     def kill_node(self, node: str) -> None:
-        """Let a node disappear, with everything that runs there."""
-        self.processes[node].kill()
-        self.processes.pop(node).wait()
-        # Managers of job steps before their tasks: they would report an ordinary failure.
-        for process in sorted(self._on_node(node), key=lambda p: not p.name().startswith("slurmstepd")):
-            with contextlib.suppress(psutil.Error):
-                process.kill()
+        """Let a node disappear, with everything that runs there, and the scheduler notice."""
+        lost = self.processes.pop(node)
+        lost.kill()
+        lost.wait()
+        # All at once: who outlives another for a moment, or starts a process in it, tells of an ordinary failure.
+        stopped: set[psutil.Process] = set()
+        while new := set(self._on_node(node)) - stopped:
+            _signal(new, signal.SIGSTOP)
+            stopped |= new
+        _signal(stopped, signal.SIGKILL)
+        self.command("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=disappeared")
 
     def _on_node(self, node: str) -> list[psutil.Process]:
         """Return the processes that this SLURM started on a node."""
@@ -202,7 +217,7 @@ class Slurm:
         """Run a command of this SLURM; return what it printed."""
         environment = {**os.environ, **self.environment}
         return subprocess.run(
-            arguments, env=environment, capture_output=True, text=True, timeout=60, check=True
+            arguments, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True
         ).stdout
 
     def states(self) -> dict[str, str]:
@@ -219,6 +234,19 @@ class Slurm:
         rows = [line.split("|") for line in out.splitlines()]
         return [Job(*row[:5], int(row[5]), int(row[6]), *row[7:]) for row in rows]
 
+    def end_time_of(self, job: str) -> None:
+        """Let a job's time run out."""
+
+        def accepted() -> bool:
+            try:
+                self.command("scontrol", "update", f"JobId={job}", "EndTime=now+1")
+            except subprocess.CalledProcessError:
+                # The moment had passed when the scheduler read of it.
+                return False
+            return True
+
+        until(accepted, f"job {job} gets no end")
+
     @contextlib.contextmanager
     def without_answers(self) -> Iterator[None]:
         """Inside, Snakemake is asking for the states of its jobs and gets no answer."""
@@ -226,14 +254,14 @@ class Slurm:
         held.unlink(missing_ok=True)
         hold.touch()
         try:
-            until(held.exists, 60, "Snakemake does not ask for its jobs")
+            until(held.exists, "Snakemake does not ask for its jobs")
             yield
         finally:
             hold.unlink()
 
     def settle(self) -> None:
         """Wait until no job is on a node."""
-        until(lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), 60, "jobs stay")
+        until(lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), "jobs stay")
 
     def clean(self) -> None:
         """End all jobs and bring back the nodes that went away, whatever a test has left."""
@@ -245,11 +273,12 @@ class Slurm:
         self._await_idle_nodes()
 
     def _await_idle_nodes(self) -> None:
-        until(
-            lambda: self.states() == dict.fromkeys(NODES, "idle"),
-            60,
-            lambda: f"the nodes do not come up: {self.states()}\n{self.logs()}",
-        )
+        def idle() -> bool:
+            if ended := [name for name, process in self.processes.items() if process.poll() is not None]:
+                raise RuntimeError(f"{', '.join(ended)} ended\n{self.logs()}")
+            return self.states() == dict.fromkeys(NODES, "idle")
+
+        until(idle, lambda: f"the nodes do not come up: {self.states()}\n{self.logs()}")
 
     def stop(self) -> None:
         """End every daemon that was started here, and what its jobs left behind."""
@@ -266,13 +295,12 @@ class Slurm:
                 process.wait()
         self.processes.clear()
         for node in NODES:
-            for process in self._on_node(node):
-                with contextlib.suppress(psutil.Error):
-                    process.kill()
+            _signal(self._on_node(node), signal.SIGKILL)
 
     def logs(self) -> str:
         """Return the ends of the daemons' logs, for a failure's account."""
-        return "\n".join(f"== {f.name}\n{f.read_text()[-2000:]}" for f in sorted(self.folder.glob("*.log")))
+        files = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
+        return "\n".join(f"== {file.name}\n{file.read_text()[-2000:]}" for file in files)
 
     def _spawn(self, program: str, *arguments: str, name: str | None = None) -> None:
         path = os.environ["PATH"] + ":/usr/sbin:/sbin"
@@ -287,15 +315,27 @@ class Slurm:
             )
 
 
+def _signal(processes: Iterable[psutil.Process], number: int) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.send_signal(number)
+
+
 def _free_ports(count: int) -> list[int]:
+    """Return ports that nothing listens on, and that no connection is given while a daemon is away."""
+    first, _ = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    candidates = random.SystemRandom().sample(range(first // 2, first), k=100)
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
+        found = []
+        for port in candidates:
+            s = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                s.bind(("127.0.0.1", port))
+                found.append(port)
+        return found[:count]
 
 
-def until(condition: Callable[[], object], seconds: float, told: str | Callable[[], str]) -> None:
+def until(condition: Callable[[], object], told: str | Callable[[], str], seconds: float = PATIENCE) -> None:
     """Wait until a condition holds; after so many seconds raise what is told."""
     deadline = time.monotonic() + seconds
     while not condition():
