@@ -31,9 +31,9 @@ help:  ## this list
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
 test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment that is already there; TESTS=… a part)
-	$(PYTHON) -m pytest $(if $(TESTS),$(TESTS),--ignore=tests/cluster)
+	$(PYTHON) -m pytest $(TESTS)
 
-test-cluster: $(SETUP_DEV)  ## the workflow on a real SLURM of two nodes on this machine (as root; some minutes)
+test-cluster: $(SETUP_DEV)  ## of the test suite, only the workflow on a real SLURM of two nodes (as root)
 	$(PYTHON) -m pytest tests/cluster
 
 lint: $(SETUP_DEV)  ## ruff, snakefmt, types

@@ -26,6 +26,11 @@ hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, deran
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Last: by then the others have left the machine code on disk that its many processes run.
+    items.sort(key=lambda item: "cluster" in item.keywords)
+
+
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """Folder of real graph files, or a skip where there is none."""
