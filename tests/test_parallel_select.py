@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+from mst.algorithms.sequential import kruskal
 from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.generators import generate
 from mst.graph import Graph
 from mst.kernels.jit import njit
 from mst.kernels.parallel_batches import batch_of
@@ -92,3 +94,40 @@ def test_what_it_counts_is_recorded(form, graph):
     counted = ours.counters(problem, ours.solve(problem))
     assert counted["batches"] >= counted["parts"] >= 1
     assert counted["light"] >= graph.n - 1
+
+
+def solved(graph, width=1, form="edges"):
+    problem = ours.prepare(graph, width=width, input=form)
+    result = ours.solve(problem)
+    return np.sort(ours.collect(problem, result)), result.counters
+
+
+def by_kruskal(graph):
+    return np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+
+
+def test_a_filter_that_left_most_edges_open_is_not_repeated(rng):
+    cliques = generate("connected-caveman", cliques=2_000, size=9, order="shuffled", seed=3)
+    of_clique = rng.integers(0, 1 << 24, cliques.n // 9 + 1).astype(np.int32)
+    local = Graph(cliques.n, cliques.u, cliques.v, of_clique[np.minimum(cliques.u, cliques.v) // 9])
+    found, counted = solved(local)
+    assert counted["parts"] == 2
+    assert np.array_equal(found, by_kruskal(local))
+
+
+@pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_open_edges_are_copied_where_further_parts_read_them(form, dtype, monkeypatch):
+    copied = []
+    keep = ours._Run.open_edges
+    monkeypatch.setattr(ours._Run, "open_edges", lambda *given: copied.append(keep(*given)) or copied[-1])
+    skewed = generate("rmat", scale=14, m=200_000, seed=5)
+    graph = Graph(skewed.n, skewed.u, skewed.v, np.sqrt(skewed.w) if dtype == np.float64 else skewed.w)
+    found, counted = solved(graph, width=2, form=form)
+    assert counted["parts"] >= 3
+    assert np.array_equal(found, by_kruskal(graph))
+    (kept,) = copied
+    assert 0 < len(kept.ids) < graph.m // 2
+    assert len(np.unique(kept.ids)) == len(kept.ids)
+    ends = np.sort(np.stack([kept.u, kept.v]), axis=0)
+    assert np.array_equal(ends, np.sort(np.stack([graph.u[kept.ids], graph.v[kept.ids]]), axis=0))

@@ -15,7 +15,7 @@ import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
-from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, cells_of
+from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, cells_of, useful
 from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
@@ -67,6 +67,7 @@ class Host:
         lap("init")
         low, top = everything(self.rows)
         roots, inside, rows, m = None, None, self.rows, self.m
+        self.heavy = m
         self.batches, self.light, self.left = 0, 0, n - 1
         while m and self.left > 0 and low != top:
             high, bounds, rare = self._plan(rows, m, low, top, roots)
@@ -78,7 +79,7 @@ class Host:
                 lap("giant")
                 if share > GIANT:
                     rows, m = self._open(rows, low, inside)
-                    inside = None
+                    inside, self.heavy = None, m
                     lap("filter")
         return self.forest[: self.counters[FOREST]]
 
@@ -116,7 +117,8 @@ class Host:
         if roots is None:
             whole = self._few(drawn.edges, light)
         else:
-            whole = (drawn.edges - light) * t.rescan < m + 2 * rows.n + PART * width
+            later = (drawn.edges - light) * useful(drawn.edges, self.heavy)
+            whole = later * t.rescan < m + 2 * rows.n + PART * width
         share = 1.0 if whole else light / drawn.edges
         size = max(trees // t.batches_per_tree, min(t.batch_per_worker * (width - 1), trees // 8), 1)
         count = int(min(max(drawn.edges * share / size, 1), 255))
@@ -164,6 +166,7 @@ class Host:
         comm.Barrier()
         self.batches += len(filled)
         self.light += int(starts[-1])
+        self.heavy -= int(starts[-1])
         self.left = self.rows.n - 1 - int(self.counters[FOREST])
         # Nobody may start on the next part before all have read how this one ended.
         comm.Barrier()

@@ -144,6 +144,7 @@ class _Run:
         """Take the edges from `source` from now on (`mst.kernels.parallel_select`)."""
         slots = len(source[0])
         self.source, self.m = source, slots // 2 if has_rows(source) else slots
+        self.heavy = self.m
         self.grain = grain_for(slots, self.width, smallest=self.tuning.fewest, largest=self.tuning.most)
 
     @property
@@ -185,7 +186,7 @@ class _Run:
         if roots is None:
             whole = edges < light * t.filter_above / t.light
         else:
-            whole = (edges - light) * t.rescan < self.m + 2 * self.n
+            whole = (edges - light) * useful(edges, self.heavy) * t.rescan < self.m + 2 * self.n
         share = 1.0 if whole else light / edges
         size = max(trees // t.batches_per_tree, min(t.batch_per_worker * (self.width - 1), trees // 8), 1)
         count = int(min(max(edges * share / size, 1), 255))
@@ -241,6 +242,7 @@ class _Run:
             self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, parts, surplus,
             self.parent, self.forest, self.counters,
         )  # fmt: skip
+        self.heavy -= int(starts[-1])
         found = dict(parts=1, batches=len(filled), light=int(starts[-1]), surplus=int(surplus.sum()))
         for name, value in found.items():
             self.counts[name] += value
@@ -260,6 +262,11 @@ class _Run:
         giant, share = giant_label(self.parent)
         parallel_join.mark_inside(w, 64, self.parent, giant, inside, c)
         return inside, share
+
+
+def useful(still_open: float, heavy: int) -> float:
+    """Return what to expect of another filter, 0 to 1: one that left most heavy edges open will do so again."""
+    return min(1.0, max(0.0, 2 * (1 - still_open / max(heavy, 1))))
 
 
 def frozen(array):
