@@ -9,6 +9,7 @@ error and ends the job, since the others would wait for it forever.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import socket
@@ -38,7 +39,7 @@ _PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 40_000
 
 
 def main(spec_file: str) -> None:
-    """Measure one set of samples, or the phases, together with all other ranks."""
+    """Measure one set of samples, or the phases, or practise for these, together with all other ranks."""
     spec = json.loads(Path(spec_file).read_text())
 
     def tell(event: str, **values: Any) -> None:
@@ -63,9 +64,10 @@ def measure_rank(spec: dict[str, Any], tell: Callable) -> None:
     try:
         if comm.size != spec["width"]:
             raise ConfigError(f"the launcher started {comm.size} ranks, {spec['width']} were asked for")
-        found = {"phases": _phases(spec, comm)} if spec["phases"] else _samples(spec, comm)
+        take = {"samples": _samples, "phases": _phases, "practice": _practice}[spec["take"]]
+        found = take(spec, comm)
         if comm.rank == 0:
-            tell("phases" if spec["phases"] else "samples", **found)
+            tell(spec["take"], **found)
         comm.Barrier()
         # A forked process ends without what Python does at its exit, and would leave MPI's shared memory behind.
         MPI.Finalize()
@@ -103,12 +105,18 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     }
 
 
-def _phases(spec: dict[str, Any], comm: Any) -> dict[str, float]:
+def _phases(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     module, options = registry.get(spec["algorithm"]).load(), spec["options"]
     part = _opened(module, spec, comm)
     if hasattr(module, "phases"):
-        return module.phases(module.prepare(part, comm=comm, **options))
-    return phases_of(comm, lambda watched: module.prepare(part, comm=watched, **options), module.solve)
+        return {"phases": module.phases(module.prepare(part, comm=comm, **options))}
+    prepare = functools.partial(module.prepare, part, **options)
+    return {"phases": phases_of(comm, lambda watched: prepare(comm=watched), module.solve)}
+
+
+def _practice(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
+    _opened(registry.get(spec["algorithm"]).load(), spec, comm)
+    return {}
 
 
 def _opened(module: ModuleType, spec: dict[str, Any], comm: Any) -> EdgeSlice:

@@ -3,8 +3,10 @@
 Started by `mst.bench.session` as ``python -m mst.bench.worker EVENTS CONTROL`` (two file descriptors), pinned to a
 width. This *host* imports and compiles what nearly every algorithm needs and forks one *parent* per run, which
 imports the algorithm or the library, maps the graph and compiles sequential kernels on a triangle, and then waits for
-its turns; in each turn it forks one fresh process that measures. Hosts and parents start no thread, no device context
-and no BLAS call, so that their children may safely be forked. Everything that happens is told as one JSON line.
+its turns; in each turn it forks one fresh process that measures. What must not be forked (threads, device contexts,
+ranks) practises in a child of the parent, which leaves the machine code on disk. Hosts and parents start no thread, no
+device context, no MPI and no BLAS call, so that their children may safely be forked. Everything that happens is told
+as one JSON line.
 """
 
 from __future__ import annotations
@@ -166,6 +168,9 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         compile_all = functools.partial(_compile, module, graph, spec["width"], spec["options"])
         if ranks:
             importlib.import_module("mst.bench.mpi_worker")
+            # MPI must not be forked either. What a turn compiled would pass for what further ones cost.
+            code = _in_child(functools.partial(_start_ranks, module, graph, spec, tell, take="practice"))
+            tell("practised", code=code)
         elif algorithm.paradigm == "sequential":
             compile_all()
         elif algorithm.paradigm in ("threads", "cuda"):
@@ -183,7 +188,10 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
     work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
-        work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
+        work = {
+            "sample": functools.partial(_start_ranks, take="samples"),
+            "phases": functools.partial(_start_ranks, take="phases"),
+        }
     with os.fdopen(turn, "r") as turns:
         for word in turns:
             before = os.times()
@@ -234,17 +242,15 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
         tell("failed", **failure(error))
 
 
-def _measure_ranks(
-    module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, phases: bool = False
-) -> None:
+def _start_ranks(module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, take: str) -> None:
     from mst.bench import mpi_starts, mpi_worker
 
     try:
         if spec["width"] == 1:
             # It needs no launcher.
-            mpi_worker.measure_rank({**spec, "phases": phases}, tell)
+            mpi_worker.measure_rank({**spec, "take": take}, tell)
         else:
-            mpi_starts.measure(spec, tell, phases=phases)
+            mpi_starts.measure(spec, tell, take)
     except BaseException as error:
         tell("failed", **failure(error))
 
