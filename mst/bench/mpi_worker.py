@@ -25,17 +25,15 @@ import numpy as np
 from mst import edge_slice, registry
 from mst.bench.machine import this_machine
 from mst.bench.mpi_phases import phases_of
+from mst.bench.practice import practice_graph
 from mst.bench.samples import failure, peak, reset_peak, status, take_samples
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError
 from mst.forest import digest
 from mst.formats.edge_slice import read_edge_slice
-from mst.graph import Graph
 from mst.kernels.mpi_exchange import gather
 from mst.mpi import abort
 from mst.order import total
-
-_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 40_000
 
 
 def main(spec_file: str) -> None:
@@ -157,14 +155,12 @@ def _practise(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str,
 
 
 def _solve_practice(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
-    rng = np.random.default_rng(0)
-    n, m = _PRACTICE_VERTICES, _PRACTICE_EDGES
-    # Of the last vertex no edge is had, so that filters find work to the end.
-    u, v = (rng.integers(0, n - 1, m).astype(part.u.dtype) for _ in range(2))
-    weights = np.resize(part.w[:m], m) if part.rows else np.zeros(m, part.w.dtype)
-    practice = edge_slice.of_graph(Graph(n, u, v, weights), comm.rank, comm.size)
+    practice = edge_slice.of_graph(practice_graph(part), comm.rank, comm.size)
     problem = module.prepare(practice, comm=comm, **options)
-    module.collect(problem, module.solve(problem))
+    result = module.solve(problem)
+    module.collect(problem, result)
+    if hasattr(module, "counters"):
+        module.counters(problem, result)
 
 
 def _memory(comm: Any, resident: int, private: int, shared: int) -> dict[str, int]:

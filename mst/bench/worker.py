@@ -2,7 +2,7 @@
 
 Started by `mst.bench.session` as ``python -m mst.bench.worker EVENTS CONTROL`` (two file descriptors), pinned to a
 width. This *host* imports and compiles what nearly every algorithm needs and forks one *parent* per run, which
-imports the algorithm or the library, maps the graph and compiles sequential kernels on a triangle, and then waits for
+imports the algorithm or the library, maps the graph and compiles sequential kernels on small graphs, and then waits for
 its turns; in each turn it forks one fresh process that measures. What must not be forked (threads, device contexts,
 ranks) practises in a child of the parent, which leaves the machine code on disk. Hosts and parents start no thread, no
 device context, no MPI and no BLAS call, so that their children may safely be forked. Everything that happens is told
@@ -32,14 +32,18 @@ import numpy as np
 
 from mst import registry
 from mst.bench.energy import Energy, measure_energy
+from mst.bench.practice import practice_graph
 from mst.bench.samples import failure, peak, reset_peak, take_samples
-from mst.errors import DependencyError
+from mst.errors import DependencyError, UnsupportedError
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+# Vertices, edges and how many weights these repeat: dense, sparse, between, of many ties. Filters and sorts take
+# another way for each.
+_PRACTICE = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000), (1000, 40_000, 8)
 
 
 def main(events: str, control: str) -> None:
@@ -350,11 +354,23 @@ def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
 
 
 def _compile(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
-    """Solve a triangle of the same dtypes, so that every child inherits the machine code."""
+    """Solve small graphs of the same dtypes, so that every child inherits the machine code."""
     ends = np.array([0, 1, 2], graph.u.dtype), np.array([1, 2, 0], graph.v.dtype)
-    tiny = Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype))
-    problem = module.prepare(tiny, width=width, **options)
-    module.collect(problem, module.solve(problem))
+    _solve(module, Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype)), width, options)
+    # A triangle has nothing to filter. Some algorithms take no graph of several components.
+    with contextlib.suppress(UnsupportedError):
+        for shape in _PRACTICE:
+            _solve(module, practice_graph(graph, *shape), width, options)
+
+
+def _solve(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
+    problem = module.prepare(graph, width=width, **options)
+    if hasattr(module, "transfer"):
+        problem = module.transfer(problem)
+    result = module.solve(problem)
+    module.collect(problem, result)
+    if hasattr(module, "counters"):
+        module.counters(problem, result)
 
 
 def _open(path: Path) -> Graph:
