@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -138,26 +139,64 @@ def test_records_have_what_formulas_name(tmp_path):
     assert not claim_names.lacking("mpi", told)
 
 
-def test_a_run_that_fails_on_one_rank_is_a_measurement(tmp_path, monkeypatch):
+@pytest.fixture
+def probe(tmp_path, monkeypatch):
+    """Return a function that drops in an algorithm, by the body of its `solve`, and measures it."""
     folder = tmp_path / "algorithms"
     folder.mkdir()
-    (folder / "broken.py").write_text(
-        "ALGORITHM = dict(id='broken-mpi', paradigm='mpi', title='Broken')\n"
-        "def prepare(part, *, comm):\n    return comm\n"
-        "def solve(comm):\n"
-        "    if comm.rank == 1:\n        raise MemoryError('out of it')\n"
-        "    comm.Barrier()\n"
-        "def collect(problem, result):\n    return []\n"
-    )
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
-    registry.algorithms.cache_clear()
-    try:
-        found = measured(tmp_path, "broken-mpi", 2)
-    finally:
-        monkeypatch.delenv(registry.EXTRA_FOLDERS)
+
+    def measure(body: str, width: int, **limits) -> dict:
+        (folder / "probe.py").write_text(
+            "import os, pathlib, time\nimport numpy as np\n"
+            "ALGORITHM = dict(id='probe-mpi', paradigm='mpi', title='Probe')\n"
+            "def prepare(part, *, comm):\n    return comm\n"
+            f"def solve(comm):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
+            "def collect(problem, result):\n    return []\n"
+        )
         registry.algorithms.cache_clear()
+        return measured(tmp_path, "probe-mpi", width, **limits)
+
+    yield measure
+    registry.algorithms.cache_clear()
+
+
+def test_a_run_that_fails_on_one_rank_is_a_measurement(probe):
+    found = probe("if comm.rank == 1:\n    raise MemoryError('out of it')\ncomm.Barrier()", 2)
     assert found["status"] == "out-of-memory"
     assert found["reason"] == "rank 1 of 2: MemoryError: out of it"
+
+
+COMPILES = """
+compiled = pathlib.Path("{cache}", str(comm.rank))
+if not compiled.exists():
+    hoard = np.ones({hoard} // 8)
+    time.sleep({seconds})
+    compiled.touch()
+comm.Barrier()
+"""
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_what_ranks_compile_first_is_not_held_against_the_run(probe, tmp_path, width):
+    hoard, budget = 1 << 29, 8
+    found = probe(
+        COMPILES.format(cache=tmp_path, hoard=hoard, seconds=budget), width, processes=3, budget=budget
+    )
+    assert found["status"] == "ok", (found["reason"], found["detail"])
+    assert len(found["samples"]["compute"]) == len(found["spans"]) == 3
+    assert "fewer-processes" not in found["conditions"]["flags"]
+    assert max(found["memory"]["tree_bytes"], found["memory"]["peak_bytes"]) < hoard
+    assert found["seconds"] > budget, "a plan counts on all that the run took"
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_ranks_that_do_not_come_to_measuring_say_so(probe, tmp_path, width):
+    found = probe(COMPILES.format(cache=tmp_path, hoard=8, seconds=60), width, timeout=8)
+    assert found["status"] == "timeout" and found["reason"] == "importing and compiling took more than 8 s"
+    found = probe("import signal; os.kill(os.getpid(), signal.SIGKILL)", width)
+    assert found["status"] == "out-of-memory" and "killed by signal 9" in found["reason"]
+    assert not found["samples"]["compute"] and not found["spans"]
 
 
 def test_launch_commands():

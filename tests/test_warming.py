@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from mst.bench.samples import still_cold, take_samples, warm_seconds
+from mst.bench.session import pinned_environment
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,41 @@ def test_a_program_is_started_no_more_often_than_asked_for(seconds):
 def test_loading_code_is_not_held_against_a_run():
     assert warm_seconds([0.7, 0.02, 0.03]) == pytest.approx(0.05)
     assert warm_seconds([0.7]) == 0.7
+
+
+COMPILED_LATE = """
+import sys
+import numpy as np
+from mst import registry
+from mst.bench import worker
+from mst.graph import Graph
+
+def versions():
+    kernels = [k for name, module in [*sys.modules.items()] if name.startswith("mst.") for k in vars(module).values()]
+    return {k.py_func.__qualname__: len(k.signatures) for k in kernels if hasattr(k, "signatures")}
+
+def check(algorithm, graph):
+    module, options = algorithm.load(), algorithm.resolve()
+    worker._compile(module, graph, 1, options)
+    before = versions()
+    worker._solve(module, graph, 1, options)
+    late = [name for name, count in versions().items() if count > before.get(name, 0)]
+    assert not late, f"{algorithm.id}, m = {graph.m}: {late}"
+
+rng = np.random.default_rng(1)
+failed = 0
+for n, m in ((20_000, 120_000), (20_000, 15_000), (3000, 200_000)):
+    graph = Graph(n, *rng.integers(0, n, (2, m)), rng.integers(0, 1000, m).astype(np.int32))
+    for algorithm in registry.algorithms().values():
+        if algorithm.paradigm == "sequential":
+            # A process each, which begins with no machine code.
+            failed += worker._in_child(lambda: check(algorithm, graph)) != 0
+sys.exit(failed)
+"""
+
+
+def test_nothing_is_left_to_compile_in_a_turn():
+    environment = {**os.environ, **pinned_environment(1)}
+    command = [sys.executable, "-c", COMPILED_LATE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]

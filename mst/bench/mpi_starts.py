@@ -16,18 +16,19 @@ from mst.bench.session import pinned_environment
 from mst.errors import DependencyError
 
 
-def measure(spec: dict[str, Any], tell: Callable, *, phases: bool = False) -> None:
+def measure(spec: dict[str, Any], tell: Callable, take: str) -> None:
     """Start the ranks once, and tell what rank 0 measured, or how they failed; what they print goes to the log.
 
     Parameters
     ----------
-    phases : bool
-        Take the phases of an instrumented solve in place of samples.
+    take : str
+        ``samples``, the ``phases`` of an instrumented solve, or ``practice``: a start that compiles, and measures
+        nothing.
     """
     scratch = Path(spec["scratch"])
     events, order = scratch / "events.jsonl", scratch / "ranks.json"
     events.unlink(missing_ok=True)
-    order.write_text(json.dumps({**spec, "events": str(events), "phases": phases}))
+    order.write_text(json.dumps({**spec, "events": str(events), "take": take}))
     command, extra = _command(spec["width"], str(order))
     # A rank is one thread, whatever the width.
     environment = {**os.environ, **pinned_environment(1), **extra}
@@ -62,7 +63,7 @@ def _why(code: int) -> dict[str, str]:
             "status": "error",
             "reason": f"a rank was ended by signal {ended} ({signal.Signals(ended).name})",
         }
-    return {"status": "error", "reason": f"the ranks ended with exit code {code} and measured nothing"}
+    return {"status": "error", "reason": f"the ranks ended with exit code {code} and told nothing"}
 
 
 def _command(ranks: int, spec: str) -> tuple[list[str], dict[str, str]]:

@@ -9,6 +9,7 @@ error and ends the job, since the others would wait for it forever.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import socket
@@ -24,21 +25,19 @@ import numpy as np
 from mst import edge_slice, registry
 from mst.bench.machine import this_machine
 from mst.bench.mpi_phases import phases_of
+from mst.bench.practice import practice_graph
 from mst.bench.samples import failure, peak, reset_peak, status, take_samples
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError
 from mst.forest import digest
 from mst.formats.edge_slice import read_edge_slice
-from mst.graph import Graph
 from mst.kernels.mpi_exchange import gather
 from mst.mpi import abort
 from mst.order import total
 
-_PRACTICE_VERTICES, _PRACTICE_EDGES = 1000, 40_000
-
 
 def main(spec_file: str) -> None:
-    """Measure one set of samples, or the phases, together with all other ranks."""
+    """Measure one set of samples, or the phases, or practise for these, together with all other ranks."""
     spec = json.loads(Path(spec_file).read_text())
 
     def tell(event: str, **values: Any) -> None:
@@ -63,9 +62,10 @@ def measure_rank(spec: dict[str, Any], tell: Callable) -> None:
     try:
         if comm.size != spec["width"]:
             raise ConfigError(f"the launcher started {comm.size} ranks, {spec['width']} were asked for")
-        found = {"phases": _phases(spec, comm)} if spec["phases"] else _samples(spec, comm)
+        take = {"samples": _samples, "phases": _phases, "practice": _practice}[spec["take"]]
+        found = take(spec, comm)
         if comm.rank == 0:
-            tell("phases" if spec["phases"] else "samples", **found)
+            tell(spec["take"], **found)
         comm.Barrier()
         # A forked process ends without what Python does at its exit, and would leave MPI's shared memory behind.
         MPI.Finalize()
@@ -103,12 +103,18 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     }
 
 
-def _phases(spec: dict[str, Any], comm: Any) -> dict[str, float]:
+def _phases(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
     module, options = registry.get(spec["algorithm"]).load(), spec["options"]
     part = _opened(module, spec, comm)
     if hasattr(module, "phases"):
-        return module.phases(module.prepare(part, comm=comm, **options))
-    return phases_of(comm, lambda watched: module.prepare(part, comm=watched, **options), module.solve)
+        return {"phases": module.phases(module.prepare(part, comm=comm, **options))}
+    prepare = functools.partial(module.prepare, part, **options)
+    return {"phases": phases_of(comm, lambda watched: prepare(comm=watched), module.solve)}
+
+
+def _practice(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
+    _opened(registry.get(spec["algorithm"]).load(), spec, comm)
+    return {}
 
 
 def _opened(module: ModuleType, spec: dict[str, Any], comm: Any) -> EdgeSlice:
@@ -149,14 +155,12 @@ def _practise(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str,
 
 
 def _solve_practice(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
-    rng = np.random.default_rng(0)
-    n, m = _PRACTICE_VERTICES, _PRACTICE_EDGES
-    # Of the last vertex no edge is had, so that filters find work to the end.
-    u, v = (rng.integers(0, n - 1, m).astype(part.u.dtype) for _ in range(2))
-    weights = np.resize(part.w[:m], m) if part.rows else np.zeros(m, part.w.dtype)
-    practice = edge_slice.of_graph(Graph(n, u, v, weights), comm.rank, comm.size)
+    practice = edge_slice.of_graph(practice_graph(part), comm.rank, comm.size)
     problem = module.prepare(practice, comm=comm, **options)
-    module.collect(problem, module.solve(problem))
+    result = module.solve(problem)
+    module.collect(problem, result)
+    if hasattr(module, "counters"):
+        module.counters(problem, result)
 
 
 def _memory(comm: Any, resident: int, private: int, shared: int) -> dict[str, int]:

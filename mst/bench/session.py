@@ -245,7 +245,9 @@ class Session:
         self._host = host
         started = time.monotonic()
         host.order(self._index, "open", spec=self._spec, log=str(self._log))
-        self._follow("ready")
+        if self._follow("ready") and self.outcome.status == "ok":
+            # What compiling held is not what the run holds.
+            self.outcome.peak_tree_bytes = tree_bytes(self._pid)
         self.open_seconds = time.monotonic() - started
 
     def _turn(self, word: str) -> tuple[float, float | None]:
@@ -280,7 +282,8 @@ class Session:
                     self._end("out-of-memory", told)
                     return None
             if time.monotonic() > deadline:
-                self._end("timeout", f"a process took more than {self._measure.timeout:g} s")
+                what = "importing and compiling" if until == "ready" else "a process"
+                self._end("timeout", f"{what} took more than {self._measure.timeout:g} s")
                 return None
 
     def _take(self, event: dict[str, Any]) -> str:
@@ -299,7 +302,7 @@ class Session:
         elif kind == "failed":
             # What fails by itself leaves a traceback; ranks that were ended do not.
             self._fail(event["status"], event["reason"], event["detail"], abrupt=not event["detail"])
-        elif kind == "turned" and event["code"]:
+        elif kind in ("practised", "turned") and event["code"]:
             self._fail(*_why(event["code"]), abrupt=event["code"] < 0)
         elif kind == "ended":
             self._pid = 0

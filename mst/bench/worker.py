@@ -2,9 +2,11 @@
 
 Started by `mst.bench.session` as ``python -m mst.bench.worker EVENTS CONTROL`` (two file descriptors), pinned to a
 width. This *host* imports and compiles what nearly every algorithm needs and forks one *parent* per run, which
-imports the algorithm or the library, maps the graph and compiles sequential kernels on a triangle, and then waits for
-its turns; in each turn it forks one fresh process that measures. Hosts and parents start no thread, no device context
-and no BLAS call, so that their children may safely be forked. Everything that happens is told as one JSON line.
+imports the algorithm or the library, maps the graph and compiles sequential kernels on small graphs, and then waits for
+its turns; in each turn it forks one fresh process that measures. What must not be forked (threads, device contexts,
+ranks) practises in a child of the parent, which leaves the machine code on disk. Hosts and parents start no thread, no
+device context, no MPI and no BLAS call, so that their children may safely be forked. Everything that happens is told
+as one JSON line.
 """
 
 from __future__ import annotations
@@ -30,14 +32,18 @@ import numpy as np
 
 from mst import registry
 from mst.bench.energy import Energy, measure_energy
+from mst.bench.practice import practice_graph
 from mst.bench.samples import failure, peak, reset_peak, take_samples
-from mst.errors import DependencyError
+from mst.errors import DependencyError, UnsupportedError
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+# Vertices, edges and how many weights these repeat: dense, sparse, between, of many ties. Filters and sorts take
+# another way for each.
+_PRACTICE = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000), (1000, 40_000, 8)
 
 
 def main(events: str, control: str) -> None:
@@ -166,6 +172,9 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         compile_all = functools.partial(_compile, module, graph, spec["width"], spec["options"])
         if ranks:
             importlib.import_module("mst.bench.mpi_worker")
+            # MPI must not be forked either. What a turn compiled would pass for what further ones cost.
+            code = _in_child(functools.partial(_start_ranks, module, graph, spec, tell, take="practice"))
+            tell("practised", code=code)
         elif algorithm.paradigm == "sequential":
             compile_all()
         elif algorithm.paradigm in ("threads", "cuda"):
@@ -183,7 +192,10 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
     work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
-        work = {"sample": _measure_ranks, "phases": functools.partial(_measure_ranks, phases=True)}
+        work = {
+            "sample": functools.partial(_start_ranks, take="samples"),
+            "phases": functools.partial(_start_ranks, take="phases"),
+        }
     with os.fdopen(turn, "r") as turns:
         for word in turns:
             before = os.times()
@@ -234,17 +246,15 @@ def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
         tell("failed", **failure(error))
 
 
-def _measure_ranks(
-    module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, phases: bool = False
-) -> None:
+def _start_ranks(module: Any, graph: Any, spec: dict[str, Any], tell: Callable, *, take: str) -> None:
     from mst.bench import mpi_starts, mpi_worker
 
     try:
         if spec["width"] == 1:
             # It needs no launcher.
-            mpi_worker.measure_rank({**spec, "phases": phases}, tell)
+            mpi_worker.measure_rank({**spec, "take": take}, tell)
         else:
-            mpi_starts.measure(spec, tell, phases=phases)
+            mpi_starts.measure(spec, tell, take)
     except BaseException as error:
         tell("failed", **failure(error))
 
@@ -344,11 +354,23 @@ def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Calla
 
 
 def _compile(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
-    """Solve a triangle of the same dtypes, so that every child inherits the machine code."""
+    """Solve small graphs of the same dtypes, so that every child inherits the machine code."""
     ends = np.array([0, 1, 2], graph.u.dtype), np.array([1, 2, 0], graph.v.dtype)
-    tiny = Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype))
-    problem = module.prepare(tiny, width=width, **options)
-    module.collect(problem, module.solve(problem))
+    _solve(module, Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype)), width, options)
+    # A triangle has nothing to filter. Some algorithms take no graph of several components.
+    with contextlib.suppress(UnsupportedError):
+        for shape in _PRACTICE:
+            _solve(module, practice_graph(graph, *shape), width, options)
+
+
+def _solve(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
+    problem = module.prepare(graph, width=width, **options)
+    if hasattr(module, "transfer"):
+        problem = module.transfer(problem)
+    result = module.solve(problem)
+    module.collect(problem, result)
+    if hasattr(module, "counters"):
+        module.counters(problem, result)
 
 
 def _open(path: Path) -> Graph:
