@@ -152,25 +152,45 @@ def _one_by_one(keys, parent, forest, size, a, b, e, count):
 def rank(keys, ids, order):
     """Write the order of the first `ids` by (key, id), as many as there are places in `order`.
 
-    Shell's sort, with the gaps of Gonnet and Baeza-Yates: for the few hundred edges of a batch, and soon compiled.
+    What the keys of a batch differ in is mostly little, and ids of equal keys mostly ascend already: two passes of a
+    radix sort by the upper 16 bits of the difference, and by insertion what these leave out of order.
     """
+    size = order.size
+    words, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    places, spare_places = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    low, high = ~_ZERO, _ZERO
     # All keys first: they lie far apart, and so many loads overlap.
-    key_of = np.empty(order.size, np.uint64)
-    for i in range(order.size):
-        order[i], key_of[i] = i, key_at(keys, ids[i])
-    gap = order.size
-    while gap > 1:
-        gap = max(1, (5 * gap - 1) // 11)
-        for i in range(gap, order.size):
-            moving = order[i]
-            key, e, j = key_of[moving], ids[moving], i
-            while j >= gap:
-                other = order[j - gap]
-                if key_of[other] < key or (key_of[other] == key and ids[other] < e):
-                    break
-                order[j] = other
-                j -= gap
-            order[j] = moving
+    for i in range(size):
+        words[i], places[i] = key_at(keys, ids[i]), i
+        low, high = min(low, words[i]), max(high, words[i])
+    bits = np.int64(0)
+    while (high - low) >> np.uint64(bits) and bits < 64:
+        bits += 1
+    low_bits = max(bits - 16, 0)
+    width = np.uint64((bits - low_bits + 1) // 2)
+    mask = (np.uint64(1) << width) - np.uint64(1)
+    starts = np.empty(256, np.uint32)
+    for digit in range(2):
+        shift = np.uint64(low_bits) + np.uint64(digit) * width
+        starts[: mask + 1] = 0
+        for i in range(size):
+            starts[((words[i] - low) >> shift) & mask] += np.uint32(1)
+        start = np.uint32(0)
+        for value in range(mask + np.uint64(1)):
+            start, starts[value] = np.uint32(start + starts[value]), start
+        for i in range(size):
+            value = ((words[i] - low) >> shift) & mask
+            at = starts[value]
+            spare[at], spare_places[at] = words[i], places[i]
+            starts[value] = np.uint32(at + np.uint32(1))
+        words, spare, places, spare_places = spare, words, spare_places, places
+    for i in range(1, size):
+        word, place, j = words[i], places[i], i
+        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and ids[places[j - 1]] > ids[place])):
+            words[j], places[j] = words[j - 1], places[j - 1]
+            j -= 1
+        words[j], places[j] = word, place
+    order[:] = places
 
 
 @njit
