@@ -16,7 +16,7 @@ from mst.advice import Candidate, Table, kind_of
 from mst.algorithms.sequential import kruskal
 from mst.bench import advise
 from mst.bench.advise import Case, Hardware, Measured, alike, cells, judge, promising, widths
-from mst.errors import OutOfMemoryError
+from mst.errors import ConfigError, OutOfMemoryError
 from mst.generators import generate
 from mst.traits import Traits, traits_of
 
@@ -106,7 +106,9 @@ def test_auto_takes_the_tables_choice(monkeypatch):
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
     huge = mst.Graph(60_000, [0], [1], np.array([1], np.int32))
-    assert solver.choose(huge, 1) == advice.FALLBACK, "a choice that refuses the graph is not taken"
+    assert solver.choose(huge, 1).algorithm == "kruskal", "the next best, where the best refuses the graph"
+    monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0))
+    assert solver.choose(huge, 1) == advice.FALLBACK
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "kruskal"
 
@@ -129,6 +131,22 @@ def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch):
     load = registry.Algorithm.load
     monkeypatch.setattr(registry.Algorithm, "load", full)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "filter-boruvka"
+    # Loaded, and no good: still being imported, or without a driver.
+    for broken in (types.ModuleType("cupy"), fake_cupy(devices=0)):
+        monkeypatch.setitem(sys.modules, "cupy", broken)
+        assert solver.choose(graph, 1).algorithm == "filter-boruvka"
+
+
+def test_a_graph_beyond_a_gpus_limits_is_left_to_the_cores(monkeypatch):
+    class Huge:
+        n, m, u, v = 10**9, 4 * 10**9, np.zeros(1), np.zeros(1)
+        w = np.zeros(1, np.int32)
+
+    monkeypatch.setattr(advice, "table", lambda: TABLE)
+    monkeypatch.setattr(advice, "traits_of", lambda graph: Traits(1.0, "random", 9, 0.0, 9))
+    choice = advice.choose_for(Huge, width=4, gpu="host")
+    assert (choice.algorithm, choice.gpu) == ("filter-boruvka-threads", None)
+    assert advice.choose_for(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
 
 
 def test_committed_table_names_what_there_is():
@@ -151,6 +169,10 @@ def test_a_table_of_ones_own_is_taken(monkeypatch, tmp_path):
     advice.table.cache_clear()
     try:
         assert advice.choose(250, 1000).machine == "mine"
+        file.write_text('{"machine": "mine"}')
+        advice.table.cache_clear()
+        with pytest.raises(ConfigError, match="is no table of advice"):
+            advice.choose(250, 1000)
     finally:
         advice.table.cache_clear()
 
@@ -213,11 +235,11 @@ class OnDevice(np.ndarray):
         return np.asarray(self)
 
 
-def fake_cupy() -> types.ModuleType:
+def fake_cupy(devices: int = 1) -> types.ModuleType:
     """Return as much of CuPy as the driver needs, on the host."""
     cupy = types.ModuleType("cupy")
     stream = types.SimpleNamespace(synchronize=lambda: None)
-    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
+    runtime = types.SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
     parts = dict(
         asarray=lambda array: np.asarray(array).view(OnDevice),
         sort=lambda array: np.sort(array).view(OnDevice),
@@ -312,4 +334,4 @@ def test_command_says_what_it_rests_on(capsys, tmp_path):
     assert cli.main(["advise", str(file), "--threads", "1", "--gpu", "none"]) == 0
     text = capsys.readouterr().out
     assert "equal weights (1 distinct among 2 sampled edges)" in text and "measured at m=" in text
-    assert cli.main(["advise"]) == 2
+    assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

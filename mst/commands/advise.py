@@ -50,6 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("skew", "weights"):
         if (given := getattr(arguments, name)) is not None:
             facts[name] = given
+    for name, least in (("n", 0), ("m", 0), ("threads", 1)):
+        given = getattr(arguments, name)
+        if given is not None and given < least:
+            raise ConfigError(f"--{name} must be at least {least}, got {given}")
     here = this_machine()
     gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
     width = arguments.threads or usable_width()
