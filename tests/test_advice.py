@@ -209,6 +209,20 @@ def test_kinds_share_a_cell_unless_they_change_the_answer():
     assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, Hardware(2, False))
     (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})], hardware)
     assert one["times"] == {"kruskal@1": 2.0}, "what every graph has, geometric mean"
+    # What was measured for one kind alone may be that kind's answer.
+    local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "even local")
+    assert len(cells([measured(SLOW), local], Hardware(2, False))) == 2
+
+
+def test_a_cell_keeps_what_answers_and_margins_need():
+    times = {"kruskal@1": 9.0, "filter-boruvka@1": 1.0, "prim-dense@1": 30.0, "filter-boruvka-threads@4": 0.1}
+    (cell,) = cells([measured(times)], Hardware(4, False))
+    assert set(cell["times"]) == {"kruskal@1", "filter-boruvka@1", "filter-boruvka-threads@4"}
+    whole = dict(m=1000, density=4.0, kinds=["even random"], times=times)
+    small, large = (Table({"machine": "box", "cells": [c]}) for c in (cell, whole))
+    for width in (1, 2, 4, 8):
+        short, long = (table.choose(250, 1000, width=width) for table in (small, large))
+        assert (short.algorithm, short.width, short.margin) == (long.algorithm, long.width, long.margin)
 
 
 def test_judging_sees_regret_and_what_choosing_costs():
@@ -217,6 +231,13 @@ def test_judging_sees_regret_and_what_choosing_costs():
     assert (good.regret, bad.regret) == (1.0, 4.0)
     dear = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
     assert judge(table, [dear], Hardware(1, False))[0].regret == 1.5
+    # Too little to gain for a look at the weights: auto does not know that they are equal, nor does the verdict.
+    rows = [
+        measured({k: t * 1e-7 for k, t in times.items()}, kind)
+        for times, kind in ((SLOW, "even random"), (FAST, "even equal"))
+    ]
+    short = Table({"machine": "box", "cells": cells(rows, Hardware(1, False))})
+    assert [v.candidate for v in judge(short, rows, Hardware(1, False))] == ["filter-boruvka@1"] * 2
     text = advise.report([good, bad], Hardware(1, False))
     assert "within 20 % of the best in 1 of 2 cases" in text and "4.00  uniform" in text
 
@@ -288,16 +309,27 @@ def test_the_table_is_measured_kept_and_checked(with_gpu, monkeypatch, tmp_path,
     monkeypatch.setattr(advise, "unseen", lambda most: checks)
     call = ["--folder", str(tmp_path), "--within", "600", "--check", "60", "--cores", "1"]
     assert advise.main(call) == 0
-    (cell,) = json.loads((tmp_path / "advice.json").read_text())["cells"]
+    table = json.loads((tmp_path / "advice.json").read_text())
+    (cell,) = table["cells"]
     assert {Candidate.parse(name).place for name in cell["times"]} == {"1", "gpu", "device"}
     (row,) = map(json.loads, (tmp_path / "checks.jsonl").read_text().splitlines())
     assert row["traits"]["weights"] == "few" and set(row["choosing"]) == {"1 None", "1 host", "1 device"}
     assert "of 3 cases" in capsys.readouterr().out
+    assert table["checked"]["cases"] == 3 and json.dumps(cell) in (tmp_path / "advice.json").read_text().splitlines()[4]
     before = (tmp_path / "cases.jsonl").read_text()
     assert advise.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before, "what is there is not measured again"
     assert advise.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before
+    # Anywhere, the same cases make the same table, and add up to no other machine's.
+    made = (tmp_path / "advice.json").read_text()
+    monkeypatch.delitem(sys.modules, "cupy")
+    (tmp_path / "check.txt").unlink()
+    assert advise.main([*call[:2], "--cores", "7"]) == 0
+    assert (tmp_path / "advice.json").read_text() == made and (tmp_path / "check.txt").is_file()
+    with pytest.raises(SystemExit):
+        advise.main([*call[:2], "--within", "1", "--cores", "7"])
+    assert "another machine" in capsys.readouterr().err
 
 
 def test_a_candidate_that_disagrees_has_no_time(with_gpu, monkeypatch, capsys):
