@@ -22,6 +22,7 @@ from functools import cache
 from itertools import product
 from math import inf, log2
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from mst import registry
@@ -242,14 +243,17 @@ class Table:
     def settled(
         self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
     ) -> Choice | None:
-        """Return the choice if degrees and weights do not change it, or by less than looking at them costs."""
+        """Return the choice if degrees and weights do not change it, or by less than looking at them costs.
+
+        Every graph pays for the look, and only those of some kinds gain by it: what counts is the mean over kinds.
+        """
         place = (*_steps(n, m), width, gpu, without)
         if place not in self._settled:
             size, density, *setting = place
             choices = [self._at(size, density, *kinds, *setting) for kinds in product(SKEWS, WEIGHTS)]
             usual = choices[0]
             name = next(iter(usual.times), "")
-            lost = max(choice.seconds * (choice.times.get(name, inf) - 1) for choice in choices)
+            lost = fmean(choice.seconds * (choice.times.get(name, inf) - 1) for choice in choices)
             dear = usual.times and lost > SAMPLING * sample_size(n)
             self._settled[place] = None if dear else usual
         return self._settled[place]

@@ -377,7 +377,8 @@ def promising(first: Mapping[str, float]) -> list[str]:
 def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, Any]]:
     """Return the table's cells: at each place, kinds that want the same candidates are one cell.
 
-    A cell keeps the candidates that are near the best, and whatever an answer or its margin needs.
+    A cell keeps the candidates that are near the best, what an answer or its margin needs, and what answers for
+    another kind at the same place: so that it can be told what taking the one for the other would cost.
     """
     places: dict[tuple[int, float], dict[str, list[dict[str, float]]]] = {}
     for one in measured:
@@ -393,10 +394,11 @@ def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, An
                     break
             else:
                 groups.append({kind: kinds[kind]})
-        for group in groups:
-            graphs = list(chain.from_iterable(group.values()))
-            means = pooled(graphs)
-            kept = sorted({*promising(means), *leading(means, hardware)})
+        graphs_of = [list(chain.from_iterable(group.values())) for group in groups]
+        means_of = [pooled(graphs) for graphs in graphs_of]
+        leaders = set().union(*(leading(means, hardware) for means in means_of))
+        for group, graphs, means in zip(groups, graphs_of, means_of):
+            kept = sorted(leaders & means.keys() | set(promising(means)))
             times = {name: float(f"{means[name]:.3g}") for name in kept}
             made.append(dict(m=m, density=density, kinds=sorted(group), graphs=len(graphs), times=times))
     return made
