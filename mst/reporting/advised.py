@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mst.advice import SKEWS, Candidate, Choice, Table
-from mst.reporting.words import count, times
+from mst.reporting.words import count
 from mst.traits import SKEWED, WEIGHTS
 
 COMPLETE = 0.45
@@ -34,7 +34,7 @@ class Range:
     algorithm, place : str
         With options; empty where the hardware leaves no choice of places.
     margin : str
-        How many times as long the next best algorithm took, from the least to the most.
+        How many times as long the next best algorithm took, from the least to the most; empty where there is none.
     """
 
     edges: str
@@ -53,12 +53,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """What suits some hardware: `rows` by density, and `others` that degrees or weights change."""
+    """What suits some hardware: `rows` by density, and those `others`, by kind of graph, that the kind changes."""
 
     hardware: str
     rows: list[Row]
-    others: list[Row]
-    changed_by: list[str]
+    others: dict[str, list[Row]]
 
 
 def panels(table: Table) -> list[Panel]:
@@ -106,13 +105,12 @@ def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: s
                 if _what(choice) != _what(answers[than][m]) and f"{skew} {weights}" in choice.kinds
             }:
                 others.setdefault(kind_in_words(skew, weights), []).append((name, different))
-    rows = [Row(name, _ranges(own, sizes, apart)) for name, own in _joined(usual, _agree)]
-    told = [
-        Row(f"{kind}; {name}", _ranges(own, sizes, apart))
-        for kind, found in others.items()
-        for name, own in _joined(found, _equal)
-    ]
-    return Panel(hardware, rows, told, list(others))
+
+    def told(rows: list[tuple[str, Sizes]]) -> list[Row]:
+        return [Row(name, _ranges(own, sizes, apart)) for name, own in rows]
+
+    changed = {kind: told(_joined(others[kind], _equal)) for kind in sorted(others)}
+    return Panel(hardware, told(_joined(usual, _agree)), changed)
 
 
 def kind_in_words(skew: str, weights: str) -> str:
@@ -145,7 +143,7 @@ def _joined(
             joined[-1][1].append(own)
         else:
             joined.append(([name], [own]))
-    return [(_span(names), _closest(parts)) for names, parts in joined]
+    return [(" to ".join(dict.fromkeys((names[0], names[-1]))), _closest(parts)) for names, parts in joined]
 
 
 def _agree(one: Sizes, other: Sizes) -> bool:
@@ -157,8 +155,17 @@ def _equal(one: Sizes, other: Sizes) -> bool:
     return one.keys() == other.keys() and _agree(one, other)
 
 
-def _span(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+def _span(margins: Sequence[float]) -> str:
+    """Return the least and the most of ratios, as `words.times` does but to a tenth.
+
+    Examples
+    --------
+    >>> from mst.reporting.advised import _span
+    >>> _span([1.04, 12.3]), _span([2.0]), _span([])
+    ('1.0–12×', '2.0×', '')
+    """
+    ends = [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(margins), max(margins))] if margins else []
+    return "–".join(dict.fromkeys(ends)) + "×" * bool(ends)
 
 
 def _closest(parts: Sequence[Sizes]) -> Sizes:
@@ -177,25 +184,25 @@ def _ranges(own: Sizes, sizes: Sequence[int], apart: bool) -> list[Range]:
         choice = own[here[0]]
         options = "".join(f" {k}={_text(v)}" for k, v in choice.options.items())
         margins = [margin for m in here if (margin := own[m].margin) is not None]
-        margin = " to ".join(dict.fromkeys(times(f(margins)) for f in (min, max))) if margins else ""
-        told.append(Range(_edges(here, sizes), choice.algorithm + options, _place(choice) if apart else "", margin))
+        told.append(
+            Range(_edges(here, sizes), choice.algorithm + options, _place(choice) if apart else "", _span(margins))
+        )
     return told
 
 
 def _edges(here: Sequence[int], sizes: Sequence[int]) -> str:
-    if here[0] == sizes[0] and here[-1] == sizes[-1]:
-        return "any"
+    first, last = (count(m).replace(" ", "\u00a0") for m in (here[0], here[-1]))
     if here[0] == sizes[0]:
-        return f"up to {count(here[-1])}"
+        return "any" if here[-1] == sizes[-1] else f"up to {last}"
     if here[-1] == sizes[-1]:
-        return f"from {count(here[0])}"
-    return count(here[0]) if len(here) == 1 else f"{count(here[0])} to {count(here[-1])}"
+        return f"from {first}"
+    return first if len(here) == 1 else f"{first} to {last}"
 
 
 def _place(choice: Choice) -> str:
     if choice.gpu:
         return "GPU"
-    return f"{choice.width} cores" if choice.width > 1 else "1 core"
+    return f"{choice.width}\u00a0cores" if choice.width > 1 else "1\u00a0core"
 
 
 def _text(value: object) -> str:
