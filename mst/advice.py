@@ -233,7 +233,7 @@ class Table:
         self, graph: Any, *, width: int = 1, gpu: str | None = None, without: frozenset[str] = frozenset()
     ) -> Choice:
         """Return the best candidate for a graph, which is sampled only where the answer depends on it."""
-        asked = dict(width=width, gpu=gpu, without=without)
+        asked: dict[str, Any] = dict(width=width, gpu=gpu, without=without)
         settled = self.settled(graph.n, graph.m, **asked)
         if settled is not None:
             return settled

@@ -315,7 +315,10 @@ def test_the_table_is_measured_kept_and_checked(with_gpu, monkeypatch, tmp_path,
     (row,) = map(json.loads, (tmp_path / "checks.jsonl").read_text().splitlines())
     assert row["traits"]["weights"] == "few" and set(row["choosing"]) == {"1 None", "1 host", "1 device"}
     assert "of 3 cases" in capsys.readouterr().out
-    assert table["checked"]["cases"] == 3 and json.dumps(cell) in (tmp_path / "advice.json").read_text().splitlines()[4]
+    assert (
+        table["checked"]["cases"] == 3
+        and json.dumps(cell) in (tmp_path / "advice.json").read_text().splitlines()[4]
+    )
     before = (tmp_path / "cases.jsonl").read_text()
     assert advise.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before, "what is there is not measured again"

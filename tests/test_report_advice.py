@@ -94,7 +94,9 @@ def test_the_page_has_it_where_it_is_about_everything(monkeypatch, tmp_path, sco
     assert ('id="advice"' in page) == (scope == "default") == ('href="#advice"' in page)
     if scope == "default":
         text = re.sub(r"<[^>]+>|\s+", " ", page)
-        assert "Measured on box." in text and "19 of 20 cases" in text and "Otherwise with equal weights" in text
+        assert (
+            "Measured on box." in text and "19 of 20 cases" in text and "Otherwise with equal weights" in text
+        )
 
 
 def test_the_committed_table_is_small_and_a_cell_a_line():

@@ -4,8 +4,8 @@
 first, and writes ``DIR/advice.json`` from all cases in ``DIR/cases.jsonl`` after each; what is in that file already is
 not measured again. Then it measures families, seeds and weights that the table was not made from for 150 seconds
 (``DIR/checks.jsonl``), and says in how many cases the choice is within 20 % of the best, its own cost included; the
-table keeps that sum. ``--folder DIR`` alone measures nothing: the table is made and judged anew from what lies there, on
-whatever machine. ``--table FILE`` judges another table. The GPU is taken where CuPy finds one.
+table keeps that sum. ``--folder DIR`` alone measures nothing: the table is made and judged anew from what lies there,
+on whatever machine. ``--table FILE`` judges another table. The GPU is taken where CuPy finds one.
 
 A time is what a caller waits for, on warm code: from an edge list in host memory to edge ids in host memory, or, at the
 place ``device``, both on the device.

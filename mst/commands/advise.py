@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
-    from mst.bench.machine import this_machine
+    from mst.bench.machine import this_machine, usable_cores
     from mst.errors import ConfigError
     from mst.solver import read_graph, usable_width
     from mst.traits import traits_of
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     width = arguments.threads or usable_width()
     asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
     choice = advice.choose(**asked, width=width, gpu=gpu)
-    elsewhere = not choice.machine.startswith(here.cpu)
+    elsewhere = not choice.machine.startswith(f"{here.cpu}, {usable_cores()} cores")
     if arguments.json:
         print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
         return 0

@@ -130,9 +130,7 @@ def _what(choice: Choice) -> tuple:
     return choice.algorithm, *sorted(choice.options.items()), choice.gpu, choice.width
 
 
-def _joined(
-    rows: Iterable[tuple[str, Sizes]], same: Callable[[Sizes, Sizes], bool]
-) -> list[tuple[str, Sizes]]:
+def _joined(rows: Iterable[tuple[str, Sizes]], same: Callable[[Sizes, Sizes], bool]) -> list[tuple[str, Sizes]]:
     """Return neighbouring densities with the same answers as one."""
     joined: list[tuple[list[str], list[Sizes]]] = []
     for name, own in rows:
@@ -164,7 +162,11 @@ def _span(margins: Sequence[float]) -> str:
     >>> _span([1.04, 12.3]), _span([2.0]), _span([])
     ('1.0–12×', '2.0×', '')
     """
-    ends = [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(margins), max(margins))] if margins else []
+    ends = (
+        [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(margins), max(margins))]
+        if margins
+        else []
+    )
     return "–".join(dict.fromkeys(ends)) + "×" * bool(ends)
 
 
@@ -185,7 +187,9 @@ def _ranges(own: Sizes, sizes: Sequence[int], apart: bool) -> list[Range]:
         options = "".join(f" {k}={_text(v)}" for k, v in choice.options.items())
         margins = [margin for m in here if (margin := own[m].margin) is not None]
         told.append(
-            Range(_edges(here, sizes), choice.algorithm + options, _place(choice) if apart else "", _span(margins))
+            Range(
+                _edges(here, sizes), choice.algorithm + options, _place(choice) if apart else "", _span(margins)
+            )
         )
     return told
 

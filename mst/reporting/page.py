@@ -107,8 +107,7 @@ def render(
     import jinja2
     from markupsafe import Markup
 
-    from mst import __version__
-    from mst import advice
+    from mst import __version__, advice
     from mst.reporting import advised, answer, data, noise
     from mst.reporting.explorer import as_json, explorer_data
     from mst.reporting.graphs import graph_rows, missing_graphs
