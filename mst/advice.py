@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from math import inf, log2
+from math import log2
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -37,6 +37,9 @@ GPU = (None, "host", "device")
 _PLACES = {"gpu": "host", "device": "device"}
 _STEPS = 4
 """Sizes are looked up in steps of a fourth of an octave."""
+
+HOPELESS = 2.5
+"""A candidate that takes so many times what another takes on the same hardware need not be in a cell."""
 
 SAMPLING = 8e-8
 """Seconds that an edge of the sample costs: Xeon of 2 cores, sizes 128 to 2048."""
@@ -253,7 +256,7 @@ class Table:
             choices = [self._at(size, density, *kinds, *setting) for kinds in product(SKEWS, WEIGHTS)]
             usual = choices[0]
             name = next(iter(usual.times), "")
-            lost = fmean(choice.seconds * (choice.times.get(name, inf) - 1) for choice in choices)
+            lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
             dear = usual.times and lost > SAMPLING * sample_size(n)
             self._settled[place] = None if dear else usual
         return self._settled[place]

@@ -223,6 +223,11 @@ def test_a_cell_keeps_what_answers_and_margins_need():
     for width in (1, 2, 4, 8):
         short, long = (table.choose(250, 1000, width=width) for table in (small, large))
         assert (short.algorithm, short.width, short.margin) == (long.algorithm, long.width, long.margin)
+    # That the GPU is hopeless for a small graph is known from the small graph.
+    small, large = measured(times | {"edge-boruvka-cuda@gpu": 99.0}), measured({**SLOW, **GPU}, m=10**6)
+    both = Table({"machine": "box", "cells": cells([small, large], Hardware(4, True))})
+    assert both.choose(250, 1000, width=4, gpu="host").algorithm == "filter-boruvka-threads"
+    assert both.choose(250_000, 10**6, width=4, gpu="host").algorithm == "filter-boruvka-cuda"
 
 
 def test_judging_sees_regret_and_what_choosing_costs():

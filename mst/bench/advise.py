@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.advice import Candidate, Table, kind_of
+from mst.advice import HOPELESS, Candidate, Table, kind_of
 from mst.bench.machine import this_machine, usable_cores
 from mst.errors import MSTError
 from mst.generators import generate
@@ -50,8 +50,6 @@ LARGEST = 1 << 27
 WITHIN = 1.2
 SAME = 1.08
 """Kinds share a cell if its choice costs none of them more than this factor."""
-HOPELESS = 2.5
-"""A candidate whose first warm call takes so many times the best one's is not called again."""
 _SECONDS = 0.05
 _MOST = 30
 _PACE = 6e-7
@@ -364,7 +362,7 @@ def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> 
 
 
 def promising(first: Mapping[str, float]) -> list[str]:
-    """Return the candidates near enough to the best that could run in their stead."""
+    """Return the candidates near enough to the best that could run in their stead; others are not called again."""
     kept = []
     for name, seconds in first.items():
         own = Candidate.parse(name)
@@ -424,6 +422,8 @@ def leading(seconds: Mapping[str, float], hardware: Hardware) -> set[str]:
         for name in usable(seconds, width, gpu):
             of_each.setdefault(Candidate.parse(name).algorithm, name)
         kept.update(list(of_each.values())[:2])
+    # However slow, it says that a GPU was tried here.
+    kept.update([name for name in usable(seconds, 1, "host") if Candidate.parse(name).gpu][:1])
     return kept
 
 

@@ -162,12 +162,9 @@ def _span(margins: Sequence[float]) -> str:
     >>> _span([1.04, 12.3]), _span([2.0]), _span([])
     ('1.0–12×', '2.0×', '')
     """
-    ends = (
-        [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(margins), max(margins))]
-        if margins
-        else []
-    )
-    return "–".join(dict.fromkeys(ends)) + "×" * bool(ends)
+    ends = [min(margins), max(margins)] if margins else []
+    told = [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in ends]
+    return "–".join(dict.fromkeys(told)) + "×" * bool(told)
 
 
 def _closest(parts: Sequence[Sizes]) -> Sizes:
