@@ -3,8 +3,8 @@
 The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advise`` on
 one machine. A *cell* is a number of edges, a density, and the kinds of graph that it was measured with: a kind is a
 word for the degrees and one for the weights (`mst.traits`). It holds how long each candidate took, as a geometric mean
-over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, so ``algorithm="auto"``
-does exactly what the table says.
+over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, and ``algorithm="auto"``
+what `choose` says, unless that algorithm refuses the graph: then the next best.
 
 A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph lies in
 host memory and is brought to the device and the forest back; or ``device``, where the graph is on the device and the
@@ -20,10 +20,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from math import inf, log2
+from math import log2
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from mst import registry
+from mst.errors import ConfigError
 from mst.resources import path as resource
 from mst.traits import SKEWED, WEIGHTS, Traits, sample_size, traits_of
 
@@ -34,6 +37,9 @@ GPU = (None, "host", "device")
 _PLACES = {"gpu": "host", "device": "device"}
 _STEPS = 4
 """Sizes are looked up in steps of a fourth of an octave."""
+
+HOPELESS = 2.5
+"""A candidate that takes so many times what another takes on the same hardware need not be in a cell."""
 
 SAMPLING = 8e-8
 """Seconds that an edge of the sample costs: Xeon of 2 cores, sizes 128 to 2048."""
@@ -166,7 +172,7 @@ def choose(
 
 
 def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
-    """Return the measured best for a graph; its edges are sampled only where the answer depends on them.
+    """Return the measured best of those that take a graph; it is sampled only where the answer depends on that.
 
     Parameters
     ----------
@@ -174,7 +180,14 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     width, gpu
         As of `choose`.
     """
-    return table().choose_for(graph, width=width, gpu=gpu)
+    facts = registry.Facts.of(graph)
+    without: frozenset[str] = frozenset()
+    while True:
+        choice = table().choose_for(graph, width=width, gpu=gpu, without=without)
+        refused = registry.get(choice.algorithm).skip(facts, width=choice.width, options=choice.options)
+        if not refused or choice.algorithm in without:
+            return choice
+        without |= {choice.algorithm}
 
 
 class Table:
@@ -184,16 +197,19 @@ class Table:
     ----------
     data : mapping
         ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` that it stands for,
-        and ``times`` (by candidate, in seconds; only their ratios count).
+        and ``times`` (seconds by candidate). ``checked``, where the choice was tried on graphs that the table was not
+        made from: how many ``cases``, and in how many of them (``good``) it was within 20 % of the best.
     """
 
     def __init__(self, data: Mapping[str, Any]):
         self.machine: str = data["machine"]
         self.cells: list[dict[str, Any]] = list(data["cells"])
+        self.checked: Mapping[str, int] | None = data.get("checked")
         self._places = [
             (log2(cell["m"]), log2(cell["density"]), cell, [Candidate.parse(name) for name in cell["times"]])
             for cell in self.cells
         ]
+        self.widths = sorted({c.width for place in self._places for c in place[3] if not c.gpu})
         self._known: dict[tuple, Choice] = {}
         self._settled: dict[tuple, Choice | None] = {}
 
@@ -206,32 +222,41 @@ class Table:
         weights: str | None = None,
         width: int = 1,
         gpu: str | None = None,
+        without: frozenset[str] = frozenset(),
     ) -> Choice:
-        """Return the best candidate of the nearest cell; parameters as of the module's `choose`."""
+        """Return the best candidate of the nearest cell, `without` some algorithms; see the module's `choose`."""
         if weights is not None and weights not in WEIGHTS:
             raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
         if gpu not in GPU:
             raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
         kind = SKEWS[skew is not None and skew >= SKEWED]
-        return self._at(*_steps(n, m), kind, weights or WEIGHTS[0], width, gpu)
+        return self._at(*_steps(n, m), kind, weights or WEIGHTS[0], width, gpu, without)
 
-    def choose_for(self, graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
+    def choose_for(
+        self, graph: Any, *, width: int = 1, gpu: str | None = None, without: frozenset[str] = frozenset()
+    ) -> Choice:
         """Return the best candidate for a graph, which is sampled only where the answer depends on it."""
-        settled = self.settled(graph.n, graph.m, width=width, gpu=gpu)
+        asked: dict[str, Any] = dict(width=width, gpu=gpu, without=without)
+        settled = self.settled(graph.n, graph.m, **asked)
         if settled is not None:
             return settled
         traits = traits_of(graph)
-        return self.choose(graph.n, graph.m, skew=traits.skew, weights=traits.weights, width=width, gpu=gpu)
+        return self.choose(graph.n, graph.m, skew=traits.skew, weights=traits.weights, **asked)
 
-    def settled(self, n: int, m: int, *, width: int, gpu: str | None) -> Choice | None:
-        """Return the choice if degrees and weights do not change it, or by less than looking at them costs."""
-        place = (*_steps(n, m), width, gpu)
+    def settled(
+        self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
+    ) -> Choice | None:
+        """Return the choice if degrees and weights do not change it, or by less than looking at them costs.
+
+        Every graph pays for the look, and only those of some kinds gain by it: what counts is the mean over kinds.
+        """
+        place = (*_steps(n, m), width, gpu, without)
         if place not in self._settled:
-            size, density = place[:2]
-            choices = [self._at(size, density, *kinds, width, gpu) for kinds in product(SKEWS, WEIGHTS)]
+            size, density, *setting = place
+            choices = [self._at(size, density, *kinds, *setting) for kinds in product(SKEWS, WEIGHTS)]
             usual = choices[0]
             name = next(iter(usual.times), "")
-            lost = max(choice.seconds * (choice.times.get(name, inf) - 1) for choice in choices)
+            lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
             dear = usual.times and lost > SAMPLING * sample_size(n)
             self._settled[place] = None if dear else usual
         return self._settled[place]
@@ -241,35 +266,37 @@ class Table:
             self._known[question] = self._look_up(*question)
         return self._known[question]
 
-    def _look_up(self, size: int, density: int, skew: str, weights: str, width: int, gpu: str | None) -> Choice:
+    def _look_up(
+        self,
+        size: int,
+        density: int,
+        skew: str,
+        weights: str,
+        width: int,
+        gpu: str | None,
+        without: frozenset[str],
+    ) -> Choice:
         log_m, log_density = size / _STEPS, density / _STEPS
-        fitting = [place for place in self._places if any(c.fits(width, gpu) for c in place[3])]
+        usable = [
+            (at_m, abs(log_m - at_m) + abs(log_density - at_density), cell, fitting)
+            for at_m, at_density, cell, candidates in self._places
+            if (fitting := [c for c in candidates if c.fits(width, gpu) and c.algorithm not in without])
+        ]
         if gpu == "host":
             # A cell that was measured without the GPU says nothing of it.
-            fitting = [place for place in fitting if any(c.gpu == "host" for c in place[3])] or fitting
-        if not fitting:
+            usable = [place for place in usable if any(c.gpu for c in place[3])] or usable
+        if not usable:
             return FALLBACK_ON_DEVICE if gpu == "device" else FALLBACK
-
-        def distance(place: tuple) -> float:
-            at_m, at_density, cell, _ = place
-            return abs(log_m - at_m) + abs(log_density - at_density) + _otherness(skew, weights, cell["kinds"])
-
-        cell, candidates = min(fitting, key=distance)[2:]
-        usable = [candidate for candidate in candidates if candidate.fits(width, gpu)]
-        widest = max((candidate.width for candidate in usable), default=1)
-        sizes = [place[0] for place in fitting]
+        _, _, cell, fitting = min(usable, key=lambda at: at[1] + _otherness(skew, weights, at[2]["kinds"]))
+        sizes = [place[0] for place in usable]
         outside = []
         if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
             outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
         if _otherness(skew, weights, cell["kinds"]):
             outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {skew} {weights}")
-        return self._choice(cell, usable, width, widest, "; ".join(outside))
+        return self._choice(cell, fitting, width, "; ".join(outside))
 
-    def _choice(
-        self, cell: Mapping[str, Any], usable: list[Candidate], width: int, widest: int, outside: str
-    ) -> Choice:
-        from mst import registry
-
+    def _choice(self, cell: Mapping[str, Any], usable: list[Candidate], width: int, outside: str) -> Choice:
         ranked = sorted(usable, key=lambda candidate: cell["times"][str(candidate)])
         best = ranked[0]
         least = cell["times"][str(best)]
@@ -277,6 +304,7 @@ class Table:
         others = [times[str(candidate)] for candidate in ranked if candidate.algorithm != best.algorithm]
         algorithm = registry.get(best.algorithm)
         options = algorithm.parse_slug(best.slug)
+        widest = max((measured for measured in self.widths if measured <= width), default=1)
         return Choice(
             algorithm=best.algorithm,
             # Where the widest that was measured did best, all cores are taken.
@@ -322,4 +350,10 @@ def kind_of(traits: Traits) -> str:
 def table() -> Table:
     """Return the table that `choose` looks up: ``$MST_ADVICE``, or else ``config/advice.json``."""
     file = Path(os.environ.get("MST_ADVICE") or resource("config/advice.json"))
-    return Table(json.loads(file.read_text()))
+    try:
+        return Table(json.loads(file.read_text()))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigError(
+            f"{file} is no table of advice ({type(error).__name__}: {error}): make one with python -m "
+            "mst.bench.advise, or unset MST_ADVICE"
+        ) from error

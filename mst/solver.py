@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 from mst import advice, registry
-from mst.errors import InputError, OutOfMemoryError, UnsupportedError
+from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
 from mst.forest import Forest
 from mst.graph import Graph
 
@@ -88,7 +88,7 @@ def minimum_spanning_forest(
     choice = choose(graph, threads)
     try:
         return _chosen(graph, choice, options)
-    except OutOfMemoryError:
+    except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors
         if choice.gpu is None:
             raise
         return _chosen(graph, choose(graph, threads, gpu=None), options)
@@ -104,7 +104,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
         raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
     width = width_of(chosen, threads)
     resolved = chosen.resolve(options)
-    if reason := chosen.skip(_facts(graph), width=width, options=resolved):
+    if reason := chosen.skip(registry.Facts.of(graph), width=width, options=resolved):
         raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
     module = chosen.load()
     started = perf_counter()
@@ -126,10 +126,6 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
 
 
-def _facts(graph: Graph) -> registry.Facts:
-    return registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
-
-
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
     """Return the width that `threads` means for an algorithm: all usable cores when it is not given."""
     if threads is not None and threads < 1:
@@ -142,7 +138,7 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
 
 
 def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
-    """Return what ``"auto"`` stands for: the choice of `mst.advice`, unless that algorithm refuses the graph.
+    """Return what ``"auto"`` stands for: the choice of `mst.advice` among the algorithms that take the graph.
 
     Parameters
     ----------
@@ -156,11 +152,7 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
         raise InputError(f"threads must be at least 1, got {threads}")
     if gpu == "loaded":
         gpu = "host" if usable_gpu() else None
-    choice = advice.choose_for(graph, width=threads or usable_width(), gpu=gpu)
-    algorithm = registry.get(choice.algorithm)
-    options = algorithm.resolve(choice.options)
-    refused = algorithm.skip(_facts(graph), width=choice.width, options=options)
-    return advice.FALLBACK if refused else choice
+    return advice.choose_for(graph, width=threads or usable_width(), gpu=gpu)
 
 
 def usable_gpu() -> bool:
@@ -173,7 +165,7 @@ def usable_gpu() -> bool:
         return False
     try:
         return cupy.cuda.runtime.getDeviceCount() > 0
-    except cupy.cuda.runtime.CUDARuntimeError:
+    except Exception:  # no driver, no device, or another thread is still loading it: CuPy has an error for each
         return False
 
 

@@ -16,7 +16,7 @@ from mst.advice import Candidate, Table, kind_of
 from mst.algorithms.sequential import kruskal
 from mst.bench import advise
 from mst.bench.advise import Case, Hardware, Measured, alike, cells, judge, promising, widths
-from mst.errors import OutOfMemoryError
+from mst.errors import ConfigError, OutOfMemoryError
 from mst.generators import generate
 from mst.traits import Traits, traits_of
 
@@ -106,7 +106,9 @@ def test_auto_takes_the_tables_choice(monkeypatch):
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
     huge = mst.Graph(60_000, [0], [1], np.array([1], np.int32))
-    assert solver.choose(huge, 1) == advice.FALLBACK, "a choice that refuses the graph is not taken"
+    assert solver.choose(huge, 1).algorithm == "kruskal", "the next best, where the best refuses the graph"
+    monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0))
+    assert solver.choose(huge, 1) == advice.FALLBACK
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "kruskal"
 
@@ -129,6 +131,22 @@ def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch):
     load = registry.Algorithm.load
     monkeypatch.setattr(registry.Algorithm, "load", full)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "filter-boruvka"
+    # Loaded, and no good: still being imported, or without a driver.
+    for broken in (types.ModuleType("cupy"), fake_cupy(devices=0)):
+        monkeypatch.setitem(sys.modules, "cupy", broken)
+        assert solver.choose(graph, 1).algorithm == "filter-boruvka"
+
+
+def test_a_graph_beyond_a_gpus_limits_is_left_to_the_cores(monkeypatch):
+    class Huge:
+        n, m, u, v = 10**9, 4 * 10**9, np.zeros(1), np.zeros(1)
+        w = np.zeros(1, np.int32)
+
+    monkeypatch.setattr(advice, "table", lambda: TABLE)
+    monkeypatch.setattr(advice, "traits_of", lambda graph: Traits(1.0, "random", 9, 0.0, 9))
+    choice = advice.choose_for(Huge, width=4, gpu="host")
+    assert (choice.algorithm, choice.gpu) == ("filter-boruvka-threads", None)
+    assert advice.choose_for(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
 
 
 def test_committed_table_names_what_there_is():
@@ -151,6 +169,10 @@ def test_a_table_of_ones_own_is_taken(monkeypatch, tmp_path):
     advice.table.cache_clear()
     try:
         assert advice.choose(250, 1000).machine == "mine"
+        file.write_text('{"machine": "mine"}')
+        advice.table.cache_clear()
+        with pytest.raises(ConfigError, match="is no table of advice"):
+            advice.choose(250, 1000)
     finally:
         advice.table.cache_clear()
 
@@ -187,6 +209,25 @@ def test_kinds_share_a_cell_unless_they_change_the_answer():
     assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, Hardware(2, False))
     (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})], hardware)
     assert one["times"] == {"kruskal@1": 2.0}, "what every graph has, geometric mean"
+    # What was measured for one kind alone may be that kind's answer.
+    local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "even local")
+    assert len(cells([measured(SLOW), local], Hardware(2, False))) == 2
+
+
+def test_a_cell_keeps_what_answers_and_margins_need():
+    times = {"kruskal@1": 9.0, "filter-boruvka@1": 1.0, "prim-dense@1": 30.0, "filter-boruvka-threads@4": 0.1}
+    (cell,) = cells([measured(times)], Hardware(4, False))
+    assert set(cell["times"]) == {"kruskal@1", "filter-boruvka@1", "filter-boruvka-threads@4"}
+    whole = dict(m=1000, density=4.0, kinds=["even random"], times=times)
+    small, large = (Table({"machine": "box", "cells": [c]}) for c in (cell, whole))
+    for width in (1, 2, 4, 8):
+        short, long = (table.choose(250, 1000, width=width) for table in (small, large))
+        assert (short.algorithm, short.width, short.margin) == (long.algorithm, long.width, long.margin)
+    # That the GPU is hopeless for a small graph is known from the small graph.
+    small, large = measured(times | {"edge-boruvka-cuda@gpu": 99.0}), measured({**SLOW, **GPU}, m=10**6)
+    both = Table({"machine": "box", "cells": cells([small, large], Hardware(4, True))})
+    assert both.choose(250, 1000, width=4, gpu="host").algorithm == "filter-boruvka-threads"
+    assert both.choose(250_000, 10**6, width=4, gpu="host").algorithm == "filter-boruvka-cuda"
 
 
 def test_judging_sees_regret_and_what_choosing_costs():
@@ -195,6 +236,13 @@ def test_judging_sees_regret_and_what_choosing_costs():
     assert (good.regret, bad.regret) == (1.0, 4.0)
     dear = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
     assert judge(table, [dear], Hardware(1, False))[0].regret == 1.5
+    # Too little to gain for a look at the weights: auto does not know that they are equal, nor does the verdict.
+    rows = [
+        measured({k: t * 1e-7 for k, t in times.items()}, kind)
+        for times, kind in ((SLOW, "even random"), (FAST, "even equal"))
+    ]
+    short = Table({"machine": "box", "cells": cells(rows, Hardware(1, False))})
+    assert [v.candidate for v in judge(short, rows, Hardware(1, False))] == ["filter-boruvka@1"] * 2
     text = advise.report([good, bad], Hardware(1, False))
     assert "within 20 % of the best in 1 of 2 cases" in text and "4.00  uniform" in text
 
@@ -213,11 +261,11 @@ class OnDevice(np.ndarray):
         return np.asarray(self)
 
 
-def fake_cupy() -> types.ModuleType:
+def fake_cupy(devices: int = 1) -> types.ModuleType:
     """Return as much of CuPy as the driver needs, on the host."""
     cupy = types.ModuleType("cupy")
     stream = types.SimpleNamespace(synchronize=lambda: None)
-    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
+    runtime = types.SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
     parts = dict(
         asarray=lambda array: np.asarray(array).view(OnDevice),
         sort=lambda array: np.sort(array).view(OnDevice),
@@ -266,16 +314,30 @@ def test_the_table_is_measured_kept_and_checked(with_gpu, monkeypatch, tmp_path,
     monkeypatch.setattr(advise, "unseen", lambda most: checks)
     call = ["--folder", str(tmp_path), "--within", "600", "--check", "60", "--cores", "1"]
     assert advise.main(call) == 0
-    (cell,) = json.loads((tmp_path / "advice.json").read_text())["cells"]
+    table = json.loads((tmp_path / "advice.json").read_text())
+    (cell,) = table["cells"]
     assert {Candidate.parse(name).place for name in cell["times"]} == {"1", "gpu", "device"}
     (row,) = map(json.loads, (tmp_path / "checks.jsonl").read_text().splitlines())
     assert row["traits"]["weights"] == "few" and set(row["choosing"]) == {"1 None", "1 host", "1 device"}
     assert "of 3 cases" in capsys.readouterr().out
+    assert (
+        table["checked"]["cases"] == 3
+        and json.dumps(cell) in (tmp_path / "advice.json").read_text().splitlines()[4]
+    )
     before = (tmp_path / "cases.jsonl").read_text()
     assert advise.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before, "what is there is not measured again"
     assert advise.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before
+    # Anywhere, the same cases make the same table, and add up to no other machine's.
+    made = (tmp_path / "advice.json").read_text()
+    monkeypatch.delitem(sys.modules, "cupy")
+    (tmp_path / "check.txt").unlink()
+    assert advise.main([*call[:2], "--cores", "7"]) == 0
+    assert (tmp_path / "advice.json").read_text() == made and (tmp_path / "check.txt").is_file()
+    with pytest.raises(SystemExit):
+        advise.main([*call[:2], "--within", "1", "--cores", "7"])
+    assert "another machine" in capsys.readouterr().err
 
 
 def test_a_candidate_that_disagrees_has_no_time(with_gpu, monkeypatch, capsys):
@@ -312,4 +374,4 @@ def test_command_says_what_it_rests_on(capsys, tmp_path):
     assert cli.main(["advise", str(file), "--threads", "1", "--gpu", "none"]) == 0
     text = capsys.readouterr().out
     assert "equal weights (1 distinct among 2 sampled edges)" in text and "measured at m=" in text
-    assert cli.main(["advise"]) == 2
+    assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

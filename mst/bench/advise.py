@@ -3,8 +3,9 @@
 ``python -m mst.bench.advise --folder DIR --within 400 --check 150`` measures for 400 seconds, the most telling cases
 first, and writes ``DIR/advice.json`` from all cases in ``DIR/cases.jsonl`` after each; what is in that file already is
 not measured again. Then it measures families, seeds and weights that the table was not made from for 150 seconds
-(``DIR/checks.jsonl``), and says in how many cases the choice is within 20 % of the best, its own cost included.
-``--within 0`` measures nothing; ``--table FILE`` checks another table. The GPU is taken where CuPy finds one.
+(``DIR/checks.jsonl``), and says in how many cases the choice is within 20 % of the best, its own cost included; the
+table keeps that sum. ``--folder DIR`` alone measures nothing: the table is made and judged anew from what lies there,
+on whatever machine. ``--table FILE`` judges another table. The GPU is taken where CuPy finds one.
 
 A time is what a caller waits for, on warm code: from an edge list in host memory to edge ids in host memory, or, at the
 place ``device``, both on the device.
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.advice import Candidate, Table, kind_of
+from mst.advice import HOPELESS, Candidate, Table, kind_of
 from mst.bench.machine import this_machine, usable_cores
 from mst.errors import MSTError
 from mst.generators import generate
@@ -49,8 +50,6 @@ LARGEST = 1 << 27
 WITHIN = 1.2
 SAME = 1.08
 """Kinds share a cell if its choice costs none of them more than this factor."""
-HOPELESS = 2.5
-"""A candidate whose first warm call takes so many times the best one's is not called again."""
 _SECONDS = 0.05
 _MOST = 30
 _PACE = 6e-7
@@ -238,6 +237,12 @@ class Hardware:
             names += [f"{name}@gpu" for name in FROM_HOST] + [f"{name}@device" for name in ON_DEVICE]
         return [Candidate.parse(name) for name in names]
 
+    @classmethod
+    def of(cls, measured: Iterable[Measured]) -> Hardware:
+        """Return what cases were measured with."""
+        candidates = {Candidate.parse(name) for one in measured for name in one.seconds}
+        return cls(max((c.width for c in candidates), default=1), any(c.gpu for c in candidates))
+
     def settings(self) -> list[tuple[int, str | None]]:
         """Return what a caller may have of this: (cores, where the graph lies if there is a GPU)."""
         on_gpu: list[tuple[int, str | None]] = [(width, "host") for width in widths(self.cores)]
@@ -357,7 +362,7 @@ def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> 
 
 
 def promising(first: Mapping[str, float]) -> list[str]:
-    """Return the candidates near enough to the best that could run in their stead."""
+    """Return the candidates near enough to the best that could run in their stead; others are not called again."""
     kept = []
     for name, seconds in first.items():
         own = Candidate.parse(name)
@@ -368,7 +373,11 @@ def promising(first: Mapping[str, float]) -> list[str]:
 
 
 def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, Any]]:
-    """Return the table's cells: at each place, kinds that want the same candidates are one cell."""
+    """Return the table's cells: at each place, kinds that want the same candidates are one cell.
+
+    A cell keeps the candidates that are near the best, what an answer or its margin needs, and what answers for
+    another kind at the same place: so that it can be told what taking the one for the other would cost.
+    """
     places: dict[tuple[int, float], dict[str, list[dict[str, float]]]] = {}
     for one in measured:
         kinds = places.setdefault((one.case.m, one.case.density), {})
@@ -383,9 +392,12 @@ def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, An
                     break
             else:
                 groups.append({kind: kinds[kind]})
-        for group in groups:
-            graphs = list(chain.from_iterable(group.values()))
-            times = {name: float(f"{seconds:.3g}") for name, seconds in sorted(pooled(graphs).items())}
+        graphs_of = [list(chain.from_iterable(group.values())) for group in groups]
+        means_of = [pooled(graphs) for graphs in graphs_of]
+        leaders = set().union(*(leading(means, hardware) for means in means_of))
+        for group, graphs, means in zip(groups, graphs_of, means_of):
+            kept = sorted(leaders & means.keys() | set(promising(means)))
+            times = {name: float(f"{means[name]:.3g}") for name in kept}
             made.append(dict(m=m, density=density, kinds=sorted(group), graphs=len(graphs), times=times))
     return made
 
@@ -396,17 +408,34 @@ def pooled(graphs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: geometric_mean(times[name] for times in graphs) for name in names}
 
 
+def usable(seconds: Mapping[str, float], width: int, gpu: str | None) -> dict[str, float]:
+    """Return the candidates that fit, fastest first."""
+    fitting = [name for name in seconds if Candidate.parse(name).fits(width, gpu)]
+    return {name: seconds[name] for name in sorted(fitting, key=seconds.__getitem__)}
+
+
+def leading(seconds: Mapping[str, float], hardware: Hardware) -> set[str]:
+    """Return the best candidate and the best of another algorithm, for all that may be used of the hardware."""
+    kept: set[str] = set()
+    for width, gpu in hardware.settings():
+        of_each: dict[str, str] = {}
+        for name in usable(seconds, width, gpu):
+            of_each.setdefault(Candidate.parse(name).algorithm, name)
+        kept.update(list(of_each.values())[:2])
+    # However slow, it says that a GPU was tried here.
+    kept.update([name for name in usable(seconds, 1, "host") if Candidate.parse(name).gpu][:1])
+    return kept
+
+
 def alike(group: Mapping[str, Sequence[Mapping[str, float]]], hardware: Hardware) -> bool:
     """Whether one choice does for all kinds of a group, whatever of the hardware may be used."""
     means = pooled([times for graphs in group.values() for times in graphs])
     for width, gpu in hardware.settings():
-        usable = {name for name in means if Candidate.parse(name).fits(width, gpu)}
-        if not usable:
-            continue
-        best = min(usable, key=means.__getitem__)
+        best = next(iter(usable(means, width, gpu)), None)
         for graphs in group.values():
-            own = {name: seconds for name, seconds in pooled(graphs).items() if name in usable}
-            if own[best] > SAME * min(own.values()):
+            # Not only of what all kinds have: some candidates are measured for one kind.
+            own = usable(pooled(graphs), width, gpu)
+            if own and (best is None or own[best] > SAME * min(own.values())):
                 return False
     return True
 
@@ -428,19 +457,25 @@ def judge(table: Table, measured: Sequence[Measured], hardware: Hardware) -> lis
     verdicts = []
     for one in measured:
         for width, gpu in hardware.settings():
-            usable = {k: s for k, s in one.seconds.items() if Candidate.parse(k).fits(width, gpu)}
-            if not usable:
+            times = usable(one.seconds, width, gpu)
+            if not times:
                 continue
-            choice = table.choose(
+            # As `Table.choose_for` does, which looks at edges only where that pays.
+            choice = table.settled(one.n, one.m, width=width, gpu=gpu) or table.choose(
                 one.n, one.m, skew=one.traits.skew, weights=one.traits.weights, width=width, gpu=gpu
             )
             place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
             slug = registry.get(choice.algorithm).options_slug(choice.options)
             name = str(Candidate(choice.algorithm, slug, place))
-            best = min(usable, key=usable.__getitem__)
-            taken = usable.get(name, inf) + one.choosing.get(f"{width} {gpu}", 0.0)
-            verdicts.append(Verdict(one, width, gpu, name, best, taken / usable[best]))
+            best = next(iter(times))
+            taken = times.get(name, inf) + one.choosing.get(f"{width} {gpu}", 0.0)
+            verdicts.append(Verdict(one, width, gpu, name, best, taken / times[best]))
     return verdicts
+
+
+def good(verdicts: Iterable[Verdict]) -> int:
+    """Return how many choices were within 20 % of the best."""
+    return sum(v.regret <= WITHIN for v in verdicts)
 
 
 def report(verdicts: Sequence[Verdict], hardware: Hardware) -> str:
@@ -448,17 +483,15 @@ def report(verdicts: Sequence[Verdict], hardware: Hardware) -> str:
     lines = []
     for width, gpu in hardware.settings():
         own = [v for v in verdicts if (v.width, v.gpu) == (width, gpu)]
-        good = sum(v.regret <= WITHIN for v in own)
         where = {None: "", "host": " and a GPU", "device": ", the graph on the GPU"}[gpu]
-        lines.append(f"{width:>3} cores{where}: within 20 % of the best in {good} of {len(own)}")
+        lines.append(f"{width:>3} cores{where}: within 20 % of the best in {good(own)} of {len(own)}")
     for v in sorted(verdicts, key=lambda v: -v.regret)[:20]:
         one, kind = v.measured, kind_of(v.measured.traits)
         lines.append(
             f"  {v.regret:6.2f}  {one.case.family} n={one.n} m={one.m} {one.case.weights} ({kind}), "
             f"{v.width} cores, GPU {v.gpu}: {v.candidate}, best {v.best} {1e3 * one.seconds[v.best]:.3g} ms"
         )
-    good = sum(v.regret <= WITHIN for v in verdicts)
-    return "\n".join([*lines, f"within 20 % of the best in {good} of {len(verdicts)} cases"])
+    return "\n".join([*lines, f"within 20 % of the best in {good(verdicts)} of {len(verdicts)} cases"])
 
 
 def choosing(graph: Graph, table: Table, hardware: Hardware) -> dict[str, float]:
@@ -568,10 +601,11 @@ def _warmed(name: str, at: int) -> float:
     return time.perf_counter() - start
 
 
-def write_table(file: Path, machine: str, measured: Sequence[Measured], hardware: Hardware) -> None:
-    """Write a table, a cell a line."""
-    lines = ",\n  ".join(json.dumps(cell) for cell in cells(measured, hardware))
-    file.write_text(f'{{\n "machine": {json.dumps(machine)},\n "cells": [\n  {lines}\n ]\n}}\n')
+def write_table(file: Path, data: Mapping[str, Any]) -> None:
+    """Write a table, a cell a line, so that a difference between two can be read."""
+    head = "".join(f" {json.dumps(key)}: {json.dumps(data[key])},\n" for key in data if key != "cells")
+    lines = ",\n".join(f"  {json.dumps(cell)}" for cell in data["cells"])
+    file.write_text(f'{{\n{head} "cells": [\n{lines}\n ]\n}}\n')
 
 
 def gpu_here() -> bool:
@@ -597,30 +631,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     chosen.folder.mkdir(parents=True, exist_ok=True)
     hardware = Hardware(chosen.cores, gpu_here())
-    machine = this_machine()
-    gpus = f", {machine.gpus[0]}" if hardware.gpu and machine.gpus else ""
-    named = f"{machine.cpu}, {chosen.cores} cores{gpus}"
-    print(named, flush=True)
-    wrong: list[str] = []
+    own = chosen.folder / "advice.json"
+    here = in_words(hardware)
+    machine = json.loads(own.read_text())["machine"] if own.is_file() else here
+    print(machine, flush=True)
     if chosen.within or chosen.check:
+        if machine != here:
+            parser.error(f"{chosen.folder} holds what was measured on another machine than {here}")
         warm_up(hardware)
-    file = chosen.table or chosen.folder / "advice.json"
+    wrong: list[str] = []
     if chosen.table is None:
         session = Session(chosen.folder / "cases.jsonl", hardware, chosen.within, started)
         for _ in session.take(training(chosen.most)):
-            write_table(file, named, session.measured, hardware)
-        write_table(file, named, session.measured, hardware)
+            write_table(own, made_of(session.measured, machine))
+        write_table(own, made_of(session.measured, machine))
         wrong += session.wrong
-    if chosen.check:
-        table = Table(json.loads(file.read_text()))
-        checks = Session(chosen.folder / "checks.jsonl", hardware, chosen.check, time.perf_counter())
-        for _ in checks.take(unseen(chosen.most), table):
-            pass
-        text = report(judge(table, checks.measured, hardware), hardware)
+    data = json.loads((chosen.table or own).read_text())
+    checks = Session(chosen.folder / "checks.jsonl", hardware, chosen.check, time.perf_counter())
+    table = Table(data)
+    for _ in checks.take(unseen(chosen.most), table):
+        pass
+    wrong += checks.wrong
+    if checks.measured:
+        measured_with = Hardware.of(checks.measured)
+        verdicts = judge(table, checks.measured, measured_with)
+        text = report(verdicts, measured_with)
         (chosen.folder / "check.txt").write_text(text + "\n")
         print(text)
-        wrong += checks.wrong
+        if chosen.table is None:
+            write_table(own, {**data, "checked": dict(good=good(verdicts), cases=len(verdicts))})
     return int(bool(wrong))
+
+
+def in_words(hardware: Hardware) -> str:
+    """Return what the table calls this machine."""
+    machine = this_machine()
+    gpu = f", {machine.gpus[0]}" if hardware.gpu and machine.gpus else ""
+    return f"{machine.cpu}, {hardware.cores} cores{gpu}"
+
+
+def made_of(measured: Sequence[Measured], machine: str) -> dict[str, Any]:
+    """Return the table that cases make."""
+    return dict(machine=machine, cells=cells(measured, Hardware.of(measured)))
 
 
 if __name__ == "__main__":

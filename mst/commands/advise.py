@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
-    from mst.bench.machine import this_machine
+    from mst.bench.machine import this_machine, usable_cores
     from mst.errors import ConfigError
     from mst.solver import read_graph, usable_width
     from mst.traits import traits_of
@@ -50,12 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("skew", "weights"):
         if (given := getattr(arguments, name)) is not None:
             facts[name] = given
+    for name, least in (("n", 0), ("m", 0), ("threads", 1)):
+        given = getattr(arguments, name)
+        if given is not None and given < least:
+            raise ConfigError(f"--{name} must be at least {least}, got {given}")
     here = this_machine()
     gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
     width = arguments.threads or usable_width()
     asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
     choice = advice.choose(**asked, width=width, gpu=gpu)
-    elsewhere = not choice.machine.startswith(here.cpu)
+    elsewhere = not choice.machine.startswith(f"{here.cpu}, {usable_cores()} cores")
     if arguments.json:
         print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
         return 0

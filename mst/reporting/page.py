@@ -107,8 +107,8 @@ def render(
     import jinja2
     from markupsafe import Markup
 
-    from mst import __version__
-    from mst.reporting import answer, data, noise
+    from mst import __version__, advice
+    from mst.reporting import advised, answer, data, noise
     from mst.reporting.explorer import as_json, explorer_data
     from mst.reporting.graphs import graph_rows, missing_graphs
     from mst.reporting.pictures import symbols
@@ -131,6 +131,7 @@ def render(
     matrix_graphs, matrix_rows = data.matrix(rows)
     largest = {m["name"]: m.get("maximum_degree") for m in manifests}
     pictures = symbols(str(m.get("family")) for m in manifests)
+    advised_panels = advised.panels(advice.table()) if _scope(config)[0] == "default" else []
     answers = answer.groups(rows, baseline, largest, {m["name"]: m for m in machines})
     return environment.get_template("page.html.j2").render(
         title=config.get("title", "Minimum spanning forests"),
@@ -140,7 +141,9 @@ def render(
         explorer=Markup(as_json(explorer_data(rows, baseline, about))),
         headline=answer.headline(answers, baseline),
         counts=_counts(rows, manifests, shown_machines),
-        sections=_sections(figures, papers, rows),
+        sections=_sections(figures, papers, advised_panels),
+        advice=advice.table(),
+        advised=advised_panels,
         answers=answers,
         hardware=[h.name for h in answer.HARDWARE],
         best=_apart(data.best_of_each(rows), about),
@@ -186,11 +189,12 @@ class Section:
     links: Sequence[tuple[str, str]]
 
 
-def _sections(figures: Sequence[Any], papers: Papers | None, rows: Any) -> list[Section]:
+def _sections(figures: Sequence[Any], papers: Papers | None, advised: Sequence[Any]) -> list[Section]:
     """Return the parts of the page in their order."""
     links = _paper_sections(papers)
     shown = [
         Section("answer", [("answer", "Fastest")]),
+        advised and Section("advice", [("advice", "Advice")]),
         papers and Section("claims", links[:1]),
         papers and Section("papers", links[1:]),
         Section("charts", [(figure.name, figure.short) for figure in figures]),
@@ -238,11 +242,17 @@ def _papers(
     from mst.reporting.observations import gather
     from mst.reporting.papers.section import papers_of
 
-    kind, _, name = str(config.get("scope", "default")).partition("/")
+    kind, name = _scope(config)
     if kind not in ("default", "papers"):
         return None
     sources = gather(records, rows.to_dict("records"), manifests)
     return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers")
+
+
+def _scope(config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what the page is about: *default*, or a kind such as *papers*, and which."""
+    kind, _, name = str(config.get("scope", "default")).partition("/")
+    return kind, name
 
 
 def _paper_sections(papers: Papers | None) -> list[tuple[str, str]]:
