@@ -24,7 +24,8 @@ from mst.kernels.union_find import four_hops
 _BLOCK = 1024
 _AHEAD = 32
 _HALF = np.uint64(32)
-_ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
+_ZERO, _ONE, _LOW = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFF)
+_BYTE, _255, _16_BITS = np.uint64(8), np.uint64(255), np.uint64(0xFFFF)
 
 
 @njit
@@ -152,45 +153,61 @@ def _one_by_one(keys, parent, forest, size, a, b, e, count):
 def rank(keys, ids, order):
     """Write the order of the first `ids` by (key, id), as many as there are places in `order`.
 
-    What the keys of a batch differ in is mostly little, and ids of equal keys mostly ascend already: two passes of a
-    radix sort by the upper 16 bits of the difference, and by insertion what these leave out of order.
+    What the keys of a batch differ in is mostly little: two passes of a radix sort by the upper 16 bits of it, before
+    them two by the ids unless these mostly ascend already, and by insertion what is left out of order.
     """
     size = order.size
-    words, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    places, spare_places = np.empty(size, np.uint32), np.empty(size, np.uint32)
-    low, high = ~_ZERO, _ZERO
+    words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
+    spare, places = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    descents = 0
+    for i in range(size):
+        order[i], words[i] = i, ids[i]
+        descents += words[i] < words[max(i - 1, 0)]
+    if 8 * descents > size:
+        _sort_by_upper_bits(words, order, starts, spare, places)
     # All keys first: they lie far apart, and so many loads overlap.
     for i in range(size):
-        words[i], places[i] = key_at(keys, ids[i]), i
-        low, high = min(low, words[i]), max(high, words[i])
-    bits = np.int64(0)
-    while (high - low) >> np.uint64(bits) and bits < 64:
-        bits += 1
-    low_bits = max(bits - 16, 0)
-    width = np.uint64((bits - low_bits + 1) // 2)
-    mask = (np.uint64(1) << width) - np.uint64(1)
-    starts = np.empty(256, np.uint32)
-    for digit in range(2):
-        shift = np.uint64(low_bits) + np.uint64(digit) * width
-        starts[: mask + 1] = 0
-        for i in range(size):
-            starts[((words[i] - low) >> shift) & mask] += np.uint32(1)
-        start = np.uint32(0)
-        for value in range(mask + np.uint64(1)):
-            start, starts[value] = np.uint32(start + starts[value]), start
-        for i in range(size):
-            value = ((words[i] - low) >> shift) & mask
-            at = starts[value]
-            spare[at], spare_places[at] = words[i], places[i]
-            starts[value] = np.uint32(at + np.uint32(1))
-        words, spare, places, spare_places = spare, words, spare_places, places
+        words[i] = key_at(keys, ids[order[i]])
+    _sort_by_upper_bits(words, order, starts, spare, places)
     for i in range(1, size):
-        word, place, j = words[i], places[i], i
-        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and ids[places[j - 1]] > ids[place])):
-            words[j], places[j] = words[j - 1], places[j - 1]
+        word, place, j = words[i], order[i], i
+        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and ids[order[j - 1]] > ids[place])):
+            words[j], order[j] = words[j - 1], order[j - 1]
             j -= 1
-        words[j], places[j] = word, place
-    order[:] = places
+        words[j], order[j] = word, place
+
+
+@njit
+def _sort_by_upper_bits(words, places, starts, spare, spare_places):
+    """Sort the words, and the places with them, stably by the upper 16 bits of what the words differ in."""
+    low, high = ~_ZERO, _ZERO
+    for i in range(words.size):
+        low, high = min(low, words[i]), max(high, words[i])
+    if low < high:
+        shift = _ZERO
+        while (high - low) >> shift > _16_BITS:
+            shift += _ONE
+        _sort_by_byte(words, places, low, shift, starts, spare, spare_places)
+        _sort_by_byte(spare, spare_places, low, shift + _BYTE, starts, words, places)
+
+
+@njit
+def _sort_by_byte(words, places, low, shift, starts, to_words, to_places):
+    """Write words and places to the other arrays, in the order of eight bits of ``word - low``."""
+    for value in range(256):
+        starts[value] = np.uint32(0)
+    for i in range(words.size):
+        starts[((words[i] - low) >> shift) & _255] += np.uint32(1)
+    start = np.uint32(0)
+    for value in range(256):
+        count = starts[value]
+        starts[value] = start
+        start = np.uint32(start + count)
+    for i in range(words.size):
+        value = ((words[i] - low) >> shift) & _255
+        at = starts[value]
+        to_words[at], to_places[at] = words[i], places[i]
+        starts[value] = np.uint32(at + np.uint32(1))
 
 
 @njit

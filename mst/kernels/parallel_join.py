@@ -306,20 +306,8 @@ def join(width, state, starts, lengths, chunks, loose, edges, parts, surplus, pa
     open_phase(state, width, chunks, 0)
     for worker in prange(width):
         work(
-            worker,
-            width,
-            state,
-            starts,
-            lengths,
-            chunks,
-            loose,
-            edges,
-            parts,
-            surplus,
-            parent,
-            forest,
-            counters,
-        )
+            worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters,
+        )  # fmt: skip
 
 
 # -- settling a batch -------------------------------------------------------------------------------------------
