@@ -68,10 +68,24 @@ def test_finishing_everywhere_comes_before_being_fast_somewhere():
     assert (found.algorithm, found.wins) == ("filter-boruvka", 1)
 
 
+def test_the_fastest_on_most_graphs_comes_before_who_ran_on_one_more():
+    mostly = made(*TWO_GRAPHS, ("c", "kruskal", "sequential", 1, 3.0))
+    (found,) = answer.findings(mostly, CORE, "kruskal")
+    assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 2, 3)
+
+
+def test_many_cores_are_judged_where_many_ran():
+    threads = [("a", "filter-boruvka-threads", "threads", 2, 0.5), ("b", "kruskal", "threads", 1, 0.1)]
+    (found,) = answer.findings(made(*TWO_GRAPHS, *threads), CORES, "kruskal")
+    assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka-threads", 1, 1)
+
+
 def test_many_cores_need_more_than_one_and_may_lose_to_one():
     threads = ("a", "filter-boruvka-threads", "threads", 1, 3.0)
     assert answer.findings(made(*TWO_GRAPHS, threads), CORES, "kruskal") == []
-    wide = made(*TWO_GRAPHS, threads, ("a", "filter-boruvka-threads", "threads", 2, 1.5))
+    wide = made(
+        *TWO_GRAPHS, threads, ("a", "filter-boruvka-threads", "threads", 2, 1.5)
+    )  # more than one core's 1.0
     (found,) = answer.findings(wide, CORES, "kruskal")
     assert (found.algorithm, found.widths) == ("filter-boruvka", "")
     fast = made(*(("a", "filter-boruvka-threads", "threads", w, 4 / w) for w in (1, 2, 8)), TWO_GRAPHS[0])

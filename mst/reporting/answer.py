@@ -134,8 +134,12 @@ def findings(
         here = [row for row in records if hardware.uses(row)]
         if not any(row["paradigm"] in hardware.paradigms for row in here):
             continue
-        if hardware.id == "cores" and all(row["width"] == 1 for row in here):
-            continue
+        if hardware.id == "cores":
+            # Where nothing ran on many cores, one core says nothing of them.
+            wide = {row["graph"] for row in here if row["width"] > 1}
+            here = [row for row in here if row["graph"] in wide]
+            if not here:
+                continue
         found.append(_finding(str(machine), hardware, here, records, baseline))
     return found
 
@@ -187,12 +191,18 @@ def _best_widths(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Map
 
 
 def _ranked(best: Mapping[tuple[str, str], Mapping[str, Any]], graphs: Sequence[str]) -> list[str]:
-    """Return algorithms, fastest first; those that finished on more graphs always come before the others."""
+    """Return algorithms, fastest first; those that finished on no more than half as many graphs as others come last."""
     least = {g: min(_time(row) for (_, graph), row in best.items() if graph == g) for g in graphs}
     relative: dict[str, list[float]] = {}
     for (name, graph), row in best.items():
         relative.setdefault(name, []).append(_time(row) / least[graph])
-    return sorted(relative, key=lambda name: (-len(relative[name]), geometric_mean(relative[name]), name))
+    most = max(map(len, relative.values()), default=0)
+
+    def key(name: str) -> tuple:
+        finished = len(relative[name])
+        return (-finished if 2 * finished <= most else -most, geometric_mean(relative[name]), -finished, name)
+
+    return sorted(relative, key=key)
 
 
 def fastest_of_each(rows: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
