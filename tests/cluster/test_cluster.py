@@ -97,6 +97,8 @@ class ClusterClone(Clone):
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
+                # Background jobs of a shell are born deaf to interrupts.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         self.started.append(process)
         return process
