@@ -199,7 +199,7 @@ def test_ranks_that_do_not_come_to_measuring_say_so(probe, tmp_path, width):
     assert not found["samples"]["compute"] and not found["spans"]
 
 
-def test_launch_commands():
+def test_launch_commands(monkeypatch):
     job = ["python", "job.py"]
     assert launch_command(1, job, None) == (job, {})
     words, extra = launch_command(4, job, Launcher(("/opt/mpiexec",), "openmpi"))
@@ -208,6 +208,9 @@ def test_launch_commands():
     assert launch_command(2, job, Launcher(("mpiexec",), "mpich")) == (["mpiexec", "-n", "2", *job], {})
     template = find_launcher({"MST_MPIEXEC": "srun --mpi=pmi2 --ntasks={ranks}"})
     assert launch_command(8, job, template)[0] == ["srun", "--mpi=pmi2", "--ntasks=8", *job]
+    assert launch_command(8, job, template)[1] == {"MPIR_CVAR_CH4_NETMOD": "ofi"}
+    monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ucx")
+    assert launch_command(8, job, template)[1] == {}
     assert find_launcher({"MST_MPIEXEC": " ", "PATH": ""}) == find_launcher()
 
 
