@@ -213,3 +213,14 @@ def test_a_block_may_leave_its_runs_out_and_say_why(tmp_path):
         ("rmat-14", "kruskal"): "too slow there"
     }
     assert len(rows) == 4
+
+
+REFERENCE = sorted((Path(__file__).parent.parent / "config" / "reference").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", REFERENCE, ids=lambda file: file.stem)
+def test_experiments_of_reference_measurements_are_of_the_papers(file):
+    experiment = config.load(file).experiment
+    assert experiment.paper in PAPERS
+    asked = {name for run in experiment.runs for name in run.algorithms}
+    assert asked <= set(registry.algorithms()) and set(experiment.graphs) <= set(catalog.load())
