@@ -95,7 +95,11 @@ def join(records, bounds, smallest, largest, keys, parent, forest, size):
 
 @njit
 def _batch(records, start, stop, keys, parent, forest, size, a, b, e):
+    last = records.shape[0] - 1
     for i in range(start, stop):
+        far = records[min(i + _AHEAD, last), 0]
+        prefetch_to_write(parent, far & _LOW)
+        prefetch_to_write(parent, far >> _HALF)
         a[i - start] = four_hops(parent, records[i, 0] & _LOW)
         b[i - start] = four_hops(parent, records[i, 0] >> _HALF)
     kept = np.int64(0)

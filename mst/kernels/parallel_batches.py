@@ -89,6 +89,35 @@ def select(
             first, last = claim(counters, worker, width, grain, source[0].size)
 
 
+@njit
+def number_range(first, last, source, kind, base, shift, cells, bound_keys, bound_ids, batch, counts):
+    """Write the batches of all edges of one chunk, and count them by batch."""
+    counts[:] = 0
+    words = source[0]
+    for place in range(np.uint64(first), np.uint64(last)):
+        e = edge_at(source, place, 0)[2]
+        b = batch_of(key_of(words[place], kind), e, base, shift, cells, bound_keys, bound_ids)
+        batch[place] = b
+        counts[b] += 1
+
+
+@njit(parallel=True)
+def select_all(
+    width, grain, source, kind, base, shift, cells, bound_keys, bound_ids, batch, begins, ends, counts, counters
+):
+    """As `select` where every edge belongs to the part, and has one place: places are not written."""
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, source[0].size)
+        while first < last:
+            chunk = first // grain
+            begins[chunk], ends[chunk] = first, last
+            number_range(
+                first, last, source, kind, base, shift, cells, bound_keys, bound_ids, batch, counts[chunk]
+            )
+            first, last = claim(counters, worker, width, grain, source[0].size)
+
+
 def new_kept(source, size: int, ids: int) -> Kept:
     """Return room for `size` edges of a source with so many edge ids."""
     words, ends = source[0].dtype, source[1].dtype
@@ -148,11 +177,19 @@ def prefix(counts):
 
 
 @njit
+def place_at(places, i):
+    """Return the `i`-th place; without places, every place was selected."""
+    if places is None:
+        return np.uint64(i)
+    return np.uint64(places[i])
+
+
+@njit
 def scatter_range(first, last, source, kind, places, batch, next_places, edges, to):
     """Write the selected edges of one chunk to the next places of their batches."""
     if first == last:
         return
-    row = row_near(source, places[first])
+    row = row_near(source, place_at(places, first))
     for block in range(first, last, BLOCK):
         size = min(BLOCK, last - block)
         # Places first: a store whose address waits for a load would hold up the loads behind it.
@@ -164,7 +201,7 @@ def scatter_range(first, last, source, kind, places, batch, next_places, edges, 
             far = to[min(i + _AHEAD, size - 1)]
             prefetch(edges[0], far)
             prefetch(edges[-1], far)
-            place = np.uint64(places[block + i])
+            place = place_at(places, block + i)
             row = row_of(source, place, row)
             a, b, e = edge_at(source, place, row)
             put(edges, to[i], a, b, key_of(source[0][place], kind), e)

@@ -32,7 +32,7 @@ FIRST, LINKED, LAST = 0, 1, 2
 """Columns of `parts`: of each chunk, where it begins, where its surplus edges begin, and where these end."""
 
 _BLOCK = 256
-_AHEAD = 16
+_AHEAD, _FAR = 16, np.uint64(32)
 _ROOM, _SAMPLE, _SMALLEST, _TURNS = 16, 64, 512, 8
 _SIEVE = 1 << 15
 _SIFTED = np.uint64(_SIEVE - 1)
@@ -118,7 +118,8 @@ def look_up(edges, first, last, parent):
     """Move the edges between two trees to the front, ends replaced by roots; return where they end.
 
     Paths are four steps long at most, nearly always: four loads without a branch, for both ends of many edges
-    at a time, few enough that what was loaded is still at hand when the roots are checked.
+    at a time, few enough that what was loaded is still at hand when the roots are checked. Where the paths begin
+    is asked for ahead, and to write: another core has mostly written there since.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
@@ -126,6 +127,9 @@ def look_up(edges, first, last, parent):
         # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
         size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
         for i in range(size):
+            u, v = ends_at(edges, min(base + i + _FAR, np.uint64(last - 1)))
+            prefetch_to_write(parent, u)
+            prefetch_to_write(parent, v)
             u, v = ends_at(edges, base + i)
             x = load(parent, load(parent, load(parent, load(parent, u))))
             y = load(parent, load(parent, load(parent, load(parent, v))))

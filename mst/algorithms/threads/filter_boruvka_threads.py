@@ -148,13 +148,18 @@ class _Run:
         self.grain = grain_for(slots, self.width, smallest=self.tuning.fewest, largest=self.tuning.most)
 
     @property
+    def everything(self):
+        """The (key, id) below all edges and the one above."""
+        key = self.source[0].dtype.type
+        return (key(0), -1), (~key(0), self.ids)
+
+    @property
     def left(self):
         """Trees that there are, less one: edges that the forest may yet get."""
         return self.n - 1 - int(self.counters[FOREST])
 
     def solve(self):
-        key = self.source[0].dtype.type
-        low, top = (key(0), -1), (~key(0), self.ids)
+        low, top = self.everything
         roots, inside, share = None, None, 0.0
         while self.m and self.left and low != top:
             high, bounds, rare = self.plan(low, top, roots)
@@ -219,13 +224,19 @@ class _Run:
         """Return the edges above `low`, at most `high`, by batch, and where each batch begins."""
         w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
         chunks = -(-slots // grain)
-        places, batch = np.empty(slots, np.uint32 if slots < 2**32 else np.int64), np.empty(slots, np.uint8)
         begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
         counts = np.empty((chunks, len(bounds[0]) + 1), np.int64)
-        batches.select(
-            w, grain, self.source, self.kind, *low, *high, rare, inside,
-            *cells_of(bounds[0]), *bounds, places, batch, begins, ends, counts, c,
-        )  # fmt: skip
+        batch, places = np.empty(slots, np.uint8), None
+        if (low, high) == self.everything and not has_rows(self.source):
+            batches.select_all(
+                w, grain, self.source, self.kind, *cells_of(bounds[0]), *bounds, batch, begins, ends, counts, c
+            )
+        else:
+            places = np.empty(slots, np.uint32 if slots < 2**32 else np.int64)
+            batches.select(
+                w, grain, self.source, self.kind, *low, *high, rare, inside,
+                *cells_of(bounds[0]), *bounds, places, batch, begins, ends, counts, c,
+            )  # fmt: skip
         starts = batches.prefix(counts)
         self.lap("select")
         edges = self.new_edges(int(starts[-1]))
