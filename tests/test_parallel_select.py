@@ -14,7 +14,8 @@ from mst.graph import Graph
 from mst.kernels.jit import njit
 from mst.kernels.parallel_batches import batch_of
 from mst.kernels.parallel_keys import words_of
-from mst.kernels.parallel_sample import quantiles, sample_edges
+from mst.kernels.parallel_runtime import new_counters, workers
+from mst.kernels.parallel_sample import quantiles, sample_by_all, sample_edges
 from mst.kernels.parallel_select import edge_at, pick, row_near, row_of
 from mst.order import keys
 
@@ -59,6 +60,25 @@ def test_edges_of_a_range_of_keys_are_picked_once(form, rare, bitmap, graph, rng
     assert sorted(found[:, 2]) == np.flatnonzero(wanted).tolist()
     ends = np.sort(found[:, :2], axis=1)
     assert np.array_equal(ends, np.sort(np.stack([graph.u, graph.v])[:, found[:, 2]].T, axis=1))
+
+
+@pytest.mark.parametrize("samples", [1, 511, 512, 700, 3000])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_all_workers_draw_what_one_does(samples, labelled, graph, rng):
+    words, kind = words_of(graph.w, 1)
+    labels = rng.integers(0, 5, graph.n).astype(np.int32) if labelled else None
+    asked = (words, graph.u, graph.v), kind, np.sort(keys(graph.w))[200], 300, labels, samples, 7
+    with workers(2):
+        drawn = sample_by_all(2, *asked, new_counters(2, delay_seed=5))
+    for mine, theirs in zip(drawn, sample_edges(*asked), strict=True):
+        assert np.array_equal(mine, theirs)
+    above = (keys(graph.w) > asked[2]) | ((keys(graph.w) == asked[2]) & (np.arange(graph.m) > 300))
+    if labelled:
+        above &= labels[graph.u] != labels[graph.v]
+    assert set(drawn[1]) <= set(np.flatnonzero(above))
+    if samples == 3000:
+        # Four draws and more from every stretch of one place.
+        assert set(drawn[1]) == set(np.flatnonzero(above))
 
 
 @pytest.mark.parametrize("highest", [1, 5, 300, 2**31 - 1])

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
 from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
+from mst.kernels.parallel_runtime import claim, deal
 from mst.kernels.parallel_select import edge_at, row_near
 from mst.kernels.radix import argsort
 
+_GRAIN = 512
+_HALF = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit
-def stratum_draw(i, size, samples, seed):
-    """Return a pseudo-random position within the `i`-th of `samples` equal strata of ``0 … size - 1``."""
-    first, last = i * size // samples, (i + 1) * size // samples
+def draw(i, first, last, seed):
+    """Return a pseudo-random position in ``first … last - 1``, the `i`-th draw; `first` if that is empty."""
     x = (np.uint64(i) + np.uint64(seed) * _GOLDEN) * _GOLDEN
-    x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    x ^= x >> np.uint64(32)
-    return first + np.int64(x % np.uint64(max(last - first, 1)))
+    x = (x ^ (x >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
+    # A product in place of a remainder, which takes as long as the rest of a draw.
+    return first + np.int64(((x >> _HALF) * np.uint64(last - first)) >> _HALF)
+
+
+@njit
+def sample_range(begin, end, source, kind, low, low_id, labels, samples, seed, keys, ids):
+    """Write the hits among draws ``begin … end - 1`` of `sample_edges` from place `begin` on; return where they end."""
+    hits = begin
+    last = begin * source[0].size // samples
+    for i in range(begin, end):
+        # One draw from each of as many equal stretches.
+        first, last = last, (i + 1) * source[0].size // samples
+        place = draw(i, first, last, seed)
+        key = key_of(source[0][place], kind)
+        a, b, e = edge_at(source, place, row_near(source, place))
+        apart = True
+        if labels is not None:
+            apart = labels[a] != labels[b]
+        keys[hits], ids[hits] = key, e
+        hits += apart & ((key > low) | ((key == low) & (e > low_id)))
+    return hits
 
 
 @njit
@@ -37,17 +59,29 @@ def sample_edges(source, kind, low, low_id, labels, samples, seed):
         Those among `samples` draws from all places; ``hits / samples`` estimates their share.
     """
     keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
-    hits = 0
-    for i in range(samples):
-        place = stratum_draw(i, source[0].size, samples, seed)
-        key = key_of(source[0][place], kind)
-        a, b, e = edge_at(source, place, row_near(source, place))
-        apart = True
-        if labels is not None:
-            apart = labels[a] != labels[b]
-        keys[hits], ids[hits] = key, e
-        hits += apart & ((key > low) | ((key == low) & (e > low_id)))
+    hits = sample_range(0, samples, source, kind, low, low_id, labels, samples, seed, keys, ids)
     return keys[:hits], ids[:hits]
+
+
+def sample_by_all(width, source, kind, low, low_id, labels, samples, seed, counters):
+    """Return what `sample_edges` does, drawn by `width` workers: each draw waits for memory."""
+    keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
+    ends = np.empty(-(-samples // _GRAIN), np.int64)
+    _sample_all(width, source, kind, low, low_id, labels, samples, seed, keys, ids, ends, counters)
+    hits = [slice(chunk * _GRAIN, end) for chunk, end in enumerate(ends)]
+    return np.concatenate([keys[some] for some in hits]), np.concatenate([ids[some] for some in hits])
+
+
+@njit(parallel=True)
+def _sample_all(width, source, kind, low, low_id, labels, samples, seed, keys, ids, ends, counters):
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, _GRAIN, samples)
+        while first < last:
+            ends[first // _GRAIN] = sample_range(
+                first, last, source, kind, low, low_id, labels, samples, seed, keys, ids
+            )
+            first, last = claim(counters, worker, width, _GRAIN, samples)
 
 
 def quantiles(keys: np.ndarray, ids: np.ndarray, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from mst.kernels.batch_edges import new_edges
 from mst.kernels.filter import giant_label
 from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
-from mst.kernels.parallel_sample import quantiles, sample_edges
+from mst.kernels.parallel_sample import quantiles, sample_by_all
 from mst.kernels.parallel_select import Kept, has_rows
 
 ALGORITHM = dict(
@@ -182,7 +182,9 @@ class _Run:
         """Return up to which (key, id) the next part goes, and the bounds between its batches."""
         t, trees = self.tuning, self.left + 1
         samples = int(min(max(16 * self.m // trees, 4096), 16384, self.m))
-        keys, ids = sample_edges(self.source, self.kind, *low, roots, samples, trees)
+        keys, ids = sample_by_all(
+            self.width, self.source, self.kind, *low, roots, samples, trees, self.counters
+        )
         if len(keys) == 0:
             return top, (np.empty(0, self.source[0].dtype), np.empty(0, np.int64)), True
         edges = self.m * len(keys) / samples
