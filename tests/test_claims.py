@@ -403,10 +403,11 @@ def test_facts_of_an_input_from_elsewhere_are_no_measurements_of_it(records, sta
     assert outcome.value == pytest.approx(STAND_IN.m, rel=0.02)
 
 
-def test_stand_ins_that_were_not_measured_whole_tell_nothing(records, book, stand_ins):
+@pytest.mark.parametrize("measured", ["kruskal", "boruvka"])
+def test_stand_ins_that_were_not_measured_whole_tell_nothing(records, book, stand_ins, measured):
     made = claim(anywhere={"above": 1})
     records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 2.0)
-    source = records.add("kruskal", STAND_IN, 1.0).source()
+    source = records.add(measured, STAND_IN, 1.0).source()
     assert judged(made, source, stand_ins) == judged(made, source, book)
     assert judged(made, source, stand_ins).verdict == NOT_MEASURED
 
