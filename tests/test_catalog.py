@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import tarfile
 import zipfile
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,7 @@ from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
 from mst.generators import FAMILIES, ORDERS
 from mst.kernels.connectivity import count_components, degrees
+from mst.reporting.claims import document
 
 LISTED = catalog.load()
 
@@ -681,3 +684,63 @@ def test_no_vertices_no_components():
     none = np.empty(0, np.int32)
     assert count_components(0, none, none) == 0
     assert degrees(0, none, none).size == 0
+
+
+# Stand-ins: report/claims.yaml says for which inputs.
+
+STAND_INS = document().stand_ins
+SCALED = {"europe_osm": 4, "USA-road-d.USA": 4}
+
+
+def stated(name):
+    """Return n and m of an input, and how it is connected, from what is published."""
+    published = LISTED[name].published
+    n = next(one.n for one in published if one.n)
+    arcs = next((one.arcs for one in published if one.arcs), None) or next(
+        one.rows for one in published if one.rows
+    )
+    return n, arcs / 2, next((one.components for one in published if one.components), 1)
+
+
+def sizes(entry):
+    """Return n, m and whether it is connected, from the parameters of a generated graph."""
+    p = entry.parameters
+    match entry.generator:
+        case "rmat":
+            return 2 ** p["scale"], p["m"], bool(p.get("connected"))
+        case "barabasi-albert":
+            return p["n"], (p["n"] - p["isolated"] - p["k"]) * p["k"], not p["isolated"]
+        case "connected-caveman":
+            return p["cliques"] * p["size"], p["cliques"] * p["size"] * (p["size"] - 1) // 2, True
+    assert entry.generator == "road"
+    rows, columns = p["rows"], p["columns"]
+    grid = rows * (columns - 1) + (rows - 1) * columns
+    return rows * columns, round(Fraction(p["share"]) * grid), bool(p.get("connected"))
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_stand_ins_are_of_the_size_of_what_they_stand_in_for(name):
+    n, m, components = stated(name)
+    entry = LISTED[STAND_INS[name]]
+    if entry.sources:
+        (published,) = entry.published
+        assert published.n == n and published.edges == pytest.approx(m, rel=0.02)
+        return
+    scale = SCALED.get(name, 1)
+    own_n, own_m, connected = sizes(entry)
+    assert own_n * scale == pytest.approx(n, rel=0.24 if name == "as-skitter" else 0.12)
+    assert own_m * scale == pytest.approx(m, rel=0.02)
+    assert connected == (components == 1)
+    assert f"Stand-in for {name}" in entry.title and not entry.published
+    assert scale == 1 or "a quarter of its size" in entry.title
+
+
+@pytest.mark.parametrize("name", ["amazon0601", "citationCiteseer", "internet", "USA-road-d.BAY"])
+def test_stand_ins_have_the_numbers_that_their_notes_give(name, tmp_path, sources):
+    entry = LISTED[STAND_INS[name]]
+    manifest = materialise(entry, tmp_path / "out", sources=sources)
+    numbers = [int(text.replace(",", "")) for text in re.findall(r"[0-9][0-9,]+[0-9]", entry.note)]
+    assert manifest.status == "ok" and (manifest.n, manifest.m) == sizes(entry)[:2]
+    assert {manifest.n, manifest.m} & set(numbers)
+    assert entry.generator == "road" or manifest.maximum_degree in numbers
+    assert manifest.components == stated(name)[2]

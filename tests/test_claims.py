@@ -317,6 +317,177 @@ def test_kinds_look_at_gpu_and_processor():
     assert kind.matches(TITAN.as_dict()) and not kind.matches(fake_records.GPU_BOX.as_dict())
 
 
+# Stand-ins.
+
+STAND_IN = GRAPHS["uniform-2e14"]
+
+
+@pytest.fixture
+def stand_ins(book) -> Document:
+    """A book in which another graph may be measured in place of the social one."""
+    return book.model_copy(update={"stand_ins": {SOCIAL.name: STAND_IN.name}})
+
+
+def stood_in(records, seconds, **more):
+    """Both algorithms on the roads and on the stand-in; nothing of the social graph."""
+    for graph in (ROAD, STAND_IN):
+        records.add("kruskal", graph, 1.0, **more).add("boruvka", graph, seconds, **more)
+    return records
+
+
+@pytest.mark.parametrize(
+    ("seconds", "criterion", "agrees", "way"),
+    [
+        (2.0, {"above": 1}, True, "): would meet the claim"),
+        (0.5, {"above": 1}, False, "): would not meet the claim"),
+        (1.0, {"above": 1}, None, ": cannot tell"),
+        (2.0, {"near": 2, "within": 0.1}, True, "would meet"),
+        (2.0, {"near": 3, "within": 0.1}, False, "would not meet"),
+    ],
+)
+def test_stand_ins_never_confirm_or_contradict(records, stand_ins, seconds, criterion, agrees, way):
+    source = stood_in(records, seconds, noise=0.05 if agrees is None else 0.001).source()
+    outcome = judged(claim(anywhere=criterion), source, stand_ins)
+    assert outcome.verdict == NOT_COMPARABLE and outcome.agrees is agrees and way in outcome.reason
+    assert "1 of 2 inputs is a stand-in (for com-youtube): " in outcome.reason
+    assert outcome.stood_in == {SOCIAL.name: STAND_IN.name} and STAND_IN.name in outcome.graphs
+    assert outcome.value == pytest.approx(seconds, rel=0.1) and outcome.low < outcome.high
+    assert not outcome.partial and len(outcome.records) == 4
+    assert claims.overall([outcome]) == NOT_COMPARABLE
+
+
+def test_stand_ins_of_a_claim_about_every_graph_are_no_counterexample(records, stand_ins):
+    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
+    made = claim(quantity, anywhere={"above": 1}, every=True)
+    records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 2.0)
+    source = records.add("kruskal", STAND_IN, 1.0).add("boruvka", STAND_IN, 0.5).source()
+    outcome = judged(made, source, stand_ins)
+    assert outcome.verdict == NOT_COMPARABLE and outcome.agrees is False
+
+
+def test_a_true_counterexample_stays_one_where_there_are_stand_ins(records, stand_ins):
+    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
+    source = stood_in(records, 0.5).source()
+    outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, stand_ins)
+    assert outcome.verdict == CONTRADICTED and outcome.partial and not outcome.stood_in
+    assert STAND_IN.name not in outcome.graphs
+
+
+@pytest.mark.parametrize("seconds", [2.0, 0.5])
+def test_true_inputs_are_judged_without_the_stand_ins(records, book, stand_ins, seconds):
+    source = both(stood_in(records, 1 / seconds), "kruskal", 1.0)
+    source = both(records, "boruvka", seconds).source()
+    made = claim(anywhere={"above": 1})
+    outcome = judged(made, source, stand_ins)
+    assert outcome == judged(made, source, book) and not outcome.stood_in
+    assert outcome.verdict == (CONFIRMED if seconds > 1 else CONTRADICTED)
+
+
+def test_stand_ins_are_for_inputs_that_are_not_here(records, stand_ins):
+    """An input that was measured in part is here: what is missing of it is still to be run."""
+    source = stood_in(records, 2.0).add("kruskal", SOCIAL, 1.0).source()
+    outcome = judged(claim(anywhere={"above": 1}), source, stand_ins)
+    assert outcome.verdict == NOT_MEASURED and "boruvka on com-youtube: not run" in outcome.reason
+
+
+@pytest.mark.parametrize("status", ["unavailable", "ok"])
+def test_facts_of_an_input_from_elsewhere_are_no_measurements_of_it(records, stand_ins, status):
+    """Another machine may have it; what was measured here, and its facts, are the stand-in's."""
+    stood_in(records, 2.0)
+    facts = {"name": SOCIAL.name, "status": status, "n": 5, "m": 4}
+    (source,) = gather([records.folder], manifests=[facts])
+    outcome = judged(
+        claim("m('com-youtube') * T('kruskal', 'com-youtube')", anywhere={"above": 1}), source, stand_ins
+    )
+    assert outcome.verdict == NOT_COMPARABLE and outcome.stood_in
+    assert outcome.value == pytest.approx(STAND_IN.m, rel=0.02)
+
+
+@pytest.mark.parametrize("measured", ["kruskal", "boruvka"])
+def test_stand_ins_that_were_not_measured_whole_tell_nothing(records, book, stand_ins, measured):
+    made = claim(anywhere={"above": 1})
+    records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 2.0)
+    source = records.add(measured, STAND_IN, 1.0).source()
+    assert judged(made, source, stand_ins) == judged(made, source, book)
+    assert judged(made, source, stand_ins).verdict == NOT_MEASURED
+
+
+def test_stand_ins_of_few_processes_have_no_interval(records, book, stand_ins):
+    source = stood_in(records, 2.0, processes=2).source()
+    made = claim(anywhere={"above": 1})
+    outcome = judged(made, source, stand_ins)
+    assert outcome.verdict == NOT_MEASURED and outcome == judged(made, source, book)
+
+
+def test_stand_ins_change_nothing_of_what_is_stated_for_one_machine_or_a_larger_one(records, book, stand_ins):
+    source = stood_in(records, 2.0).source()
+    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
+    for made in (
+        claim(machine="titan", there={"near": 2, "within": 0.1}),
+        claim(anywhere={"above": 1}, needs={"cores": 64}),
+        claim(quantity, anywhere={"above": 3}, needs={"cores": 64}, every=True, counterexample={"cores": 8}),
+    ):
+        assert judged(made, source, stand_ins) == judged(made, source, book)
+    only = claim(quantity, anywhere={"above": 1}, needs={"cores": 64}, every=True, counterexample={"cores": 8})
+    records.add("boruvka", STAND_IN, 0.5)
+    assert judged(only, records.source(), stand_ins).reason == "needs 64 cores, this machine has 8"
+
+
+def test_facts_are_not_asked_of_stand_ins(records, book, stand_ins):
+    source = stood_in(records, 2.0).source()
+    made = claim("max(n(g) for g in BOTH)", anywhere={"above": 0}, judge="facts")
+    assert judged(made, source, stand_ins).verdict == NOT_MEASURED
+    ours = claim("max(n(g) for g in BOTH)", anywhere={"above": 0})
+    assert judged(ours, source, stand_ins).verdict == NOT_COMPARABLE
+
+
+@pytest.mark.parametrize("named", ["g", "'as-skitter'"])
+def test_printed_numbers_are_of_the_input_and_facts_of_what_was_measured(records, book, named):
+    """Of a set's member, and of a graph that a formula names itself."""
+    book = book.model_copy(update={"stand_ins": {"as-skitter": STAND_IN.name}, "sets": {"ONE": ["as-skitter"]}})
+    source = records.add("kruskal", STAND_IN, 1.0).source()
+    printed = f"mean(published('ecl-mst/table-2', 'vertices', {named}) * T('kruskal', {named}) for g in ONE)"
+    outcome = judged(claim(printed, anywhere={"above": 0}), source, book)
+    assert outcome.value == pytest.approx(1_696_415, rel=0.02)
+    ours = f"mean(m({named}) / n({named}) * T('kruskal', {named}) for g in ONE)"
+    outcome = judged(claim(ours, anywhere={"above": 0}), source, book)
+    assert outcome.value == pytest.approx(STAND_IN.m / STAND_IN.n, rel=0.02)
+    assert outcome.verdict == NOT_COMPARABLE and outcome.reason.startswith("1 of 1 inputs is a stand-in")
+
+
+def test_a_port_on_stand_ins_is_called_one(records, stand_ins):
+    book = stand_ins.model_copy(update={"originals": {"boruvka": "command-theirs", "kruskal": "kruskal"}})
+    outcome = judged(claim(anywhere={"above": 1}), stood_in(records, 2.0).source(), book, paper="q")
+    assert outcome.by == "port" and "our port would meet the claim" in outcome.reason
+    for graph in (ROAD, STAND_IN):
+        records.add("command-theirs", graph, 0.5, paradigm="peer", grade="weight")
+    outcome = judged(claim(anywhere={"above": 1}), records.source(), book, paper="q")
+    assert outcome.by == "original" and outcome.verdict == NOT_COMPARABLE
+    assert "): would not meet the claim" in outcome.reason and outcome.value == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("stand_ins", "complaint"),
+    [
+        ({"amazon0601": "amazon0601-lik"}, "no graph 'amazon0601-lik'.*amazon0601-like"),
+        ({"amazon061": "amazon0601-like"}, "no graph 'amazon061'"),
+        ({"amazon0601": "rmat-14", "internet": "rmat-14"}, "'rmat-14' is named twice"),
+        ({"amazon0601": "rmat-14", "rmat-14": "rmat-17"}, "'rmat-14' is named twice"),
+        ({"amazon0601": "amazon0601"}, "'amazon0601' is named twice"),
+    ],
+)
+def test_stand_ins_that_make_no_sense(stand_ins, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        claims.check_document(claims.document().model_copy(update={"stand_ins": stand_ins}))
+
+
+def test_no_stand_in_is_a_member_of_a_set():
+    """What stands in for an input is asked for under that input's name alone."""
+    book = claims.document()
+    members = {name for listed in book.sets.values() for name in _flat(listed)}
+    assert not members & set(book.stand_ins.values()) and set(book.stand_ins) <= members
+
+
 # The claims themselves.
 
 
@@ -376,6 +547,8 @@ class Everything:
 
     def has(self, graph):
         return True
+
+    measured = has
 
 
 def test_every_formula_can_be_worked_out_once_everything_is_measured():

@@ -411,6 +411,13 @@ def test_barabasi_albert_grows_by_preference():
         assert share == pytest.approx(k * (k + 1) / (d * (d + 1)), rel=0.15)
 
 
+def test_barabasi_albert_leaves_isolated_vertices_out():
+    graph = generate("barabasi-albert", n=1000, k=3, isolated=6)
+    grown = generate("barabasi-albert", n=994, k=3)
+    assert graph.n == 1000 and edge_set(graph) == edge_set(grown)
+    assert component_count(graph) == 7 and not degrees(graph)[994:].any()
+
+
 def test_barabasi_albert_when_every_earlier_vertex_is_chosen():
     assert generate("barabasi-albert", n=41, k=40).m == 40
     assert degrees(generate("barabasi-albert", n=42, k=40)).min() >= 1
@@ -716,6 +723,13 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("watts-strogatz", dict(n=9, k=3), InputError, "k = 3 is odd"),
         ("watts-strogatz", dict(n=4, k=4), InputError, "k = 4 neighbours need more than 4 vertices"),
         ("barabasi-albert", dict(n=4, k=4), InputError, "k = 4 others need more than 4 vertices"),
+        (
+            "barabasi-albert",
+            dict(n=6, k=4, isolated=2),
+            InputError,
+            "more than 4 vertices that are not isolated (n = 6)",
+        ),
+        ("barabasi-albert", dict(n=9, k=2, isolated=1, connected=True), InputError, "leave connected or"),
         ("path", dict(n=5, order="random"), ConfigError, "no order 'random': use shuffled or sorted"),
         ("path", dict(n=5, seed=1.5), InputError, "the seed must be an integer, got 1.5"),
     ],

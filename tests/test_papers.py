@@ -200,6 +200,72 @@ def test_page_shows_papers_and_links_that_lead_somewhere(report):
         assert (report / link).is_file() or link.endswith("/"), link
 
 
+# Stand-ins.
+
+
+def measured_graphs(folder, names):
+    """ECL-MST and Jucele's code, measured on graphs of these names."""
+    made = [
+        fake_records.FakeGraph(name, name, "road", 1000, 4000 + k, 1, 9, "made") for k, name in enumerate(names)
+    ]
+    for graph in made:
+        for algorithm in ("ecl-mst-cuda", "jucele-cuda"):
+            fake = fake_records.FakeAlgorithm(algorithm, algorithm, "cuda", 1e-9)
+            samples = [[0.5 + 0.01 * k] * 2 for k in range(3)]
+            run, value = fake_records.measurement("fake-gpu-box", graph, fake, 1, samples=samples)
+            fake_records.write_record(folder, run, value)
+    (source,) = gather([folder])
+    return source
+
+
+@pytest.fixture(scope="module")
+def measured_in_place(tmp_path_factory, names):
+    """All 17 inputs, every one that has a stand-in by it."""
+    graphs = [member[-1] if isinstance(member, tuple) else member for member in names.sets["ECL17"]]
+    folder = tmp_path_factory.mktemp("stand-ins")
+    return measured_graphs(folder, [names.stand_ins.get(graph, graph) for graph in graphs])
+
+
+def test_rows_of_stand_ins_are_called_so_beside_what_is_printed(names, measured_in_place, tmp_path):
+    filled = fill("ecl-mst", one("ecl-mst", "table-3"), [measured_in_place], names)
+    ((_, printed, (grid,)),) = filled.panels
+    row = grid.rows.index("amazon0601")
+    assert grid.labels[row] == "amazon0601 (stand-in)" and printed.labels[row] == "amazon0601"
+    assert grid.labels[grid.rows.index("USA-road-d.NY")] == "USA-road-d.NY"
+    assert grid.labels[-2:] == ("MSF geometric mean (10 stand-ins)", "MST geometric mean (5 stand-ins)")
+    assert grid.cells[row][0].value == pytest.approx(0.51) and printed.cells[row][0].value == 0.0026
+    assert "amazon0601 (stand-in) & 0.51 (0.0026)" in latex(filled)
+    table, _ = write_files(filled, tmp_path, pictures=False)
+    with table.open(newline="") as file:
+        rows = [r for r in csv.DictReader(file) if r["column"] == "ECL-MST" and r["row"] == "amazon0601"]
+    assert [(r["source"], r["graphs"], r["stand_ins"]) for r in rows] == [
+        ("printed", "amazon0601", ""),
+        ("fake-gpu-box", "amazon0601-like", "amazon0601=amazon0601-like"),
+    ]
+
+
+def test_pictures_call_stand_ins_so(names, measured_in_place, tmp_path):
+    setup()
+    ((_, svg),) = drawing.draw(
+        fill("ecl-mst", one("ecl-mst", "figure-3"), [measured_in_place], names), tmp_path
+    )
+    assert "amazon0601 (stand-in)" in svg and "USA-road-d.NY (stand-in)" not in svg
+
+
+def test_the_page_says_what_stand_ins_are(names, measured_in_place, tmp_path):
+    made = papers_of([measured_in_place], tmp_path / "report.html", tmp_path, only="ecl-mst")
+    ((paper,), rows) = made.papers, {row["id"]: row for row in made.claims}
+    marked = {e["id"] for e in paper["exhibits"] if e["stand_ins"]}
+    assert {
+        "ecl-mst-table-2",
+        "ecl-mst-table-3",
+        "ecl-mst-figure-3",
+    } <= marked and "ecl-mst-kruskals" not in marked
+    (outcome,) = rows["ecl-02"]["outcomes"]
+    assert rows["ecl-02"]["overall"] == claims.NOT_COMPARABLE and outcome["measured"].startswith("1")
+    assert outcome["reason"].startswith("5 of 9 inputs are stand-ins (for citationCiteseer, coPapersDBLP, ")
+
+
 # Reference bundles.
 
 

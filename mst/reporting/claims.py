@@ -8,7 +8,8 @@ has a verdict for every machine that has records:
     counts on this kind of machine.
 *not comparable here*
     The machine lacks what the claim needs; or the claim is about another kind of machine only; or the programs that it
-    is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound.
+    is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound; or
+    inputs were not to be had, and with others in their place, `stand_ins`, it would or would not be met.
 *not measured*
     Something is missing. Of a claim about every graph or width a part can contradict, but nothing partial confirms. A
     smaller machine than a claim needs may do for that: its ``counterexample`` says which.
@@ -26,6 +27,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from mst import registry, resources
+from mst.errors import ConfigError, nearest
 from mst.reporting.formula import Missing, Names, Result, check, evaluate, parse_selection
 from mst.reporting.observations import Measured, Printed
 from mst.typed import StrictModel, parse, read_yaml
@@ -176,6 +178,7 @@ class Document(StrictModel):
     originals: dict[str, str]
     selections: dict[str, str]
     sets: dict[str, list[Any]]
+    stand_ins: dict[str, str] = Field(default_factory=dict)
     claims: dict[str, list[Claim]]
 
     def names(self) -> Names:
@@ -184,7 +187,9 @@ class Document(StrictModel):
 
         sets: dict[str, Any] = {name: _frozen(members) for name, members in self.sets.items()}
         algorithms = {*registry.algorithms(), *(parse_selection(o).algorithm for o in self.originals.values())}
-        return Names(sets | dict(self.selections), frozenset(catalog.load()), frozenset(algorithms))
+        return Names(
+            sets | dict(self.selections), frozenset(catalog.load()), frozenset(algorithms), self.stand_ins
+        )
 
 
 def _frozen(value: Any) -> Any:
@@ -213,9 +218,11 @@ class Outcome:
     by : str
         ``original``, ``port`` or ``facts``: whose runs gave the value.
     agrees : bool or None
-        Where a port cannot judge: whether it goes the same way.
+        Where a port or stand-ins cannot judge: whether they go the same way.
     on_kind : bool
         Whether this is the paper's kind of machine.
+    stood_in : mapping
+        What was measured in place of inputs that could not be had.
     """
 
     claim: str
@@ -232,13 +239,17 @@ class Outcome:
     records: tuple[str, ...] = ()
     graphs: tuple[str, ...] = ()
     missing: tuple[str, ...] = field(default=())
+    stood_in: Mapping[str, str] = field(default_factory=dict)
 
 
 def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
     """Return the verdict of one machine's records on one claim."""
     lacking = claim.needs.lacking(source.machine)
     if lacking is None:
-        return _judged(claim, paper, source, book, names)
+        found = _judged(claim, paper, source, book, names)
+        if found.verdict == NOT_MEASURED:
+            return _with_stand_ins(claim, paper, source, book, names) or found
+        return found
     if claim.counterexample is not None and not claim.counterexample.lacking(source.machine):
         found = _judged(claim, paper, source, book, names)
         if found.verdict == CONTRADICTED:
@@ -303,17 +314,60 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
     return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion), **told)
 
 
-def _measure(formula: str, who: str, source: Measured, book: Document, names: Names) -> tuple[Result, str]:
+def _with_stand_ins(
+    claim: Claim, paper: Paper, source: Measured, book: Document, names: Names
+) -> Outcome | None:
+    """Return what stand-ins tell of a claim that inputs are missing for; None where the whole of it still is not there.
+
+    They never confirm and never contradict. Facts of graphs are not asked of them: they were made to have the same.
+    """
+    who, on_kind = claim.judge or paper.judge, _on_kind(claim, source, book)
+    criterion = claim.criterion(on_kind=on_kind)
+    if who == "facts" or criterion is None:
+        return None
+    formula = criterion.quantity or claim.quantity
+    try:
+        result, by = _measure(formula, who, source, book, names, stand_ins=True)
+    except Missing:
+        return None
+    if not result.stood_in or result.missing or result.thin:
+        return None
+    holds = criterion.judge(result.low, result.high)
+    would = "our port would" if who == "original" and by == "port" else "would"
+    way = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}[holds]
+    count = len(result.stood_in)
+    are = "is a stand-in" if count == 1 else "are stand-ins"
+    told = f"{count} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)}): {way}"
+    return Outcome(
+        claim.id,
+        source.name,
+        NOT_COMPARABLE,
+        told,
+        on_kind,
+        by=by,
+        value=result.value,
+        low=result.low,
+        high=result.high,
+        agrees=holds,
+        records=tuple(result.records),
+        graphs=tuple(result.used),
+        stood_in=result.stood_in,
+    )
+
+
+def _measure(
+    formula: str, who: str, source: Measured, book: Document, names: Names, *, stand_ins: bool = False
+) -> tuple[Result, str]:
     """Return the formula's value and whose runs gave it; originals first, where they are to be had."""
     if who != "original":
-        return evaluate(formula, source, names), who
+        return evaluate(formula, source, names, stand_ins=stand_ins), who
     try:
-        originals = evaluate(formula, _Originals(source, book.originals), names)
+        originals = evaluate(formula, _Originals(source, book.originals), names, stand_ins=stand_ins)
         if not originals.missing:
             return originals, "original"
     except Missing:
         pass
-    return evaluate(formula, source, names), "port"
+    return evaluate(formula, source, names, stand_ins=stand_ins), "port"
 
 
 class _Originals:
@@ -396,15 +450,17 @@ def overall(outcomes: Iterable[Outcome]) -> str:
 
 
 def check_document(book: Document | None = None) -> set[str]:
-    """Refuse formulas that name what there is not; return the selections that they name.
+    """Refuse formulas and stand-ins that name what there is not; return the selections that formulas name.
 
     Raises
     ------
     ConfigError
-        A formula does not parse, or names an unknown function, set, graph or algorithm.
+        A formula does not parse, or names an unknown function, set, graph or algorithm; or a stand-in is unknown, or
+        stands in for two inputs, or for one that is a stand-in itself.
     """
     book = book or document()
     names = book.names()
+    _check_stand_ins(book.stand_ins, names)
     found: set[str] = set()
     for claims in book.claims.values():
         for claim in claims:
@@ -415,3 +471,15 @@ def check_document(book: Document | None = None) -> set[str]:
                 if formula:
                     found |= check(formula, names)
     return found
+
+
+def _check_stand_ins(stand_ins: Mapping[str, str], names: Names) -> None:
+    known = [*stand_ins, *stand_ins.values()]
+    for graph in known:
+        if graph not in names.graphs:
+            raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, names.graphs)}")
+    twice = next((graph for graph in known if known.count(graph) > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"stand_ins: {twice!r} is named twice: a stand-in is of one input, and an input is no stand-in"
+        )

@@ -127,14 +127,21 @@ class Source(Protocol):
     def has(self, graph: str) -> bool:
         """Return whether anything is known of the graph."""
 
+    def measured(self, graph: str) -> bool:
+        """Return whether anything was measured on the graph, whose facts may come from elsewhere."""
+
 
 @dataclass(frozen=True)
 class Names:
-    """What formulas may name: sets of graphs (members with their stand-ins) and tuples of numbers or words."""
+    """What formulas may name: sets of graphs (members with alternatives) and tuples of numbers or words.
+
+    `stand_ins` are no names: for a graph that may not be to be had, what may be measured in its place.
+    """
 
     sets: Mapping[str, tuple[Any, ...]]
     graphs: frozenset[str] = frozenset()
     algorithms: frozenset[str] = frozenset()
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -153,6 +160,8 @@ class Result:
         Paths of the records that entered.
     used : list of str
         Graphs that entered; a stand-in under its own name.
+    stood_in : dict
+        The stand-ins among them, by the names of the graphs that they stand in for.
     """
 
     value: float
@@ -162,6 +171,7 @@ class Result:
     thin: bool = False
     records: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
+    stood_in: dict[str, str] = field(default_factory=dict)
 
 
 @cache
@@ -197,7 +207,14 @@ def parse(text: str) -> ast.expr:
         raise ConfigError(f"formula {text!r}: {error.msg}") from None
 
 
-def evaluate(text: str, source: Source, names: Names, bound: Mapping[str, Any] | None = None) -> Result:
+def evaluate(
+    text: str,
+    source: Source,
+    names: Names,
+    bound: Mapping[str, Any] | None = None,
+    *,
+    stand_ins: bool = False,
+) -> Result:
     """Return the value of a formula; raise `Missing` when nothing of it is there.
 
     Parameters
@@ -207,8 +224,11 @@ def evaluate(text: str, source: Source, names: Names, bound: Mapping[str, Any] |
     names : Names
     bound : mapping, optional
         Values of names besides those of `names`, such as the row of a table.
+    stand_ins : bool
+        Take a graph on which nothing was measured from its stand-in, where that was. Printed numbers are looked up
+        under the name of the graph itself all the same.
     """
-    run = _Evaluation(source, names)
+    run = _Evaluation(source, names, names.stand_ins if stand_ins else {})
     with np.errstate(divide="ignore", invalid="ignore"):
         value = _quantity(run.value(parse(text), dict(bound or {})), text)
     if not np.isfinite(value).all():
@@ -222,18 +242,20 @@ def evaluate(text: str, source: Source, names: Names, bound: Mapping[str, Any] |
         run.thin,
         list(dict.fromkeys(run.records)),
         list(dict.fromkeys(run.used)),
+        {graph: other for graph, other in run.stood_in.items() if other in run.used},
     )
 
 
 class _Evaluation:
     """One walk over a formula's tree."""
 
-    def __init__(self, source: Source, names: Names):
-        self.source, self.names = source, names
+    def __init__(self, source: Source, names: Names, stand_ins: Mapping[str, str]):
+        self.source, self.names, self.stand_ins = source, names, stand_ins
         self.size = source.draws + 1
         self.missing: list[str] = []
         self.records: list[str] = []
         self.used: list[str] = []
+        self.stood_in: dict[str, str] = {}
         self.thin = False
 
     def value(self, node: ast.expr, bound: Mapping[str, Any]) -> Any:
@@ -305,9 +327,17 @@ class _Evaluation:
         return _draws(found.value, found.medians, f"{name} {selection} {graph}")
 
     def graph(self, member: Any) -> str:
-        """Return the graph of a set's member: the first of its alternatives that is there."""
+        """Return the graph of a set's member: the first of its alternatives that is there, else of their stand-ins."""
         choices = member if isinstance(member, tuple) else (member,)
-        return next((choice for choice in choices if self.source.has(choice)), choices[0])
+        here = next((choice for choice in choices if self.source.has(choice)), None)
+        for choice in choices:
+            other = self.stand_ins.get(choice)
+            if other is None or (here is not None and self.source.measured(here)):
+                continue
+            if self.source.measured(other):
+                self.stood_in[choice] = other
+                return other
+        return choices[0] if here is None else here
 
     def items(self, arguments: Sequence[ast.expr], bound: Mapping[str, Any], unfit: bool) -> Iterator[Any]:
         if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):

@@ -113,9 +113,13 @@ class Measured:
 
     def has(self, graph: str) -> bool:
         """Return whether the machine has a record of the graph, or knows its facts."""
+        return self.measured(graph) or self.facts.get(graph, {}).get("status") == "ok"
+
+    def measured(self, graph: str) -> bool:
+        """Return whether the machine has a record of the graph; its facts may be known from another machine."""
         if self._graphs is None:
             self._graphs = {key[0] for key in self.runs}
-        return graph in self._graphs or self.facts.get(graph, {}).get("status") == "ok"
+        return graph in self._graphs
 
     def _looked_up(self, selection: Selection) -> tuple[str, str]:
         alias = self.aliases.get(selection.what)
@@ -432,6 +436,8 @@ class Printed:
     def has(self, graph: str) -> bool:
         """Return whether the paper prints anything of this graph."""
         return graph in self._graphs
+
+    measured = has
 
 
 def _canonical(selection: Selection) -> tuple[str, str, int]:

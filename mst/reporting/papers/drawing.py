@@ -30,6 +30,9 @@ def draw(filled: Filled, folder: Path) -> list[tuple[str, str]]:
         for grid in measured or ([printed] if printed else []):
             name = _slug(" ".join(filter(None, (filled.slug, panel, grid.source))))
             title = ", ".join(filter(None, (panel, "as printed" if grid is printed else grid.source)))
+            if filled.exhibit.draw == "curves" and any(grid.marks):
+                # Its axis has no place for the marks of rows.
+                title += " (stand-in)"
             beside = printed if grid is not printed else None
             figure = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title)
             if figure is not None:
@@ -60,7 +63,7 @@ def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
             if here is not None:
                 axes.plot(here, row, shape, color=colour, markersize=5)
         axes.plot([], [], shape, color=colour, markersize=5, label=column)
-    axes.set_yticks(range(len(grid.rows)), grid.rows)
+    axes.set_yticks(range(len(grid.rows)), grid.labels)
     axes.set_ylim(len(grid.rows) - 0.4, -0.6)
     _logarithmic(axes.xaxis, filled, grid, printed)
     axes.set_xlabel(_label(filled))
@@ -94,7 +97,7 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
                     at, there, height * 0.9, facecolor="none", edgecolor=_GREY, linewidth=1, linestyle="--"
                 )
         axes.barh([0], [0], color=colour, label=column)
-    axes.set_yticks(range(len(grid.rows)), grid.rows)
+    axes.set_yticks(range(len(grid.rows)), grid.labels)
     axes.set_ylim(len(grid.rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(_label(filled))
@@ -153,7 +156,7 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
 def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """The columns of a row are a sample: whiskers to its ends, a box over the middle half."""
     rows = []
-    for label, cells in zip(grid.rows, grid.cells, strict=True):
+    for label, cells in zip(grid.labels, grid.cells, strict=True):
         known = [_scaled(filled, c, cell) for c, cell in zip(grid.columns, cells, strict=True)]
         values = [v for v in known if v is not None]
         if len(values) > 2:

@@ -83,6 +83,7 @@ class Cell:
     reason: str = ""
     unfit: bool = False
     graphs: tuple[str, ...] = ()
+    stood_in: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class Grid:
         What the panel is about; empty where there is one.
     cells : list of list of Cell
         By row, then by column; means follow the rows.
+    marks : list of str
+        For each row what its label must say besides: that its input, or how many of them, are stand-ins.
     """
 
     source: str
@@ -105,6 +108,13 @@ class Grid:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     means: int = 0
+    marks: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The rows as they are shown, with their marks."""
+        marks = self.marks or ("",) * len(self.rows)
+        return tuple(f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, marks, strict=True))
 
     @property
     def known(self) -> int:
@@ -177,7 +187,7 @@ def _merged(grids: Sequence[Grid]) -> list[Grid]:
     """Put machines together whose numbers are the same, as the facts of graphs are."""
     merged: dict[tuple, Grid] = {}
     for grid in grids:
-        values = tuple(tuple(cell.value for cell in row) for row in grid.cells)
+        values = (grid.marks, *(tuple(cell.value for cell in row) for row in grid.cells))
         known = merged.get(values)
         merged[values] = replace(known, source=f"{known.source}, {grid.source}") if known else grid
     return list(merged.values())
@@ -226,7 +236,18 @@ def _grid(
             row.append(_cell(stated.get(title, formula), source, names, {**bound, **extra}, whole=True))
         cells.append(tuple(row))
     labels = (*map(_label, members), *exhibit.means)
-    return Grid(source_name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means))
+    loops = [*members, *("" for _ in exhibit.means)]
+    marks = tuple(_mark(member, row) for member, row in zip(loops, cells, strict=True))
+    return Grid(source_name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks)
+
+
+def _mark(member: Any, cells: Sequence[Cell]) -> str:
+    stood_in = {graph for cell in cells for graph in cell.stood_in}
+    if not stood_in:
+        return ""
+    if stood_in <= set(member if isinstance(member, tuple) else (member,)):
+        return "stand-in"
+    return f"{len(stood_in)} stand-in" + "s" * (len(stood_in) > 1)
 
 
 def _columns(exhibit: Exhibit, names: Names) -> Iterator[tuple[str, tuple[Column, dict[str, Any]]]]:
@@ -240,7 +261,7 @@ def _columns(exhibit: Exhibit, names: Names) -> Iterator[tuple[str, tuple[Column
 
 def _cell(formula: str, source: Source, names: Names, bound: Mapping[str, Any], *, whole: bool = False) -> Cell:
     try:
-        result = evaluate(formula, source, names, bound)
+        result = evaluate(formula, source, names, bound, stand_ins=True)
     except Unfit as reason:
         return Cell(reason=str(reason), unfit=True)
     except Missing as reason:
@@ -250,7 +271,7 @@ def _cell(formula: str, source: Source, names: Names, bound: Mapping[str, Any], 
         return Cell(reason=f"{len(result.missing)} missing, the first: {result.missing[0]}")
     spread = source.draws and not result.thin
     low, high = (result.low, result.high) if spread else (None, None)
-    return Cell(result.value, low, high, graphs=tuple(result.used))
+    return Cell(result.value, low, high, graphs=tuple(result.used), stood_in=result.stood_in)
 
 
 def check_exhibits(book: Document) -> None:

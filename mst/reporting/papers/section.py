@@ -206,6 +206,7 @@ def _exhibit(filled: Filled, out: Path, folder: Path, *, every_picture: bool) ->
         "pictures": [_labelled(svg, f"{exhibit.number}, {exhibit.title}") for _, svg in pictures],
         "measured": filled.measured,
         "printed": filled.printed,
+        "stand_ins": any(any(grid.marks) for _, _, grids in filled.panels for grid in grids),
         "why": _why(filled) if not filled.measured and not exhibit.static else "",
         "files": [os.path.relpath(folder / f"{filled.slug}.{kind}", out.parent) for kind in ("csv", "tex")],
     }
@@ -304,7 +305,7 @@ def _row(filled: Filled, grid: Grid, beside: Grid | None, index: int) -> dict[st
                 "title": cell.reason if cell.value is None else _interval(cell, kind),
             }
         )
-    return {"label": grid.rows[index], "mean": index >= len(grid.rows) - grid.means, "cells": cells}
+    return {"label": grid.labels[index], "mean": index >= len(grid.rows) - grid.means, "cells": cells}
 
 
 def _interval(cell: Any, kind: str) -> str:

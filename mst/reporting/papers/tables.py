@@ -12,7 +12,7 @@ from mst.reporting.papers.exhibits import PRINTED, Cell, Column, Filled, Grid
 from mst.reporting.table import replacing
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
-_FIELDS = ("panel", "row", "column", "source", "value", "low", "high", "unit", "graphs", "reason")
+_FIELDS = ("panel", "row", "column", "source", "value", "low", "high", "unit", "graphs", "stand_ins", "reason")
 
 
 def unit_of(kind: str) -> str:
@@ -82,6 +82,7 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
                             kind_of(filled, column), kind_of(filled, column)
                         ),
                         "graphs": " ".join(dict.fromkeys(cell.graphs)),
+                        "stand_ins": " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items()),
                         "reason": cell.reason,
                     }
 
@@ -108,7 +109,7 @@ def latex(filled: Filled) -> str:
 
 
 def _rows(filled: Filled, grid: Grid, printed: Grid | None) -> Iterator[list[str]]:
-    for index, (label, cells) in enumerate(zip(grid.rows, grid.cells, strict=True)):
+    for index, (label, cells) in enumerate(zip(grid.labels, grid.cells, strict=True)):
         row = [label]
         for place, (column, cell) in enumerate(zip(grid.columns, cells, strict=True)):
             text = cell_text(cell, kind_of(filled, column))
