@@ -7,12 +7,15 @@ a two-dimensional one. Ranks may pass nothing, but all of them must call. mpi4py
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 CHUNK = 1 << 28
 """Most elements of one call, all ranks' parts together."""
+
+_HALF = np.uint64(32)
 
 
 def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: int | None = None) -> np.ndarray:
@@ -113,21 +116,78 @@ def by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     return np.argsort(ranks, kind="stable"), np.bincount(ranks, minlength=size).astype(np.int64)
 
 
-def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the entries `wanted` of a table that is spread over the ranks; each is asked for once.
+def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Cut an exchange so that at most `most` rows go from a rank to another at once, however they are spread.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray of int64, shape (ranks,)
+        How many rows there are for each rank, side by side.
+    most : int
+        The same on all ranks, which all get as many pieces.
+
+    Yields
+    ------
+    begins, out : numpy.ndarray of int64, shape (ranks,)
+        Where the rows of a piece begin for each rank, and how many they are.
+    """
+    begins = _starts(counts)
+    for first in range(0, reduced(comm, int(counts.max()), "MAX"), most):
+        yield begins + np.minimum(first, counts), np.clip(counts - first, 0, most)
+
+
+def ask(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, most: int) -> np.ndarray:
+    """Return the entries `wanted` of a table that is spread over the ranks.
 
     Parameters
     ----------
     table : numpy.ndarray
         This rank's entries ``bounds[rank] … bounds[rank + 1] - 1``.
     bounds : numpy.ndarray of int64, shape (ranks + 1,)
-    wanted : numpy.ndarray of int64
+    wanted : numpy.ndarray of an integer dtype
+        Ascending.
+    most : int
+        How many entries a rank asks another for at once: a rank answers no more than this times the ranks.
     """
-    distinct, places = np.unique(wanted, return_inverse=True)
-    counts = np.diff(np.searchsorted(distinct, bounds))
-    queries, asked = exchange(comm, distinct, counts)
-    answers, _ = exchange(comm, table[queries - bounds[comm.rank]], asked)
-    return answers[places]
+    if comm.size == 1:
+        return table[wanted]
+    answers = np.empty(len(wanted), table.dtype)
+    # Bounds of the dtype of what is searched, else that would be copied.
+    counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
+    for begins, out in pieces(comm, counts, most):
+        spans = [slice(at, at + size) for at, size in zip(begins, out)]
+        queries, asked = exchange(comm, np.concatenate([wanted[span] for span in spans]), out)
+        queries -= queries.dtype.type(bounds[comm.rank])
+        told, _ = exchange(comm, table[queries], asked)
+        for span, at in zip(spans, _starts(out)):
+            answers[span] = told[at : at + span.stop - span.start]
+    return answers
+
+
+def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, room: int) -> np.ndarray:
+    """Return the entries `wanted`, in any order, of a table that is spread over the ranks as for `ask`.
+
+    They are asked for by `room` at a time, each of these once: working memory is some multiple of `room`, whatever
+    is wanted and whoever has it. All ranks must give the same.
+    """
+    if comm.size == 1:
+        return table[wanted]
+    answers = np.empty(len(wanted), table.dtype)
+    most = max(1, 2 * room // comm.size)
+    for first in range(0, reduced(comm, len(wanted), "MAX"), room):
+        part = wanted[first : first + room]
+        # Value above, place below: one sort of words in place of an argsort.
+        words = part.astype(np.uint64)
+        words <<= _HALF
+        words |= np.arange(len(words), dtype=np.uint64)
+        words.sort()
+        places = words.astype(np.uint32)
+        words >>= _HALF
+        fresh = np.ones(len(words), np.bool_)
+        np.not_equal(words[1:], words[:-1], out=fresh[1:])
+        told = ask(comm, table, bounds, words[fresh].astype(np.uint32), most)
+        answers[first : first + room][places] = told[np.cumsum(fresh, dtype=np.uint32) - np.uint32(1)]
+    return answers
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:

@@ -1,10 +1,16 @@
-"""Borůvka with labels that are spread over the ranks, in the manner of KaMSTa.
+"""Borůvka with labels that are spread over the ranks, and edges that stay where they are.
 
-Sanders and Schimek, "Engineering Massively Parallel MST Algorithms" (IPDPS 2023, arXiv 2302.12199), §4: every
-component belongs to one rank, which has all edges that leave it. A round picks the lightest at each component at
-home, finds the roots of the trees that these make by doubling, asks the owners for the new labels of the other
-ends (*ghosts*), renames roots to ``0 … k - 1``, sends every edge to the new owners of its ends, and drops all but
-the lightest of parallel ones. Few components are left to the rounds with replicated labels.
+After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
+where a component's label lies on one rank, and labels of other ends are asked for (*ghosts*). There its edges lie with
+it, but for those of a vertex at the border of two ranks. Here they never move: a component's edges are on as many
+ranks as its vertices' rows, so a giant weighs on no rank more than on others. A round:
+
+1. Every rank offers the owner of each component that its edges touch (its *names*) the lightest of these.
+2. Owners keep the lightest offer, hang components by it, and find the roots by doubling.
+3. Roots are numbered anew, owners and all ranks ask for the new names, and edges inside a component are dropped.
+
+Offers and questions go in pieces (`mst.kernels.mpi_exchange.pieces`), which no rank gets more than a share of at once.
+Few components are left to the rounds with replicated labels.
 """
 
 from __future__ import annotations
@@ -17,12 +23,15 @@ from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
 from mst.edge_slice import bounds as parts
 from mst.kernels import spread_boruvka as kernels
-from mst.kernels.mpi_exchange import exchange, lookup, reduced
+from mst.kernels.mpi_exchange import ask, exchange, lookup, pieces, reduced
 
 FEW = 2048
-"""So many components per rank are left to replicated labels."""
+"""So many components per rank are left to replicated labels, if they are not more than a rank's share of the vertices."""
 
-_LOW = np.uint64(2**32 - 1)
+ROOM = 1 << 12
+"""Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
+
+_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 class Distributed:
@@ -34,107 +43,160 @@ class Distributed:
     def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap):
         self.comm, self.n, self.k, self.wide, self.lap = comm, n, n, wide, lap
         self.vertices = parts(n, comm.size)
-        self.label = np.arange(*self.vertices[comm.rank : comm.rank + 2])
+        # None while every vertex is its own label.
+        self.label: np.ndarray | None = None
+        self.room = ROOM
         self.found: list[np.ndarray] = []
-        self.rounds = self.ghosts = self.arcs_sent = 0
+        self.rounds = self.ghosts = self.offered = 0
 
-    def labels_of(self, x: np.ndarray) -> np.ndarray:
-        """Return the labels of vertices, wherever they are."""
-        return lookup(self.comm, self.label, self.vertices, x)
+    @property
+    def few(self) -> int:
+        """Components from which on labels are replicated: their arrays are no larger than a rank's share of others."""
+        return min(FEW * self.comm.size, max(FEW, self.n // self.comm.size))
 
     def still_open(self, rows: Rows, low: tuple, high: tuple) -> Edges:
         """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
-        edges = between(rows, low, high)
-        a, b = map(self.labels_of, ends_of(edges.ends))
-        ends = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
-        return _chosen(edges._replace(ends=ends), a != b)
+        size, count = len(rows.words), reduced(self.comm, len(rows.words), "MAX")
+        self.room = max(ROOM, count // 4)
+        # A few rows at a time: ends and answers take several times the room of rows.
+        step = max(ROOM, count // 16)
+        kept = []
+        for first in range(0, count, step):
+            at = min(first, size)
+            u, v, words = (column[at : at + step] for column in (rows.u, rows.v, rows.words))
+            kept.append(self._open(between(rows._replace(start=rows.start + at, u=u, v=v, words=words), low, high)))
+        return Edges(*map(np.concatenate, zip(*kept))) if kept else between(rows, low, high)
+
+    def _open(self, edges: Edges) -> Edges:
+        if self.label is not None:
+            halves = edges.ends.view(np.uint32)
+            halves[:] = lookup(self.comm, self.label, self.vertices, halves, self.room)
+        ends = edges.ends
+        return _chosen(edges, ends & _LOW != ends >> _HALF)
 
     def join(self, edges: Edges, *, last: bool) -> None:
         """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
         comm = self.comm
-        while self.k > FEW * comm.size and reduced(comm, edges.count):
-            edges = self._round(edges, last)
+        if self.k > self.few and reduced(comm, edges.count):
+            self.room = max(ROOM, reduced(comm, edges.count, "MAX") // 4)
+            edges, names = _named(edges)
+            self.lap("name")
+            while self.k > self.few and reduced(comm, edges.count):
+                edges, names = self._round(edges, names, last)
+            kernels.name(edges.ends, names)
         base = Replicated(comm, self.k, self.wide, self.lap)
         base.join(edges, last=last)
         self.found.append(base.forest)
         self.rounds += base.rounds
         if not last:
-            self.label, self.k = base.label[self.label].astype(np.int64), base.k
+            first, stop = self.vertices[comm.rank : comm.rank + 2]
+            self.label = base.label[first:stop].copy() if self.label is None else base.label[self.label]
+        self.k = base.k
 
-    def _round(self, edges: Edges, last: bool) -> Edges:
+    def _round(self, edges: Edges, names: np.ndarray, last: bool) -> tuple[Edges, np.ndarray]:
+        """Join each component to the one that its lightest edge leads to; return what edges and names are left."""
         comm, owned = self.comm, parts(self.k, self.comm.size)
-        first, stop = owned[comm.rank : comm.rank + 2]
-        arcs = self._deal(edges)
-        self.lap("deal")
-        best = np.full(stop - first, -1, np.int64)
-        kernels.lightest_arcs(*arcs, first, best)
-        above = np.arange(first, stop)
-        has = best >= 0
-        above[has] = arcs.ends[best[has]] >> np.uint64(32)
+        best = np.full(len(names), -1, np.int32)
+        kernels.lightest(*edges, best)
+        # Names whose edges have all been dropped are not asked for again.
+        used = np.flatnonzero(best >= 0).astype(np.uint32) if (best < 0).any() else None
+        asked = names if used is None else names[used]
         self.lap("lightest")
-        # The end that both chose the same edge at: the smaller stays a root.
-        back = lookup(comm, above, owned, above)
-        mutual = (back == np.arange(first, stop)) & has
-        root = mutual & (np.arange(first, stop) < above)
-        self.found.append(_ids(arcs, best[has & ~root]))
-        above[root] = np.arange(first, stop)[root]
-        # Every edge lies on the owners of both its ends: the one with the smaller end passes it on.
-        arcs = _chosen(arcs, (arcs.ends & _LOW) < (arcs.ends >> np.uint64(32)))
-        while True:
-            further = lookup(comm, above, owned, above)
-            moved = reduced(comm, int((further != above).any()), "MAX")
-            above = further
-            if not moved:
-                break
-        self.lap("double")
-        is_root = above == np.arange(first, stop)
-        counts = np.array([is_root.sum()], np.int64)
-        before = np.empty(comm.size, np.int64)
-        comm.Allgather(counts, before)
-        fresh = np.cumsum(is_root) - 1 + int(before[: comm.rank].sum())
-        number = lookup(comm, fresh, owned, above)
-        ghosts = lookup(comm, number, owned, (arcs.ends >> np.uint64(32)).astype(np.int64))
-        self.ghosts += arcs.count
-        if not last:
-            self.label = lookup(comm, number, owned, self.label)
+        above, leaves, taken = self._hang(owned, edges, names, best if used is None else best[used], asked)
+        del best
+        self.found.append(taken)
+        self.lap("offer")
+        # Nobody asks for components that no edge leaves, unless vertices have them for labels.
+        number = self._number(owned, above, leaves if last else np.ones_like(leaves))
+        del above
         self.lap("rename")
-        self.k = int(before.sum())
+        fresh = ask(comm, number, owned, asked, max(1, 2 * self.room // comm.size))
+        self.ghosts += len(asked)
+        if not last:
+            self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.room)
+        del number
+        edges, names = _renamed(edges, len(names), used, fresh)
         self.rounds += 1
-        kept = _without_parallels(arcs.first(kernels.rename(*arcs, number, first, ghosts)))
         self.lap("contract")
-        return kept
+        return edges, names
 
-    def _deal(self, edges: Edges) -> Edges:
-        """Send each edge to the owners of both its ends; return what came as arcs, with this rank's end below."""
-        arcs = 2 * edges.count
-        dealt = Edges(
-            np.empty(arcs, np.uint64), np.empty(arcs, np.uint64), np.empty(2 * len(edges.ids), np.uint64)
-        )
-        counts = np.zeros(self.comm.size, np.int64)
-        kernels.deal(*edges, self.k, counts, *dealt)
-        self.arcs_sent += arcs
-        ends, words = (exchange(self.comm, column, counts)[0] for column in dealt[:2])
-        return Edges(ends, words, exchange(self.comm, dealt.ids, counts)[0] if self.wide else dealt.ids)
+    def _hang(
+        self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what each of this rank's components is hung under, if an edge leaves it, and the ids of the edges.
+
+        Roots are hung under themselves: components that no edge leaves, and of two that chose the same edge the smaller.
+        """
+        comm = self.comm
+        first, stop = owned[comm.rank : comm.rank + 2]
+        above, word, word_id = self._lightest_offers(owned, edges, names, best, asked)
+        mine = np.arange(first, stop, dtype=np.uint32)
+        leaves = above != kernels.NONE
+        np.copyto(above, mine, where=~leaves)
+        back = lookup(comm, above, owned, above, self.room)
+        root = (back == mine) & (mine <= above)
+        np.copyto(above, mine, where=root)
+        # Words hold ids of 32 bits.
+        return above, leaves, word_id[~root].astype(np.int64) if self.wide else word[~root].astype(np.uint32)
+
+    def _lightest_offers(
+        self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the other end of the lightest edge at each of this rank's components, if there is one, and its record."""
+        comm = self.comm
+        first, stop = owned[comm.rank : comm.rank + 2]
+        other = np.full(stop - first, kernels.NONE, np.uint32)
+        word = np.empty(stop - first, np.uint64)
+        word_id = np.empty(stop - first if self.wide else 0, np.uint64)
+        counts = np.diff(np.searchsorted(asked, owned.astype(np.uint32)))
+        for begins, out in pieces(comm, counts, max(1, self.room // comm.size)):
+            size = int(out.sum())
+            offered = [np.empty(length, np.uint64) for length in (size, size, size if self.wide else 0)]
+            kernels.offers(begins, out, asked, best, names, *edges, *offered)
+            pairs, words = (exchange(comm, column, out)[0] for column in offered[:2])
+            ids = exchange(comm, offered[2], out)[0] if self.wide else offered[2]
+            kernels.take_offers(pairs, words, ids, first, other, word, word_id)
+            self.offered += size
+        return other, word, word_id
+
+    def _number(self, owned: np.ndarray, above: np.ndarray, counted: np.ndarray) -> np.ndarray:
+        """Return the new number of each of this rank's components: that of the root of its tree, among `counted` ones."""
+        comm = self.comm
+        first, stop = owned[comm.rank : comm.rank + 2]
+        below = np.flatnonzero(above != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
+        moving = below
+        while reduced(comm, len(moving), "MAX"):
+            old = above[moving]
+            new = lookup(comm, above, owned, old, self.room)
+            above[moving] = new
+            moving = moving[new != old]
+        self.lap("double")
+        numbered = counted.copy()
+        numbered[below] = False
+        before = np.empty(comm.size, np.int64)
+        comm.Allgather(np.array([np.count_nonzero(numbered)], np.int64), before)
+        fresh = np.cumsum(numbered, dtype=np.uint32)
+        fresh -= numbered
+        fresh += np.uint32(before[: comm.rank].sum())
+        fresh[below] = lookup(comm, fresh, owned, above[below], self.room)
+        self.k = int(before.sum())
+        return fresh
 
     def counters(self) -> dict[str, int]:
-        """Return how many rounds there were, labels this rank asked for, and directed edges it sent."""
-        sizes = dict(ghosts=self.ghosts, arcs_sent=self.arcs_sent, vertex_bytes=self.label.nbytes)
-        return dict(rounds=self.rounds, **sizes)
+        """Return how many rounds there were, labels this rank asked for, and edges that it offered to owners."""
+        held = 0 if self.label is None else self.label.nbytes
+        return dict(rounds=self.rounds, ghosts=self.ghosts, offered=self.offered, vertex_bytes=held)
 
     @property
     def forest(self) -> np.ndarray:
         """Edge ids that this rank has found."""
-        return np.concatenate(self.found) if self.found else np.empty(0, np.int64)
+        found, self.found = self.found, []
+        return np.concatenate(found).astype(np.int64, copy=False) if found else np.empty(0, np.int64)
 
 
 def ends_of(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both ends of edges, as int64."""
-    return (ends & np.uint64(2**32 - 1)).astype(np.int64), (ends >> np.uint64(32)).astype(np.int64)
-
-
-def _order(edges: Edges) -> tuple[np.ndarray, ...]:
-    """Return the keys of `numpy.lexsort` that put edges in the order by (weight, edge id)."""
-    return (edges.ids, edges.words) if len(edges.ids) else (edges.words,)
+    return (ends & _LOW).astype(np.int64), (ends >> _HALF).astype(np.int64)
 
 
 def _chosen(edges: Edges, which: np.ndarray) -> Edges:
@@ -145,11 +207,25 @@ def _chosen(edges: Edges, which: np.ndarray) -> Edges:
 def _ids(edges: Edges, places: np.ndarray) -> np.ndarray:
     if len(edges.ids):
         return edges.ids[places].astype(np.int64)
-    return (edges.words[places] & np.uint64(2**32 - 1)).astype(np.int64)
+    return (edges.words[places] & _LOW).astype(np.int64)
 
 
-def _without_parallels(edges: Edges) -> Edges:
-    """Return the lightest edge of each pair of ends."""
-    order = np.lexsort((*_order(edges), edges.ends))
-    kept = order[np.flatnonzero(np.diff(edges.ends[order], prepend=kernels.NOTHING))]
-    return _chosen(edges, kept)
+def _named(edges: Edges) -> tuple[Edges, np.ndarray]:
+    """Return edges whose ends are places in the list of names, and the list, which ascends."""
+    halves = edges.ends.view(np.uint32)
+    spots = np.empty(len(halves), np.uint64)
+    kernels.list_ends(halves, spots)
+    spots.sort()
+    count = kernels.number_spots(spots, halves)
+    return edges, spots[:count].astype(np.uint32)
+
+
+def _renamed(edges: Edges, size: int, used: np.ndarray | None, fresh: np.ndarray) -> tuple[Edges, np.ndarray]:
+    """Give the `used` of `size` names (all, if None) their `fresh` ones; return edges between two, and their names."""
+    spots = fresh.astype(np.uint64)
+    spots <<= _HALF
+    spots |= np.arange(size, dtype=np.uint32) if used is None else used
+    spots.sort()
+    number = np.empty(size, np.uint32)
+    count = kernels.number_spots(spots, number)
+    return edges.first(kernels.relabel(*edges, number)), spots[:count].astype(np.uint32)
