@@ -89,17 +89,18 @@ def hook(ends, words, ids, best, best_id, above, taken):
 
 
 @njit
-def number_roots(above, best, keep_all):
+def number_roots(above, best, best_id, keep_all):
     """Turn `above` into new numbers of components; return how many there are now.
 
-    A component that no edge leaves gets a number only if `keep_all`.
+    A component that no edge leaves gets a number only if `keep_all`. A key may be as large as `NOTHING`, an id not.
     """
     k = 0
     fresh = np.empty(above.size, np.uint32)
+    lightest = best_id if best_id.size > 0 else best
     for x in range(above.size):
         if above[x] == NONE:
             fresh[x] = k
-            k += keep_all or best[x] != NOTHING
+            k += keep_all or lightest[x] != NOTHING
     for x in range(above.size):
         r = np.int64(x)
         while above[r] != NONE:
