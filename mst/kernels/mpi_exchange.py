@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from mst.kernels.radix import sorted_records
+
 CHUNK = 1 << 28
 """Most elements of one call, all ranks' parts together."""
 
@@ -44,7 +46,13 @@ def broadcast(comm: Any, array: np.ndarray, root: int, *, chunk: int | None = No
 
 
 def exchange(
-    comm: Any, rows: np.ndarray, counts: np.ndarray, *, chunk: int | None = None
+    comm: Any,
+    rows: np.ndarray,
+    counts: np.ndarray,
+    *,
+    incoming: np.ndarray | None = None,
+    limit: int | None = None,
+    chunk: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Send the first ``counts[0]`` rows to rank 0, the next ``counts[1]`` to rank 1, and so on.
 
@@ -53,6 +61,10 @@ def exchange(
     rows : numpy.ndarray, shape (sum of counts,) or (sum of counts, columns)
         Of one dtype and as many columns on all ranks.
     counts : numpy.ndarray of int64, shape (ranks,)
+    incoming : numpy.ndarray of int64, shape (ranks,), optional
+        How many rows each rank sends here, where all ranks know.
+    limit : int, optional
+        More rows than any rank sends or gets, where all ranks know the same: saves a reduction.
 
     Returns
     -------
@@ -64,11 +76,14 @@ def exchange(
     counts = np.ascontiguousarray(counts, np.int64)
     if comm.size == 1:
         return rows, counts
-    incoming = np.empty_like(counts)
-    comm.Alltoall(counts, incoming)
+    if incoming is None:
+        incoming = np.empty_like(counts)
+        comm.Alltoall(counts, incoming)
     columns = int(np.prod(rows.shape[1:]))
     received = np.empty((int(incoming.sum()), *rows.shape[1:]), rows.dtype)
-    most = reduced(comm, max(len(rows), len(received)) * columns, "MAX")
+    most = (chunk or CHUNK) if limit is None else limit * columns
+    if limit is None or most > (chunk or CHUNK):
+        most = reduced(comm, max(len(rows), len(received)) * columns, "MAX")
     if most <= (chunk or CHUNK):
         rows = np.ascontiguousarray(rows)
         comm.Alltoallv([rows, counts * columns], [received, incoming * columns])
@@ -151,14 +166,14 @@ def ask(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, mo
     """
     if comm.size == 1:
         return table[wanted]
-    answers = np.empty(len(wanted), table.dtype)
+    answers, limit = np.empty(len(wanted), table.dtype), most * comm.size
     # Bounds of the dtype of what is searched, else that would be copied.
     counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
     for begins, out in pieces(comm, counts, most):
         spans = [slice(at, at + size) for at, size in zip(begins, out)]
-        queries, asked = exchange(comm, np.concatenate([wanted[span] for span in spans]), out)
+        queries, asked = exchange(comm, np.concatenate([wanted[span] for span in spans]), out, limit=limit)
         queries -= queries.dtype.type(bounds[comm.rank])
-        told, _ = exchange(comm, table[queries], asked)
+        told, _ = exchange(comm, table[queries], asked, incoming=out, limit=limit)
         for span, at in zip(spans, _starts(out)):
             answers[span] = told[at : at + span.stop - span.start]
     return answers
@@ -176,11 +191,10 @@ def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray,
     most = max(1, 2 * room // comm.size)
     for first in range(0, reduced(comm, len(wanted), "MAX"), room):
         part = wanted[first : first + room]
-        # Value above, place below: one sort of words in place of an argsort.
         words = part.astype(np.uint64)
         words <<= _HALF
         words |= np.arange(len(words), dtype=np.uint64)
-        words.sort()
+        words, _ = sorted_records(words, words[:0])
         places = words.astype(np.uint32)
         words >>= _HALF
         fresh = np.ones(len(words), np.bool_)

@@ -24,9 +24,10 @@ from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
 from mst.edge_slice import bounds as parts
 from mst.kernels import spread_boruvka as kernels
 from mst.kernels.mpi_exchange import ask, exchange, lookup, pieces, reduced
+from mst.kernels.radix import sorted_records
 
 FEW = 2048
-"""So many components per rank are left to replicated labels, if they are not more than a rank's share of the vertices."""
+"""Components per rank that are left to replicated labels, if not more in all than a rank's share of the vertices."""
 
 ROOM = 1 << 12
 """Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
@@ -64,7 +65,9 @@ class Distributed:
         for first in range(0, count, step):
             at = min(first, size)
             u, v, words = (column[at : at + step] for column in (rows.u, rows.v, rows.words))
-            kept.append(self._open(between(rows._replace(start=rows.start + at, u=u, v=v, words=words), low, high)))
+            kept.append(
+                self._open(between(rows._replace(start=rows.start + at, u=u, v=v, words=words), low, high))
+            )
         return Edges(*map(np.concatenate, zip(*kept))) if kept else between(rows, low, high)
 
     def _open(self, edges: Edges) -> Edges:
@@ -110,12 +113,12 @@ class Distributed:
         number = self._number(owned, above, leaves if last else np.ones_like(leaves))
         del above
         self.lap("rename")
-        fresh = ask(comm, number, owned, asked, max(1, 2 * self.room // comm.size))
         self.ghosts += len(asked)
+        spots = _spots(ask(comm, number, owned, asked, max(1, 2 * self.room // comm.size)), used)
         if not last:
             self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.room)
         del number
-        edges, names = _renamed(edges, len(names), used, fresh)
+        edges, names = _renamed(edges, names, spots)
         self.rounds += 1
         self.lap("contract")
         return edges, names
@@ -123,9 +126,9 @@ class Distributed:
     def _hang(
         self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what each of this rank's components is hung under, if an edge leaves it, and the ids of the edges.
+        """Return what each of this rank's components is hung under, which have edges, and the ids of those that hang.
 
-        Roots are hung under themselves: components that no edge leaves, and of two that chose the same edge the smaller.
+        Roots are hung under themselves: components without edges, and of two that chose the same edge the smaller.
         """
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
@@ -142,25 +145,32 @@ class Distributed:
     def _lightest_offers(
         self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the other end of the lightest edge at each of this rank's components, if there is one, and its record."""
+        """Return the other end and the record of the lightest edge at each of this rank's components that has edges."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         other = np.full(stop - first, kernels.NONE, np.uint32)
         word = np.empty(stop - first, np.uint64)
         word_id = np.empty(stop - first if self.wide else 0, np.uint64)
         counts = np.diff(np.searchsorted(asked, owned.astype(np.uint32)))
-        for begins, out in pieces(comm, counts, max(1, self.room // comm.size)):
+        most = max(1, self.room // comm.size)
+        for begins, out in pieces(comm, counts, most):
             size = int(out.sum())
             offered = [np.empty(length, np.uint64) for length in (size, size, size if self.wide else 0)]
             kernels.offers(begins, out, asked, best, names, *edges, *offered)
-            pairs, words = (exchange(comm, column, out)[0] for column in offered[:2])
-            ids = exchange(comm, offered[2], out)[0] if self.wide else offered[2]
-            kernels.take_offers(pairs, words, ids, first, other, word, word_id)
+            limit = most * comm.size
+            pairs, incoming = exchange(comm, offered[0], out, limit=limit)
+            came = [
+                exchange(comm, rows, out, incoming=incoming, limit=limit)[0]
+                for rows in offered[1 : 2 + self.wide]
+            ]
+            kernels.take_offers(
+                pairs, came[0], came[1] if self.wide else offered[2], first, other, word, word_id
+            )
             self.offered += size
         return other, word, word_id
 
     def _number(self, owned: np.ndarray, above: np.ndarray, counted: np.ndarray) -> np.ndarray:
-        """Return the new number of each of this rank's components: that of the root of its tree, among `counted` ones."""
+        """Return for each of this rank's components the number of its root among those that are `counted`."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         below = np.flatnonzero(above != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
@@ -215,17 +225,21 @@ def _named(edges: Edges) -> tuple[Edges, np.ndarray]:
     halves = edges.ends.view(np.uint32)
     spots = np.empty(len(halves), np.uint64)
     kernels.list_ends(halves, spots)
-    spots.sort()
+    spots, _ = sorted_records(spots, spots[:0])
     count = kernels.number_spots(spots, halves)
     return edges, spots[:count].astype(np.uint32)
 
 
-def _renamed(edges: Edges, size: int, used: np.ndarray | None, fresh: np.ndarray) -> tuple[Edges, np.ndarray]:
-    """Give the `used` of `size` names (all, if None) their `fresh` ones; return edges between two, and their names."""
+def _spots(fresh: np.ndarray, used: np.ndarray | None) -> np.ndarray:
+    """Return fresh names above the places of the `used` old ones; of all, if None."""
     spots = fresh.astype(np.uint64)
     spots <<= _HALF
-    spots |= np.arange(size, dtype=np.uint32) if used is None else used
-    spots.sort()
-    number = np.empty(size, np.uint32)
-    count = kernels.number_spots(spots, number)
-    return edges.first(kernels.relabel(*edges, number)), spots[:count].astype(np.uint32)
+    spots |= np.arange(len(fresh), dtype=np.uint32) if used is None else used
+    return spots
+
+
+def _renamed(edges: Edges, names: np.ndarray, spots: np.ndarray) -> tuple[Edges, np.ndarray]:
+    """Return the edges between two of the fresh names that `spots` give, and these names; `names` are overwritten."""
+    spots, _ = sorted_records(spots, spots[:0])
+    count = kernels.number_spots(spots, names)
+    return edges.first(kernels.relabel(*edges, names)), spots[:count].astype(np.uint32)
