@@ -1,15 +1,15 @@
 """Borůvka with labels that are spread over the ranks, and edges that stay where they are.
 
 After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
-where a component's label lies on one rank, and labels of other ends are asked for (*ghosts*). There its edges lie with
-it, but for those of a vertex at the border of two ranks. Here they never move: a component's edges are on as many
-ranks as its vertices' rows, so a giant weighs on no rank more than on others. A round:
+where a component's label lies on one rank, and labels of other ends are asked for (*ghosts*). There edges are dealt out
+anew after each round, in the order of their ends, as many to each rank. Here they never move: edges of a giant are on as
+many ranks as its rows, and no rank has more of them than of rows. A round:
 
 1. Every rank offers the owner of each component that its edges touch (its *names*) the lightest of these.
 2. Owners keep the lightest offer, hang components by it, and find the roots by doubling.
 3. Roots are numbered anew, owners and all ranks ask for the new names, and edges inside a component are dropped.
 
-Offers and questions go in pieces (`mst.kernels.mpi_exchange.pieces`), which no rank gets more than a share of at once.
+Offers and questions go in pieces (`mst.kernels.mpi_exchange.pieces`): nobody gets more at once than room is for.
 Few components are left to the rounds with replicated labels.
 """
 
@@ -114,11 +114,11 @@ class Distributed:
         del above
         self.lap("rename")
         self.ghosts += len(asked)
-        spots = _spots(ask(comm, number, owned, asked, max(1, 2 * self.room // comm.size)), used)
         if not last:
             self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.room)
-        del number
-        edges, names = _renamed(edges, names, spots)
+        # Without a name here, what is sorted is let go before the next is made.
+        most = max(1, 2 * self.room // comm.size)
+        edges, names = _renamed(edges, names, _spots(ask(comm, number, owned, asked, most), used))
         self.rounds += 1
         self.lap("contract")
         return edges, names
@@ -200,24 +200,12 @@ class Distributed:
     @property
     def forest(self) -> np.ndarray:
         """Edge ids that this rank has found."""
-        found, self.found = self.found, []
-        return np.concatenate(found).astype(np.int64, copy=False) if found else np.empty(0, np.int64)
-
-
-def ends_of(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends of edges, as int64."""
-    return (ends & _LOW).astype(np.int64), (ends >> _HALF).astype(np.int64)
+        return np.concatenate(self.found).astype(np.int64, copy=False) if self.found else np.empty(0, np.int64)
 
 
 def _chosen(edges: Edges, which: np.ndarray) -> Edges:
     """Return copies of some edges."""
     return Edges(edges.ends[which], edges.words[which], edges.ids[which] if len(edges.ids) else edges.ids)
-
-
-def _ids(edges: Edges, places: np.ndarray) -> np.ndarray:
-    if len(edges.ids):
-        return edges.ids[places].astype(np.int64)
-    return (edges.words[places] & _LOW).astype(np.int64)
 
 
 def _named(edges: Edges) -> tuple[Edges, np.ndarray]:
