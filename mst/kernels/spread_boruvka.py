@@ -140,10 +140,10 @@ def compose(label, number):
 
 
 @njit
-def list_ends(halves, spots):
-    """Write each end above its place among all ends; `halves` are the edges' ends as uint32."""
-    for i in range(halves.size):
-        spots[i] = (np.uint64(halves[i]) << _HALF) | np.uint64(i)
+def list_spots(values, places, spots):
+    """Write each value above its place: where it is, or what `places` says if that is not empty."""
+    for i in range(values.size):
+        spots[i] = (np.uint64(values[i]) << _HALF) | np.uint64(places[i] if places.size > 0 else i)
 
 
 @njit

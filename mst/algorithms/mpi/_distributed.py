@@ -1,9 +1,9 @@
 """Borůvka with labels that are spread over the ranks, and edges that stay where they are.
 
 After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
-where a component's label lies on one rank, and labels of other ends are asked for (*ghosts*). There edges are dealt out
-anew after each round, in the order of their ends, as many to each rank. Here they never move: edges of a giant are on as
-many ranks as its rows, and no rank has more of them than of rows. A round:
+where a label lies on one rank, and labels of other ends are asked for (*ghosts*). There edges are dealt out anew after
+each round, by the order of their ends, as many to each rank. Here they never move: edges of a giant are on as many
+ranks as its rows, and no rank has more of them than of rows. A round:
 
 1. Every rank offers the owner of each component that its edges touch (its *names*) the lightest of these.
 2. Owners keep the lightest offer, hang components by it, and find the roots by doubling.
@@ -33,6 +33,7 @@ ROOM = 1 << 12
 """Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
 
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_EVERYWHERE = np.empty(0, np.uint32)
 
 
 class Distributed:
@@ -99,13 +100,14 @@ class Distributed:
     def _round(self, edges: Edges, names: np.ndarray, last: bool) -> tuple[Edges, np.ndarray]:
         """Join each component to the one that its lightest edge leads to; return what edges and names are left."""
         comm, owned = self.comm, parts(self.k, self.comm.size)
+        # Names whose edges have all been dropped are not asked for again.
+        names = names if edges.count else names[:0]
         best = np.full(len(names), -1, np.int32)
         kernels.lightest(*edges, best)
-        # Names whose edges have all been dropped are not asked for again.
-        used = np.flatnonzero(best >= 0).astype(np.uint32) if (best < 0).any() else None
-        asked = names if used is None else names[used]
+        used = np.flatnonzero(best >= 0).astype(np.uint32) if (best < 0).any() else _EVERYWHERE
+        asked, best = (names[used], best[used]) if len(used) else (names, best)
         self.lap("lightest")
-        above, leaves, taken = self._hang(owned, edges, names, best if used is None else best[used], asked)
+        above, leaves, taken = self._hang(owned, edges, names, best, asked)
         del best
         self.found.append(taken)
         self.lap("offer")
@@ -212,17 +214,16 @@ def _named(edges: Edges) -> tuple[Edges, np.ndarray]:
     """Return edges whose ends are places in the list of names, and the list, which ascends."""
     halves = edges.ends.view(np.uint32)
     spots = np.empty(len(halves), np.uint64)
-    kernels.list_ends(halves, spots)
+    kernels.list_spots(halves, _EVERYWHERE, spots)
     spots, _ = sorted_records(spots, spots[:0])
     count = kernels.number_spots(spots, halves)
     return edges, spots[:count].astype(np.uint32)
 
 
-def _spots(fresh: np.ndarray, used: np.ndarray | None) -> np.ndarray:
-    """Return fresh names above the places of the `used` old ones; of all, if None."""
-    spots = fresh.astype(np.uint64)
-    spots <<= _HALF
-    spots |= np.arange(len(fresh), dtype=np.uint32) if used is None else used
+def _spots(fresh: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Return fresh names above the places of the `used` old ones."""
+    spots = np.empty(len(fresh), np.uint64)
+    kernels.list_spots(fresh, used, spots)
     return spots
 
 
