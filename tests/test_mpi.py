@@ -81,6 +81,10 @@ def test_what_a_rank_holds_shrinks_with_the_ranks():
     passes(16, "memory")
 
 
+def test_no_rank_holds_what_others_do_not_where_labels_are_distributed():
+    passes(16, "spread")
+
+
 def test_the_library(tmp_path):
     write_canonical(tmp_path / "g.arrow", list(adversarial.medium(np.random.default_rng(7), 300, 2400))[1])
     passes(3, "library", str(tmp_path / "g.arrow"))

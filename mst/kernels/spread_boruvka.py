@@ -89,17 +89,18 @@ def hook(ends, words, ids, best, best_id, above, taken):
 
 
 @njit
-def number_roots(above, best, keep_all):
+def number_roots(above, best, best_id, keep_all):
     """Turn `above` into new numbers of components; return how many there are now.
 
-    A component that no edge leaves gets a number only if `keep_all`.
+    A component that no edge leaves gets a number only if `keep_all`. A key may be as large as `NOTHING`, an id not.
     """
     k = 0
     fresh = np.empty(above.size, np.uint32)
+    lightest = best_id if best_id.size > 0 else best
     for x in range(above.size):
         if above[x] == NONE:
             fresh[x] = k
-            k += keep_all or best[x] != NOTHING
+            k += keep_all or lightest[x] != NOTHING
     for x in range(above.size):
         r = np.int64(x)
         while above[r] != NONE:
@@ -135,59 +136,82 @@ def compose(label, number):
         label[x] = number[label[x]]
 
 
-# -- edges that go to the ranks that own their ends -------------------------------------------------------------
+# -- edges that stay while labels are spread over ranks -----------------------------------------------------------
 
 
 @njit
-def deal(ends, words, ids, k, counts, dealt_ends, dealt_words, dealt_ids):
-    """Write every edge twice, by the ranks that own its ends, with the owned end below; count those of each rank.
+def list_spots(values, places, spots):
+    """Write each value above its place: where it is, or what `places` says if that is not empty."""
+    for i in range(values.size):
+        spots[i] = (np.uint64(values[i]) << _HALF) | np.uint64(places[i] if places.size > 0 else i)
 
-    Rank `r` of `p` owns the components from ``k * r // p`` on, as `mst.edge_slice.bounds` has it.
+
+@njit
+def number_spots(spots, number):
+    """Number the distinct upper halves of ascending `spots`; return how many there are.
+
+    ``number[i]`` becomes the number of the spot whose lower half is `i`; the first spots become the distinct values.
     """
-    size = np.uint64(counts.size)
+    count = 0
+    last = np.uint64(0)
+    for j in range(spots.size):
+        value = spots[j] >> _HALF
+        i = spots[j] & _LOW
+        if j == 0 or value != last:
+            # Never ahead of what is read.
+            spots[count] = last = value
+            count += 1
+        number[i] = count - 1
+    return count
+
+
+@njit
+def name(ends, names):
+    """Replace the ends of all edges by their names."""
     for i in range(ends.size):
-        counts[_owner(ends[i] & _LOW, k, size)] += 1
-        counts[_owner(ends[i] >> _HALF, k, size)] += 1
-    places = np.cumsum(counts) - counts
+        ends[i] = np.uint64(names[ends[i] & _LOW]) | (np.uint64(names[ends[i] >> _HALF]) << _HALF)
+
+
+@njit
+def lightest(ends, words, ids, best):
+    """Write where the lightest edge at each end `x` is to ``best[x]``, or leave it below 0."""
     for i in range(ends.size):
         pair = ends[i]
         for _ in range(2):
-            owner = _owner(pair & _LOW, k, size)
-            j = places[owner]
-            places[owner] += 1
-            dealt_ends[j], dealt_words[j] = pair, words[i]
-            if ids.size > 0:
-                dealt_ids[j] = ids[i]
-            pair = (pair >> _HALF) | (pair << _HALF)
-
-
-@njit(inline="always")
-def _owner(x, k, size):
-    return ((x + np.uint64(1)) * size - np.uint64(1)) // np.uint64(k)
+            x = pair & _LOW
+            j = best[x]
+            if j < 0 or words[i] < words[j] or (ids.size > 0 and words[i] == words[j] and ids[i] < ids[j]):
+                best[x] = i
+            pair >>= _HALF
 
 
 @njit
-def lightest_arcs(ends, words, ids, first, best):
-    """Write where the lightest arc from each component ``first + x`` is to ``best[x]``, or leave it below 0."""
-    for i in range(ends.size):
-        x = np.int64(ends[i] & _LOW) - first
-        j = best[x]
-        if j < 0 or words[i] < words[j] or (ids.size > 0 and words[i] == words[j] and ids[i] < ids[j]):
-            best[x] = i
+def offers(begins, counts, asked, best, names, ends, words, ids, pairs, out_words, out_ids):
+    """Write the lightest edges of `counts[r]` components from ``begins[r]`` on, for every rank `r`.
 
-
-@njit
-def rename(ends, words, ids, number, first, others):
-    """Renumber the lower ends by `number`, from `first` on, and the upper ones to `others`; keep no loops.
-
-    The smaller end is below afterwards. Returns how many are kept.
+    Component `x` is known as ``asked[x]``, and ``best[x]`` is the place of its edge, whose ends have `names`.
+    What is written is the component, the name of the other end above it, and the record.
     """
-    kept = 0
-    for i in range(ends.size):
-        a, b = np.uint64(number[np.int64(ends[i] & _LOW) - first]), np.uint64(others[i])
-        ends[kept] = min(a, b) | (max(a, b) << _HALF)
-        words[kept] = words[i]
-        if ids.size > 0:
-            ids[kept] = ids[i]
-        kept += a != b
-    return kept
+    at = 0
+    for r in range(counts.size):
+        for x in range(begins[r], begins[r] + counts[r]):
+            i = best[x]
+            own = asked[x]
+            other = names[ends[i] & _LOW] ^ names[ends[i] >> _HALF] ^ own
+            pairs[at] = np.uint64(own) | (np.uint64(other) << _HALF)
+            out_words[at] = words[i]
+            if ids.size > 0:
+                out_ids[at] = ids[i]
+            at += 1
+
+
+@njit
+def take_offers(pairs, words, ids, first, other, word, word_id):
+    """Keep the lightest edge that is offered for each component ``first + x``: its record, and its other end."""
+    for i in range(pairs.size):
+        x = np.int64(pairs[i] & _LOW) - first
+        lighter = words[i] < word[x] or (ids.size > 0 and words[i] == word[x] and ids[i] < word_id[x])
+        if other[x] == NONE or lighter:
+            other[x], word[x] = pairs[i] >> _HALF, words[i]
+            if ids.size > 0:
+                word_id[x] = ids[i]

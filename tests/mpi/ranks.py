@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -91,8 +92,19 @@ def degenerate() -> list[Graph]:
             ),
         ]
     loops = np.repeat([0, 1], [10 * COMM.size, COMM.size])
+    # Keys without a bit that is 0, and more components than rounds join at once.
+    most = np.iinfo(np.int64).max
+    i = np.arange(64)
+    heaviest = np.array([-most, *[most] * 63])
     return [
         *found,
+        Graph(
+            65,
+            np.append(i[:32] * 2, i[:32] * 2 + 1),
+            np.append(i[:32] * 2 + 1, i[:32] * 2 + 2),
+            heaviest,
+            name="heaviest",
+        ),
         Graph(3, loops, loops * 2, np.arange(len(loops)), name="edges in the last rows, else loops"),
     ]
 
@@ -217,8 +229,15 @@ def check_exchange() -> None:
     assert np.array_equal(low, np.arange(20))
     bounds = edge_slice.bounds(50, size)
     table = np.arange(bounds[rank], bounds[rank + 1]) ** 2
-    wanted = rng.integers(0, 50, 7 * (rank % 3))
-    assert np.array_equal(mpi_exchange.lookup(COMM, table, bounds, wanted), wanted**2)
+    wanted = rng.integers(0, 50, 7 * (rank % 3)).astype(np.uint32)
+    for room in (1, 5, 64):
+        assert np.array_equal(
+            mpi_exchange.lookup(COMM, table, bounds, wanted, room), wanted.astype(np.int64) ** 2
+        )
+    # All of them from the rank that has most, a few at once.
+    wanted = np.arange(bounds[-2], 50, dtype=np.uint32)
+    for most in (1, 3, 64):
+        assert np.array_equal(mpi_exchange.ask(COMM, table, bounds, wanted, most), wanted.astype(np.int64) ** 2)
 
 
 def check_library(path: str) -> None:
@@ -281,6 +300,52 @@ def check_memory() -> None:
     if COMM.rank == 0:
         print({ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})
         assert all(size * ranks <= 2 * held[1] for ranks, size in held.items()), held
+
+
+def check_spread() -> None:
+    """With distributed labels, a rank of 16 holds an eighth of what one rank does: of rows, and of arrays at the peak.
+
+    Whoever has a giant component, or the hub of a star, holds no more than others.
+    """
+    n, m = 200_000, 300_000
+    rng, chosen = np.random.default_rng(3), registry.get("filter-boruvka-mpi")
+    module, options = chosen.load(), chosen.resolve(dict(scheme="distributed", share=False, sparsify="off"))
+    i, side = np.arange(m - 1), 400
+    cell = np.arange(side * side).reshape(side, side)
+    across = [
+        np.concatenate([cell[:, at : side - 1 + at].ravel(), cell[at : side - 1 + at].ravel()]) for at in (0, 1)
+    ]
+    # Most ends at few vertices, as in R-MAT.
+    skewed = (20_000 * rng.random((2, 16 * 20_000)) ** 4).astype(np.int64)
+    mixed = rng.permutation(m)
+    for name, size, (u, v) in (
+        ("uniform", n, rng.integers(0, n, (2, m))),
+        ("uniform, 64-bit keys", n, rng.integers(0, n, (2, m))),
+        ("skewed degrees", 20_000, skewed),
+        ("grid", side * side, across),
+        ("star", m, (i * 0, i + 1)),
+        ("path", m, (i, i + 1)),
+        ("path, at random", m, (mixed[:-1], mixed[1:])),
+    ):
+        w = rng.random(len(u)) if "64" in name else rng.integers(0, 2**24, len(u)).astype(np.int32)
+        graph, held = Graph(size, u, v, w, name=name), {}
+        for ranks in (1, COMM.size):
+            some = COMM.Split(0 if COMM.rank < ranks else MPI.UNDEFINED, COMM.rank)
+            if some == MPI.COMM_NULL:
+                continue
+            part = edge_slice.of_graph(graph, some.rank, some.size)
+            # The first solve loads code.
+            result = module.solve(module.prepare(part, comm=some, **options))
+            tracemalloc.start()
+            problem = module.prepare(part, comm=some, **options)
+            result = module.solve(problem)
+            held[ranks] = some.allreduce(part.bytes + tracemalloc.get_traced_memory()[1], MPI.MAX)
+            tracemalloc.stop()
+            right(graph, np.sort(module.collect(problem, result)), held)
+            some.Free()
+        if COMM.rank == 0:
+            print(name, {ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})
+            assert 8 * held[COMM.size] <= held[1], (name, held)
 
 
 def check_failing(how: str) -> None:

@@ -1,10 +1,16 @@
-"""Borůvka with labels that are spread over the ranks, in the manner of KaMSTa.
+"""Borůvka with labels that are spread over the ranks, and edges that stay where they are.
 
-Sanders and Schimek, "Engineering Massively Parallel MST Algorithms" (IPDPS 2023, arXiv 2302.12199), §4: every
-component belongs to one rank, which has all edges that leave it. A round picks the lightest at each component at
-home, finds the roots of the trees that these make by doubling, asks the owners for the new labels of the other
-ends (*ghosts*), renames roots to ``0 … k - 1``, sends every edge to the new owners of its ends, and drops all but
-the lightest of parallel ones. Few components are left to the rounds with replicated labels.
+After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
+where a label lies on one rank, and labels of other ends are asked for (*ghosts*). There edges are dealt out anew after
+each round, by the order of their ends, as many to each rank. Here they never move: edges of a giant are on as many
+ranks as its rows, and no rank has more of them than of rows. A round:
+
+1. Every rank offers the owner of each component that its edges touch (its *names*) the lightest of these.
+2. Owners keep the lightest offer, hang components by it, and find the roots by doubling.
+3. Roots are numbered anew, owners and all ranks ask for the new names, and edges inside a component are dropped.
+
+Offers and questions go in pieces (`mst.kernels.mpi_exchange.pieces`): nobody gets more at once than room is for.
+Few components are left to the rounds with replicated labels.
 """
 
 from __future__ import annotations
@@ -17,12 +23,17 @@ from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
 from mst.edge_slice import bounds as parts
 from mst.kernels import spread_boruvka as kernels
-from mst.kernels.mpi_exchange import exchange, lookup, reduced
+from mst.kernels.mpi_exchange import ask, exchange, lookup, pieces, reduced
+from mst.kernels.radix import sorted_records
 
 FEW = 2048
-"""So many components per rank are left to replicated labels."""
+"""Components per rank that are left to replicated labels, if not more in all than a rank's share of the vertices."""
 
-_LOW = np.uint64(2**32 - 1)
+ROOM = 1 << 12
+"""Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
+
+_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_EVERYWHERE = np.empty(0, np.uint32)
 
 
 class Distributed:
@@ -34,107 +45,164 @@ class Distributed:
     def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap):
         self.comm, self.n, self.k, self.wide, self.lap = comm, n, n, wide, lap
         self.vertices = parts(n, comm.size)
-        self.label = np.arange(*self.vertices[comm.rank : comm.rank + 2])
+        # None while every vertex is its own label.
+        self.label: np.ndarray | None = None
+        self.room = ROOM
         self.found: list[np.ndarray] = []
-        self.rounds = self.ghosts = self.arcs_sent = 0
+        self.rounds = self.ghosts = self.offered = 0
 
-    def labels_of(self, x: np.ndarray) -> np.ndarray:
-        """Return the labels of vertices, wherever they are."""
-        return lookup(self.comm, self.label, self.vertices, x)
+    @property
+    def few(self) -> int:
+        """Components from which on labels are replicated: their arrays are no larger than a rank's share of others."""
+        return min(FEW * self.comm.size, max(FEW, self.n // self.comm.size))
 
     def still_open(self, rows: Rows, low: tuple, high: tuple) -> Edges:
         """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
-        edges = between(rows, low, high)
-        a, b = map(self.labels_of, ends_of(edges.ends))
-        ends = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
-        return _chosen(edges._replace(ends=ends), a != b)
+        size, count = len(rows.words), reduced(self.comm, len(rows.words), "MAX")
+        self.room = max(ROOM, count // 4)
+        # A few rows at a time: ends and answers take several times the room of rows.
+        step = max(ROOM, count // 16)
+        kept = []
+        for first in range(0, count, step):
+            at = min(first, size)
+            u, v, words = (column[at : at + step] for column in (rows.u, rows.v, rows.words))
+            kept.append(
+                self._open(between(rows._replace(start=rows.start + at, u=u, v=v, words=words), low, high))
+            )
+        return Edges(*map(np.concatenate, zip(*kept))) if kept else between(rows, low, high)
+
+    def _open(self, edges: Edges) -> Edges:
+        if self.label is not None:
+            halves = edges.ends.view(np.uint32)
+            halves[:] = lookup(self.comm, self.label, self.vertices, halves, self.room)
+        ends = edges.ends
+        return _chosen(edges, ends & _LOW != ends >> _HALF)
 
     def join(self, edges: Edges, *, last: bool) -> None:
         """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
         comm = self.comm
-        while self.k > FEW * comm.size and reduced(comm, edges.count):
-            edges = self._round(edges, last)
+        if self.k > self.few and reduced(comm, edges.count):
+            self.room = max(ROOM, reduced(comm, edges.count, "MAX") // 4)
+            edges, names = _named(edges)
+            self.lap("name")
+            while self.k > self.few and reduced(comm, edges.count):
+                edges, names = self._round(edges, names, last)
+            kernels.name(edges.ends, names)
         base = Replicated(comm, self.k, self.wide, self.lap)
         base.join(edges, last=last)
         self.found.append(base.forest)
         self.rounds += base.rounds
         if not last:
-            self.label, self.k = base.label[self.label].astype(np.int64), base.k
+            first, stop = self.vertices[comm.rank : comm.rank + 2]
+            self.label = base.label[first:stop].copy() if self.label is None else base.label[self.label]
+        self.k = base.k
 
-    def _round(self, edges: Edges, last: bool) -> Edges:
+    def _round(self, edges: Edges, names: np.ndarray, last: bool) -> tuple[Edges, np.ndarray]:
+        """Join each component to the one that its lightest edge leads to; return what edges and names are left."""
         comm, owned = self.comm, parts(self.k, self.comm.size)
-        first, stop = owned[comm.rank : comm.rank + 2]
-        arcs = self._deal(edges)
-        self.lap("deal")
-        best = np.full(stop - first, -1, np.int64)
-        kernels.lightest_arcs(*arcs, first, best)
-        above = np.arange(first, stop)
-        has = best >= 0
-        above[has] = arcs.ends[best[has]] >> np.uint64(32)
+        # Names whose edges have all been dropped are not asked for again.
+        names = names if edges.count else names[:0]
+        best = np.full(len(names), -1, np.int32)
+        kernels.lightest(*edges, best)
+        used = np.flatnonzero(best >= 0).astype(np.uint32) if (best < 0).any() else _EVERYWHERE
+        asked, best = (names[used], best[used]) if len(used) else (names, best)
         self.lap("lightest")
-        # The end that both chose the same edge at: the smaller stays a root.
-        back = lookup(comm, above, owned, above)
-        mutual = (back == np.arange(first, stop)) & has
-        root = mutual & (np.arange(first, stop) < above)
-        self.found.append(_ids(arcs, best[has & ~root]))
-        above[root] = np.arange(first, stop)[root]
-        # Every edge lies on the owners of both its ends: the one with the smaller end passes it on.
-        arcs = _chosen(arcs, (arcs.ends & _LOW) < (arcs.ends >> np.uint64(32)))
-        while True:
-            further = lookup(comm, above, owned, above)
-            moved = reduced(comm, int((further != above).any()), "MAX")
-            above = further
-            if not moved:
-                break
-        self.lap("double")
-        is_root = above == np.arange(first, stop)
-        counts = np.array([is_root.sum()], np.int64)
-        before = np.empty(comm.size, np.int64)
-        comm.Allgather(counts, before)
-        fresh = np.cumsum(is_root) - 1 + int(before[: comm.rank].sum())
-        number = lookup(comm, fresh, owned, above)
-        ghosts = lookup(comm, number, owned, (arcs.ends >> np.uint64(32)).astype(np.int64))
-        self.ghosts += arcs.count
-        if not last:
-            self.label = lookup(comm, number, owned, self.label)
+        above, leaves, taken = self._hang(owned, edges, names, best, asked)
+        del best
+        self.found.append(taken)
+        self.lap("offer")
+        # Nobody asks for components that no edge leaves, unless vertices have them for labels.
+        number = self._number(owned, above, leaves if last else np.ones_like(leaves))
+        del above
         self.lap("rename")
-        self.k = int(before.sum())
+        self.ghosts += len(asked)
+        if not last:
+            self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.room)
+        # Without a name here, what is sorted is let go before the next is made.
+        most = max(1, 2 * self.room // comm.size)
+        edges, names = _renamed(edges, names, _spots(ask(comm, number, owned, asked, most), used))
         self.rounds += 1
-        kept = _without_parallels(arcs.first(kernels.rename(*arcs, number, first, ghosts)))
         self.lap("contract")
-        return kept
+        return edges, names
 
-    def _deal(self, edges: Edges) -> Edges:
-        """Send each edge to the owners of both its ends; return what came as arcs, with this rank's end below."""
-        arcs = 2 * edges.count
-        dealt = Edges(
-            np.empty(arcs, np.uint64), np.empty(arcs, np.uint64), np.empty(2 * len(edges.ids), np.uint64)
-        )
-        counts = np.zeros(self.comm.size, np.int64)
-        kernels.deal(*edges, self.k, counts, *dealt)
-        self.arcs_sent += arcs
-        ends, words = (exchange(self.comm, column, counts)[0] for column in dealt[:2])
-        return Edges(ends, words, exchange(self.comm, dealt.ids, counts)[0] if self.wide else dealt.ids)
+    def _hang(
+        self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what each of this rank's components is hung under, which have edges, and the ids of those that hang.
+
+        Roots are hung under themselves: components without edges, and of two that chose the same edge the smaller.
+        """
+        comm = self.comm
+        first, stop = owned[comm.rank : comm.rank + 2]
+        above, word, word_id = self._lightest_offers(owned, edges, names, best, asked)
+        mine = np.arange(first, stop, dtype=np.uint32)
+        leaves = above != kernels.NONE
+        np.copyto(above, mine, where=~leaves)
+        back = lookup(comm, above, owned, above, self.room)
+        root = (back == mine) & (mine <= above)
+        np.copyto(above, mine, where=root)
+        # Words hold ids of 32 bits.
+        return above, leaves, word_id[~root].astype(np.int64) if self.wide else word[~root].astype(np.uint32)
+
+    def _lightest_offers(
+        self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the other end and the record of the lightest edge at each of this rank's components that has edges."""
+        comm = self.comm
+        first, stop = owned[comm.rank : comm.rank + 2]
+        other = np.full(stop - first, kernels.NONE, np.uint32)
+        word = np.empty(stop - first, np.uint64)
+        word_id = np.empty(stop - first if self.wide else 0, np.uint64)
+        counts = np.diff(np.searchsorted(asked, owned.astype(np.uint32)))
+        most = max(1, self.room // comm.size)
+        for begins, out in pieces(comm, counts, most):
+            size = int(out.sum())
+            offered = [np.empty(length, np.uint64) for length in (size, size, size if self.wide else 0)]
+            kernels.offers(begins, out, asked, best, names, *edges, *offered)
+            limit = most * comm.size
+            pairs, incoming = exchange(comm, offered[0], out, limit=limit)
+            came = [
+                exchange(comm, rows, out, incoming=incoming, limit=limit)[0]
+                for rows in offered[1 : 2 + self.wide]
+            ]
+            kernels.take_offers(
+                pairs, came[0], came[1] if self.wide else offered[2], first, other, word, word_id
+            )
+            self.offered += size
+        return other, word, word_id
+
+    def _number(self, owned: np.ndarray, above: np.ndarray, counted: np.ndarray) -> np.ndarray:
+        """Return for each of this rank's components the number of its root among those that are `counted`."""
+        comm = self.comm
+        first, stop = owned[comm.rank : comm.rank + 2]
+        below = np.flatnonzero(above != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
+        moving = below
+        while reduced(comm, len(moving), "MAX"):
+            old = above[moving]
+            new = lookup(comm, above, owned, old, self.room)
+            above[moving] = new
+            moving = moving[new != old]
+        self.lap("double")
+        numbered = counted.copy()
+        numbered[below] = False
+        before = np.empty(comm.size, np.int64)
+        comm.Allgather(np.array([np.count_nonzero(numbered)], np.int64), before)
+        fresh = np.cumsum(numbered, dtype=np.uint32)
+        fresh -= numbered
+        fresh += np.uint32(before[: comm.rank].sum())
+        fresh[below] = lookup(comm, fresh, owned, above[below], self.room)
+        self.k = int(before.sum())
+        return fresh
 
     def counters(self) -> dict[str, int]:
-        """Return how many rounds there were, labels this rank asked for, and directed edges it sent."""
-        sizes = dict(ghosts=self.ghosts, arcs_sent=self.arcs_sent, vertex_bytes=self.label.nbytes)
-        return dict(rounds=self.rounds, **sizes)
+        """Return how many rounds there were, labels this rank asked for, and edges that it offered to owners."""
+        held = 0 if self.label is None else self.label.nbytes
+        return dict(rounds=self.rounds, ghosts=self.ghosts, offered=self.offered, vertex_bytes=held)
 
     @property
     def forest(self) -> np.ndarray:
         """Edge ids that this rank has found."""
-        return np.concatenate(self.found) if self.found else np.empty(0, np.int64)
-
-
-def ends_of(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends of edges, as int64."""
-    return (ends & np.uint64(2**32 - 1)).astype(np.int64), (ends >> np.uint64(32)).astype(np.int64)
-
-
-def _order(edges: Edges) -> tuple[np.ndarray, ...]:
-    """Return the keys of `numpy.lexsort` that put edges in the order by (weight, edge id)."""
-    return (edges.ids, edges.words) if len(edges.ids) else (edges.words,)
+        return np.concatenate(self.found).astype(np.int64, copy=False) if self.found else np.empty(0, np.int64)
 
 
 def _chosen(edges: Edges, which: np.ndarray) -> Edges:
@@ -142,14 +210,25 @@ def _chosen(edges: Edges, which: np.ndarray) -> Edges:
     return Edges(edges.ends[which], edges.words[which], edges.ids[which] if len(edges.ids) else edges.ids)
 
 
-def _ids(edges: Edges, places: np.ndarray) -> np.ndarray:
-    if len(edges.ids):
-        return edges.ids[places].astype(np.int64)
-    return (edges.words[places] & np.uint64(2**32 - 1)).astype(np.int64)
+def _named(edges: Edges) -> tuple[Edges, np.ndarray]:
+    """Return edges whose ends are places in the list of names, and the list, which ascends."""
+    halves = edges.ends.view(np.uint32)
+    spots = np.empty(len(halves), np.uint64)
+    kernels.list_spots(halves, _EVERYWHERE, spots)
+    spots, _ = sorted_records(spots, spots[:0])
+    count = kernels.number_spots(spots, halves)
+    return edges, spots[:count].astype(np.uint32)
 
 
-def _without_parallels(edges: Edges) -> Edges:
-    """Return the lightest edge of each pair of ends."""
-    order = np.lexsort((*_order(edges), edges.ends))
-    kept = order[np.flatnonzero(np.diff(edges.ends[order], prepend=kernels.NOTHING))]
-    return _chosen(edges, kept)
+def _spots(fresh: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Return fresh names above the places of the `used` old ones."""
+    spots = np.empty(len(fresh), np.uint64)
+    kernels.list_spots(fresh, used, spots)
+    return spots
+
+
+def _renamed(edges: Edges, names: np.ndarray, spots: np.ndarray) -> tuple[Edges, np.ndarray]:
+    """Return the edges between two of the fresh names that `spots` give, and these names; `names` are overwritten."""
+    spots, _ = sorted_records(spots, spots[:0])
+    count = kernels.number_spots(spots, names)
+    return edges.first(kernels.relabel(*edges, names)), spots[:count].astype(np.uint32)

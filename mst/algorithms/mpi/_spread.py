@@ -196,7 +196,7 @@ class Replicated:
             lap("hook")
             allreduce(comm, above)
             lap("reduce")
-            k = kernels.number_roots(above, best, not last)
+            k = kernels.number_roots(above, best, best_id, not last)
             edges = edges.first(kernels.relabel(*edges, above))
             if not last:
                 kernels.compose(self.label, above)

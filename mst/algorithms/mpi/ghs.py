@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from mst.algorithms.mpi._distributed import _ids, ends_of
 from mst.algorithms.mpi._spread import between, everything, rows_of
 from mst.errors import UnsupportedError
 from mst.kernels import ghs as kernels
@@ -43,6 +42,9 @@ ALGORITHM = dict(
     requires=("numba", "mpi4py"),
     limits=dict(n=2_147_483_647),
 )
+
+
+_LOW = np.uint64(2**32 - 1)
 
 
 @dataclass
@@ -130,8 +132,8 @@ def deal(part, comm) -> Arcs:
     """Send every edge of the slice to the ranks of both its ends."""
     rows = rows_of(part, comm)
     edges = between(rows, *everything(rows))
-    a, b = ends_of(edges.ends)
-    ids = _ids(edges, np.arange(edges.count))
+    a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
+    ids = (edges.ids if len(edges.ids) else edges.words & _LOW).astype(np.int64)
     source, target = np.concatenate([a, b]), np.concatenate([b, a])
     order, counts = by_rank(source % comm.size, comm.size)
     columns = source, target, np.tile(edges.words.view(np.int64), 2), np.tile(ids, 2)
