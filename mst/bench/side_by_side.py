@@ -42,7 +42,7 @@ from mst.errors import ConfigError, MSTError
 
 _SECONDS_PER_CHILD = 0.3
 _MOST_SAMPLES = 25
-_LONG = 1.0
+_LONG = 4.0
 _STARTED_TOGETHER = 1_000_000
 
 
