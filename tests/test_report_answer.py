@@ -69,9 +69,22 @@ def test_finishing_everywhere_comes_before_being_fast_somewhere():
 
 
 def test_the_fastest_on_most_graphs_comes_before_who_ran_on_one_more():
-    mostly = made(*TWO_GRAPHS, ("c", "kruskal", "sequential", 1, 3.0))
-    (found,) = answer.findings(mostly, CORE, "kruskal")
+    one_more = [("c", "kruskal", "sequential", 1, 3.0), ("c", "scipy", "peer", 1, 9.0)]
+    (found,) = answer.findings(made(*TWO_GRAPHS, *one_more), CORE, "kruskal")
     assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 2, 3)
+
+
+def test_graphs_on_which_few_algorithms_ran_do_not_decide():
+    few = [(name, "boruvka", "sequential", 1, 1.0) for name in "cdefg"]
+    (found,) = answer.findings(made(*TWO_GRAPHS, *few), CORE, "kruskal")
+    assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 2, 2)
+
+
+def test_programs_on_disk_are_no_libraries():
+    program = made(*TWO_GRAPHS, ("a", "command-ours", "peer", 1, 1.5), ("b", "command-ours", "peer", 1, 0.5))
+    (found,) = answer.findings(program, CORE, "kruskal")
+    assert not found.is_library and dict(found.over_library.names) == {"igraph": 1, "scipy": 1}
+    assert {best.peer for best in data.best_of_each(program)} == {"igraph", "scipy"}
 
 
 def test_many_cores_are_judged_where_many_ran():
@@ -130,6 +143,27 @@ def test_reference_measurements_stand_apart():
     assert {card.finding.machine for card in here.cards if card.finding} == {"m"}
     assert [card.hardware for card in reference.cards] == ["GPU"]
     assert "m," not in answer.headline([reference], "kruskal")
+
+
+def test_reference_machines_that_measured_little_beside_others_have_no_card():
+    much = made(*TWO_GRAPHS, *((g, "kruskal", "sequential", 1, 1.0) for g in "cde"))
+    much = much.assign(machine="much", origin="reference")
+    little = made(*TWO_GRAPHS[:4]).assign(machine="little", origin="reference")
+    _, reference = answer.groups(pd.concat([much, little], ignore_index=True), "kruskal", {}, {})
+    assert {card.finding.machine for card in reference.cards} == {"much", "little"}
+    more = made(*TWO_GRAPHS, *((g, *run[1:]) for g in "cde" for run in TWO_GRAPHS[:4]))
+    more = more.assign(machine="much", origin="reference")
+    _, reference = answer.groups(pd.concat([more, little], ignore_index=True), "kruskal", {}, {})
+    assert {card.finding.machine for card in reference.cards} == {"much"}
+    (dense,) = [kind for kind in reference.kinds if kind.name == "dense"]
+    assert [f.machine for f in dense.found[0]] == ["much"]
+    alone = made(*((g, "boruvka", "sequential", 1, 1.0) for g in "abcdefghij")).assign(
+        machine="a", origin="reference"
+    )
+    _, reference = answer.groups(pd.concat([much, alone], ignore_index=True), "kruskal", {}, {})
+    assert {card.finding.machine for card in reference.cards} == {"much"}
+    _, reference = answer.groups(alone, "kruskal", {}, {})
+    assert {card.finding.machine for card in reference.cards} == {"a"}
 
 
 def test_headline_says_it_in_a_sentence():

@@ -11,11 +11,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mst import registry
-from mst.reporting.data import approximate, geometric_mean
+from mst.reporting.data import approximate, geometric_mean, is_library
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,8 +140,21 @@ def findings(
             here = [row for row in here if row["graph"] in wide]
             if not here:
                 continue
+        here = _well_covered(here)
         found.append(_finding(str(machine), hardware, here, records, baseline))
     return found
+
+
+def _well_covered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of graphs on which half as many algorithms finished as on any graph, or more.
+
+    Who is fastest of the few that an experiment on other graphs needed says little.
+    """
+    finished: dict[str, set[str]] = {}
+    for row in rows:
+        finished.setdefault(row["graph"], set()).add(row["algorithm"])
+    most = max(map(len, finished.values()))
+    return [row for row in rows if 2 * len(finished[row["graph"]]) >= most]
 
 
 def _finding(machine: str, hardware: Hardware, here: list, everything: list, baseline: str) -> Finding:
@@ -151,7 +164,7 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
     winner = ranked[0]
     mine = {graph: best[winner, graph] for graph in graphs if (winner, graph) in best}
     fastest = {graph: min((r for (_, g), r in best.items() if g == graph), key=_time) for graph in graphs}
-    libraries = [row for row in everything if row["paradigm"] == "peer" and _name(row) != winner]
+    libraries = [row for row in everything if is_library(row) and _name(row) != winner]
     same = [row for row in libraries if hardware.uses(row)]
     base = [
         r for r in everything if r["algorithm"] == baseline and r["options"] == "default" and r["width"] == 1
@@ -161,7 +174,7 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
         hardware=hardware.id,
         algorithm=winner,
         widths=_widths(mine.values()),
-        is_library=next(iter(mine.values()))["paradigm"] == "peer",
+        is_library=is_library(next(iter(mine.values()))),
         wins=sum(_name(row) == winner for row in fastest.values()),
         graphs=len(graphs),
         over_baseline=None if winner == baseline else _gain(mine, fastest_of_each(base)),
@@ -344,7 +357,22 @@ def groups(
     if not others["shown"].any():
         return [here]
     found = [card for card in cards(others, baseline, machines) if card.finding]
-    return [here, Answer("Reference measurements, made elsewhere", found, by_kind(others, baseline, largest))]
+    kept: list[Finding] = []
+    for hardware in HARDWARE:
+        kept += _weighty([c.finding for c in found if c.finding and c.hardware == hardware.name])
+    kinds = [
+        replace(kind, found=tuple(_weighty(here) for here in kind.found))
+        for kind in by_kind(others, baseline, largest)
+    ]
+    title = "Reference measurements, made elsewhere"
+    return [here, Answer(title, [card for card in found if card.finding in kept], kinds)]
+
+
+def _weighty(found: Sequence[Finding]) -> list[Finding]:
+    """Return the findings on machines that compared something, on at least half as many graphs as any of them."""
+    compared = [f for f in found if f.over_baseline or f.over_library] or list(found)
+    most = max((f.graphs for f in compared), default=0)
+    return [f for f in compared if 2 * f.graphs >= most]
 
 
 def _library(found: Finding) -> str:

@@ -97,13 +97,18 @@ class Best:
     over_baseline: float | None
 
 
+def is_library(row: Mapping[str, Any]) -> bool:
+    """Return whether a run's algorithm is somebody else's and Python could have called it: no program on disk is."""
+    return row["paradigm"] == "peer" and not row["algorithm"].startswith("command-")
+
+
 def best_of_each(rows: pd.DataFrame) -> list[Best]:
     """Return the fastest exact run for each machine and graph, smallest graph first."""
     shown = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
     found = []
     for (machine, graph), group in shown.groupby(["machine", "graph"], sort=False):
         first = group.loc[group["compute_seconds"].idxmin()]
-        peers = group[group["paradigm"] == "peer"]
+        peers = group[[is_library(row) for row in group[["paradigm", "algorithm"]].to_dict("records")]]
         peer = peers.loc[peers["compute_seconds"].idxmin()] if len(peers) else None
         found.append(
             Best(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.reporting.answer import HARDWARE, fastest_of_each
-from mst.reporting.data import approximate
+from mst.reporting.data import approximate, is_library
 from mst.reporting.figures import Figure, name_ends, readable
 from mst.reporting.style import LIGHT, save
 
@@ -61,7 +61,7 @@ def _kinds(records: Sequence[Mapping[str, Any]]):
         rows = [row for row in records if hardware.uses(row) and row["paradigm"] in _own(hardware)]
         if hardware.id != "cores" or any(row["width"] > 1 for row in rows):
             yield hardware.name, rows
-    yield _LIBRARY, [row for row in records if row["paradigm"] == "peer" and HARDWARE[1].uses(row)]
+    yield _LIBRARY, [row for row in records if is_library(row) and HARDWARE[1].uses(row)]
 
 
 def _own(hardware) -> tuple[str, ...]:
