@@ -10,7 +10,7 @@ from mst.kernels.batch_edges import put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_runtime import LIVE, claim, deal
-from mst.kernels.parallel_select import BLOCK, Kept, edge_at, pick, row_near, row_of
+from mst.kernels.parallel_select import BLOCK, Kept, edge_at, pick, pick_outside, row_near, row_of
 
 SELECTED = LIVE
 _AHEAD = 32
@@ -128,16 +128,13 @@ def new_kept(source, size: int, ids: int) -> Kept:
 @njit
 def keep_range(first, last, source, kind, low, low_id, inside, kept, counters, picked):
     """Copy the edges of one chunk above (`low`, `low_id`) that do not lie inside a bitmap."""
-    size, highest = 0, source[0].dtype.type(~np.uint64(0))
-    for block in range(first, last, BLOCK):
-        end = min(block + BLOCK, last)
-        size += pick(source, kind, block, end, low, highest, False, inside, picked[size:])
+    size = pick_outside(source, first, last, inside, picked)
     count = np.uint64(0)
     for i in range(size):
         place = picked[i]
         picked[count] = place
-        above = key_of(source[0][place], kind) > low
-        count += np.uint64(above | (edge_at(source, place, 0)[2] > low_id))
+        key = key_of(source[0][place], kind)
+        count += np.uint64((key > low) | ((key == low) & (edge_at(source, place, 0)[2] > low_id)))
     if count == 0:
         return
     at = fetch_add(counters, SELECTED, np.int64(count))
@@ -156,7 +153,7 @@ def keep_open(width, grain, source, kind, low, low_id, inside, kept, counters):
     deal(counters, width)
     counters[SELECTED] = 0
     for worker in prange(width):
-        picked = np.empty(grain + BLOCK + 1, np.uint64)
+        picked = np.empty(grain + 1, np.uint64)
         first, last = claim(counters, worker, width, grain, source[0].size)
         while first < last:
             keep_range(first, last, source, kind, low, low_id, inside, kept, counters, picked)

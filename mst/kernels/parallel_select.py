@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 from numba.extending import overload
 
 from mst.kernels.jit import njit
@@ -69,6 +70,14 @@ def pick(source, kind, first, last, low, high, rare, inside, picked):
     return _compiled_only()
 
 
+def pick_outside(source, first, last, inside, picked):
+    """Write the places of ``first … last - 1`` whose ends do not both lie inside a bitmap to `picked`; return how many.
+
+    Of rows `inside` may be None, which leaves none out. `picked` has room for one more.
+    """
+    return _compiled_only()
+
+
 @overload(row_near, inline="always")
 def _row_near(source, place):
     if not has_rows(source):
@@ -100,23 +109,35 @@ def _edge_at(source, place, row):
 
 @overload(pick)
 def _pick(source, kind, first, last, low, high, rare, inside, picked):
-    if has_rows(source):
-        return lambda source, kind, first, last, low, high, rare, inside, picked: _pick_of_rows(
-            *source, kind, first, last, low, high, inside, picked
+    if isinstance(inside, types.NoneType) and not has_rows(source):
+        return lambda source, kind, first, last, low, high, rare, inside, picked: _pick_between(
+            source[0], kind, first, last, low, high, rare, picked
         )
 
     def pick(source, kind, first, last, low, high, rare, inside, picked):
-        words, u, v = source[0], source[1], source[2]
-        if inside is None:
-            return _pick_between(words, kind, first, last, low, high, rare, picked)
         # Ends first and keys of the few that are left: most edges of a heavy part lie inside.
+        size = np.uint64(pick_outside(source, first, last, inside, picked))
+        return _keep_between(source[0], kind, low, high, picked, size)
+
+    return pick
+
+
+@overload(pick_outside)
+def _pick_outside(source, first, last, inside, picked):
+    if has_rows(source):
+        return lambda source, first, last, inside, picked: _pick_outside_of_rows(
+            *source, first, last, inside, picked
+        )
+
+    def pick_outside(source, first, last, inside, picked):
+        u, v = source[1], source[2]
         size = np.uint64(0)
         for e in range(np.uint64(first), np.uint64(last)):
             picked[size] = e
             size += (bit(inside, u[e]) & bit(inside, v[e])) ^ _ONE
-        return _keep_between(words, kind, low, high, picked, size)
+        return np.int64(size)
 
-    return pick
+    return pick_outside
 
 
 @njit(inline="always")
@@ -177,7 +198,7 @@ def _keep_between(words, kind, low, high, picked, size):
 
 
 @njit
-def _pick_of_rows(words, neighbours, ids, offsets, kind, first, last, low, high, inside, picked):
+def _pick_outside_of_rows(words, neighbours, ids, offsets, first, last, inside, picked):
     size = np.uint64(0)
     x = row_near((words, neighbours, ids, offsets), first)
     start = first
@@ -194,4 +215,4 @@ def _pick_of_rows(words, neighbours, ids, offsets, kind, first, last, low, high,
                 size += np.uint64(x < neighbours[i]) | bit(inside, neighbours[i])
         start = end
         x += 1
-    return _keep_between(words, kind, low, high, picked, size)
+    return np.int64(size)
