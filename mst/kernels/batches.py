@@ -97,6 +97,7 @@ def join(records, bounds, smallest, largest, keys, parent, forest, size):
 def _batch(records, start, stop, keys, parent, forest, size, a, b, e):
     last = records.shape[0] - 1
     for i in range(start, stop):
+        # Four loads that wait for each other fill the processor's buffers with too few records.
         far = records[min(i + _AHEAD, last), 0]
         prefetch_to_write(parent, far & _LOW)
         prefetch_to_write(parent, far >> _HALF)
