@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from mst import order
-from mst.kernels import batches, buckets, filter_rows, kruskal, partition, radix
+from mst.kernels import batches, buckets, csr, filter_rows, kruskal, partition, radix
 from mst.kernels import filter as edge_filter
-from mst.kernels.csr import build_csr
 from mst.kernels.jit import njit
 from mst.kernels.keys import LazyKeys, keys_at, lazy_keys
 from mst.kernels.prefetch import prefetch, prefetch_to_write
@@ -271,8 +270,33 @@ def test_move_light_and_keep_open(paired, rng):
 
 
 def csr_of(n, u, v, w):
-    offsets, neighbours, weights, ids = build_csr(n, u, v, w)
+    offsets, neighbours, weights, ids = csr.build_csr(n, u, v, w)
     return offsets, neighbours.view(U32), lazy_keys(frozen(weights)), ids.view(U32)
+
+
+@pytest.mark.parametrize("ends", (np.int32, np.int64))
+@pytest.mark.parametrize("weights", (np.int8, np.float64))
+@pytest.mark.parametrize("shape", ("random", "star", "last vertices", "loops", "one vertex"))
+@pytest.mark.parametrize("block", (1, 64, 1 << 17))
+def test_rows_by_blocks_are_stable(ends, weights, shape, block, rng, monkeypatch):
+    n, m = (1 if shape == "one vertex" else 301), 900
+    u, v = (rng.integers(n - 3 if shape == "last vertices" else 0, n, m).astype(ends) for _ in "uv")
+    if shape == "star":
+        u[:] = 150
+    elif shape == "loops":
+        u[:] = v
+    w = rng.integers(-100, 100, m).astype(weights)
+    monkeypatch.setattr(csr, "_CACHED", 0)
+    monkeypatch.setattr(csr, "_BLOCK_SLOTS", block)
+    offsets, neighbours, slot_weights, ids = csr.build_csr(n, u, v, w)
+    edges = np.flatnonzero(u != v)
+    rows, others, edges = np.append(u[edges], v[edges]), np.append(v[edges], u[edges]), np.tile(edges, 2)
+    in_order = np.lexsort((edges, rows))
+    assert np.array_equal(offsets, np.searchsorted(rows[in_order], np.arange(n + 1)))
+    assert np.array_equal(neighbours, others[in_order])
+    assert np.array_equal(ids, edges[in_order])
+    assert np.array_equal(slot_weights, w[ids])
+    assert (neighbours.dtype, slot_weights.dtype, ids.dtype) == (u.dtype, w.dtype, np.int32)
 
 
 @pytest.mark.parametrize("degree", (0.5, 3, 200))
