@@ -17,10 +17,7 @@ def _element(context, builder, array_type, array, index_type, index):
     """Address of ``array[index]``; indices are trusted, as everywhere in these kernels."""
     struct = context.make_array(array_type)(context, builder, array)
     index = context.cast(builder, index, index_type, types.intp)
-    indices = [index] + [context.get_constant(types.intp, 0)] * (array_type.ndim - 1)
-    return cgutils.get_item_pointer(
-        context, builder, array_type, struct, indices, wraparound=False, boundscheck=False
-    )
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
 
 
 @intrinsic
@@ -67,25 +64,6 @@ def compare_and_swap(typing_context, array, index, expected, value):
         return builder.extract_value(pair, 0)
 
     return array.dtype(array, index, array.dtype, array.dtype), generate
-
-
-@intrinsic
-def prefetch(typing_context, array, index):
-    """Ask for the cache line of ``array[index]``; never faults, whatever the index.
-
-    Of a two-dimensional array, the line where row `index` starts.
-    """
-
-    def generate(context, builder, signature, arguments):
-        address = _element(context, builder, array, arguments[0], index, arguments[1])
-        word = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        read, every_level, data = word(0), word(3), word(1)
-        builder.call(function, [builder.bitcast(address, cgutils.voidptr_t), read, every_level, data])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate
 
 
 @intrinsic

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.atomics import prefetch
 from mst.kernels.batch_edges import put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_select import BLOCK, bit
+from mst.kernels.prefetch import prefetch
 
 _AHEAD = 32
 _ONE = np.uint64(1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.atomics import fetch_add, prefetch
+from mst.kernels.atomics import fetch_add
 from mst.kernels.batch_edges import put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_runtime import LIVE, claim, deal
 from mst.kernels.parallel_select import BLOCK, Kept, edge_at, pick, pick_outside, row_near, row_of
+from mst.kernels.prefetch import prefetch
 
 SELECTED = LIVE
 _AHEAD = 32
