@@ -7,9 +7,11 @@ import sys
 import numpy as np
 import pytest
 
+from mst import registry
 from mst.bench import side_by_side
 from mst.bench import threads_suite as bench
 from mst.errors import ConfigError
+from mst.graph import Graph
 
 PROGRAM = """
 import sys, numpy as np
@@ -50,6 +52,54 @@ def test_a_program_that_says_nothing_is_refused(tmp_path):
 def test_a_command_without_a_name_or_a_graph_is_refused(text):
     with pytest.raises(ConfigError, match="give NAME=TEMPLATE"):
         side_by_side.Command.parse(text, 2)
+
+
+COMPILES = """
+import pathlib
+import numpy as np
+
+ALGORITHM = dict(id="probe", paradigm="threads", title="Probe")
+
+
+def prepare(graph, *, width):
+    return graph
+
+
+def solve(graph):
+    compiled = pathlib.Path(__file__ + ".compiled")
+    if graph.n == 3 and not compiled.exists():
+        np.ones(1 << 23)
+        compiled.touch()
+    return np.ones(1 << 20)
+
+
+def collect(graph, result):
+    return [0, 1]
+"""
+
+
+def test_what_is_compiled_first_is_not_memory_of_a_solve(tmp_path, monkeypatch):
+    (tmp_path / "probe.py").write_text(COMPILES)
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path))
+    registry.algorithms.cache_clear()
+    np.savez(tmp_path / "graph.npz", n=3, **{x: np.arange(2, dtype=np.int32) for x in "uvw"})
+    server = side_by_side.Server(side_by_side.Contender("probe", width=2), tmp_path / "graph.npz", 2)
+    try:
+        assert server.get_ready() is None
+        peaks = [server.fork()["peak_bytes"] for _ in range(2)]
+    finally:
+        server.close()
+        registry.algorithms.cache_clear()
+    assert all(1 << 23 <= peak < 1 << 25 for peak in peaks), peaks
+
+
+def test_warmers_take_both_ways_of_a_first_part():
+    threads = registry.get("filter-boruvka-threads").load()
+    like = Graph(2, [0], [1], np.ones(1, np.int32))
+    solved = (
+        threads.solve(threads.prepare(graph, width=1, input="edges")) for graph in side_by_side.warmers(like)
+    )
+    assert [result.counters["parts"] == 1 for result in solved] == [True, False, False]
 
 
 def test_rows_and_graphs_are_those_that_the_targets_are_stated_for():

@@ -463,31 +463,46 @@ def work(spec: dict[str, Any]) -> int:
         module = Prover() if spec["algorithm"] == PROOF else algorithm.load()
         started = time.perf_counter()
         problem = module.prepare(graph, width=spec["width"], **options)
-        out.write(json.dumps({"init": time.perf_counter() - started}) + "\n")
+        init = time.perf_counter() - started
         if algorithm.paradigm == "sequential":
             # Children inherit the machine code. Nobody else may run before the fork: threads would not survive.
             module.solve(problem)
+        elif algorithm.paradigm == "threads":
+            # Children find on disk what this one compiles: a compiler's memory is not that of a solve.
+            _in_a_child(lambda: module.solve(problem))
+        out.write(json.dumps({"init": init}) + "\n")
     except MSTError as error:
         out.write(json.dumps({"reason": str(error)}) + "\n")
         return 0
+
+    def measure() -> None:
+        try:
+            # Threads and code first, on small graphs: neither belongs to the memory of a solve. A fork has the
+            # libraries' pages yet to map, some 2.5 MiB.
+            for small in warmers(graph):
+                module.solve(module.prepare(small, width=spec["width"], **options))
+            out.write(json.dumps(samples(module, graph, problem)) + "\n")
+        except Exception as error:
+            out.write(json.dumps({"reason": f"{type(error).__name__}: {error}"}) + "\n")
+        out.flush()
+
     for _ in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            try:
-                # Threads and code first, on small graphs: neither belongs to the memory of a solve. A fork has the
-                # libraries' pages yet to map, some 2.5 MiB.
-                for small in warmers(graph):
-                    module.solve(module.prepare(small, width=spec["width"], **options))
-                out.write(json.dumps(samples(module, graph, problem)) + "\n")
-            except Exception as error:
-                out.write(json.dumps({"reason": f"{type(error).__name__}: {error}"}) + "\n")
-            finally:
-                out.flush()
-                os._exit(0)
-        if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        if code := _in_a_child(measure):
             out.write(json.dumps({"reason": f"a child ended with code {code}"}) + "\n")
     return 0
+
+
+def _in_a_child(task: Callable[[], Any]) -> int:
+    """Run `task` in a fork of this process; return the exit code."""
+    child = os.fork()
+    if child == 0:
+        try:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            with contextlib.suppress(Exception):
+                task()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 class Prover:
@@ -510,11 +525,11 @@ class Prover:
 
 
 def warmers(graph) -> Iterator[Any]:
-    """Yield a sparse and a dense graph of a graph's dtypes, for kernels to be loaded on."""
+    """Yield graphs of a graph's dtypes for kernels to be loaded on: too sparse for a filter, sparse, and dense."""
     from mst.graph import Graph
 
     rng = np.random.default_rng(1)
-    for n, m in ((20_000, 50_000), (500, 50_000)):
+    for n, m in ((40_000, 50_000), (20_000, 50_000), (500, 50_000)):
         u, v = rng.integers(0, n, (2, m)).astype(graph.u.dtype)
         yield Graph(n, u, v, rng.permutation(m).astype(graph.w.dtype), trusted=True)
 
