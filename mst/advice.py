@@ -215,6 +215,7 @@ class Table:
         self.widths = sorted({c.width for place in self._places for c in place[3] if not c.gpu})
         self._known: dict[tuple, Choice] = {}
         self._settled: dict[tuple, Choice | None] = {}
+        self._fitting: dict[tuple, list[tuple]] = {}
 
     def choose(
         self,
@@ -280,17 +281,16 @@ class Table:
         without: frozenset[str],
     ) -> Choice:
         log_m, log_density = size / _STEPS, density / _STEPS
-        usable = [
-            (at_m, abs(log_m - at_m) + abs(log_density - at_density), cell, fitting)
-            for at_m, at_density, cell, candidates in self._places
-            if (fitting := [c for c in candidates if c.fits(width, gpu) and c.algorithm not in without])
-        ]
-        if gpu == "host":
-            # A cell that was measured without the GPU says nothing of it.
-            usable = [place for place in usable if any(c.gpu for c in place[3])] or usable
+        usable = self._usable(width, gpu, without)
         if not usable:
             return FALLBACK_ON_DEVICE if gpu == "device" else FALLBACK
-        _, _, cell, fitting = min(usable, key=lambda at: at[1] + _otherness(skew, weights, at[2]["kinds"]))
+
+        def distance(place):
+            at_m, at_density, cell, _ = place
+            near = abs(log_m - at_m) + abs(log_density - at_density)
+            return near + _otherness(skew, weights, cell["kinds"])
+
+        _, _, cell, fitting = min(usable, key=distance)
         sizes = [place[0] for place in usable]
         outside = []
         if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
@@ -298,6 +298,24 @@ class Table:
         if _otherness(skew, weights, cell["kinds"]):
             outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {skew} {weights}")
         return self._choice(cell, fitting, width, "; ".join(outside))
+
+    def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[tuple]:
+        """Return the places of the cells in which some candidates can run here, each with these.
+
+        A report asks for hundreds of graphs on the same hardware.
+        """
+        setting = (width, gpu, without)
+        if setting not in self._fitting:
+            places = [
+                (at_m, at_density, cell, fitting)
+                for at_m, at_density, cell, candidates in self._places
+                if (fitting := [c for c in candidates if c.fits(width, gpu) and c.algorithm not in without])
+            ]
+            if gpu == "host":
+                # A cell that was measured without the GPU says nothing of it.
+                places = [place for place in places if any(c.gpu for c in place[3])] or places
+            self._fitting[setting] = places
+        return self._fitting[setting]
 
     def _choice(self, cell: Mapping[str, Any], usable: list[Candidate], width: int, outside: str) -> Choice:
         ranked = sorted(usable, key=lambda candidate: cell["times"][str(candidate)])
