@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis
@@ -27,8 +30,41 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Last: by then the others have left the machine code on disk that its many processes run.
-    items.sort(key=lambda item: "cluster" in item.keywords)
+    # The longest first, so that workers end together; last those that run alone, one after the other.
+    items.sort(
+        key=lambda item: (
+            "alone" in item.keywords,
+            "cluster" not in item.keywords,
+            "workflow" not in item.keywords,
+        )
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Where workers share the tests out (``pytest -n``), run those marked `alone` while all other workers wait."""
+    if hasattr(item.config, "workerinput"):
+        with _turn(Path(item.config.option.basetemp).parent, alone="alone" in item.keywords):
+            return (yield)
+    return (yield)
+
+
+@contextmanager
+def _turn(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Hold the one room of all workers, alone or with others.
+
+    Who wants it alone keeps the door until it has the room: else others would go in and out, and it would never be
+    empty.
+    """
+    with (folder / "door").open("a") as door, (folder / "room").open("a") as room:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            # Closing it would not do: a process that the test forked may have it open still.
+            fcntl.flock(room, fcntl.LOCK_UN)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import refusal, workers
 
 STEPS = 200_000
-pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
 
 
 @njit

@@ -10,6 +10,8 @@ import pytest
 
 from mst.bench import side_by_side, suite
 
+pytestmark = pytest.mark.alone
+
 
 def test_a_small_run(tmp_path, capsys):
     code = suite.main(

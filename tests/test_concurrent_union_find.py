@@ -11,7 +11,7 @@ from mst.kernels.concurrent_union_find import find, rank_find, rank_same_set, ra
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import refusal, workers
 
-pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
 
 
 @njit

@@ -65,7 +65,7 @@ def run(clone: Clone, command: str) -> None:
     for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"):
         environment.pop(name, None)
     told = subprocess.run(
-        ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=280
+        ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=540
     )
     assert told.returncode == 0, f"$ {command}\n{told.stdout[-2000:]}\n{told.stderr[-2000:]}"
 

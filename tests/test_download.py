@@ -19,6 +19,8 @@ import pytest
 from mst.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
 from mst.errors import ConfigError, UnavailableError
 
+pytestmark = pytest.mark.alone
+
 BODY = bytes(range(256)) * 8192  # 2 MiB
 SHA256 = hashlib.sha256(BODY).hexdigest()
 

@@ -11,6 +11,8 @@ import pytest
 from mst.bench import energy
 from mst.bench.energy import counters_here, measure_energy, nvml_counters, rapl_counters
 
+pytestmark = pytest.mark.alone
+
 RANGE = 262_143_328_850  # microjoules, as on many Intel processors
 
 

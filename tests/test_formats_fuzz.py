@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from mst import FormatError, Graph, MSTError
 from mst.formats import FORMATS, read_raw, write
 
+pytestmark = pytest.mark.alone
+
 zstandard = pytest.importorskip("zstandard")
 
 FRAGMENTS = [

@@ -12,6 +12,8 @@ import pytest
 from mst import Graph
 from mst.formats import read_raw, write
 
+pytestmark = pytest.mark.alone
+
 MEGABYTES_PER_SECOND = 40
 TIMES_THE_RESULT = 4
 EDGES = 1_500_000

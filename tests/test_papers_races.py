@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 import test_threads_races
 
 from mst import registry
 from mst.algorithms.sequential import kruskal
 from mst.graph import Graph
 
+pytestmark = pytest.mark.alone
 VARIANTS = (
     ("edge-boruvka", {"chunk": 1}),
     ("edge-boruvka", {"chunk": 3, "compression": False, "gather": "serial"}),

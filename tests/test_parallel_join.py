@@ -14,6 +14,8 @@ from mst.kernels.batch_edges import ends_at, in_order, new_edges, put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, new_counters, workers
 
+pytestmark = pytest.mark.alone
+
 LAYOUTS = {1: (np.int32, np.uint32, 100), 3: (np.int32, np.uint64, 100), 4: (np.int64, np.uint64, 2**33)}
 
 

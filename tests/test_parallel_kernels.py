@@ -11,6 +11,8 @@ from mst.kernels.parallel_keys import keys_at, words_of
 from mst.kernels.parallel_radix import argsort
 from mst.kernels.parallel_runtime import facts, new_counters, refusal, workers
 
+pytestmark = pytest.mark.alone
+
 WIDTHS = [width for width in (1, 2) if refusal(width) is None]
 
 

@@ -19,6 +19,8 @@ from mst.kernels.parallel_sample import quantiles, sample_by_all, sample_edges
 from mst.kernels.parallel_select import edge_at, pick, row_near, row_of
 from mst.order import keys
 
+pytestmark = pytest.mark.alone
+
 
 @njit
 def picked_edges(source, kind, first, last, low, high, rare, inside):

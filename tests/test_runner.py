@@ -27,6 +27,8 @@ from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
 
+pytestmark = pytest.mark.alone
+
 PROBES = {
     "probe-children": """
     import subprocess, time

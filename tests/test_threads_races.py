@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from mst.algorithms.sequential import kruskal
 from mst.algorithms.threads import bucket_threads as buckets
@@ -22,6 +23,7 @@ from mst.kernels.parallel_runtime import workers
 from mst.order import total
 from mst.proof import check_forest
 
+pytestmark = pytest.mark.alone
 SECONDS = float(os.environ.get("MST_RACE_SECONDS", 12))
 EPSILON = 0.25
 

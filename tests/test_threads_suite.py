@@ -13,6 +13,8 @@ from mst.bench import threads_suite as bench
 from mst.errors import ConfigError
 from mst.graph import Graph
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = """
 import sys, numpy as np
 n, m = np.fromfile(sys.argv[1], "<i8", 2)

@@ -19,7 +19,7 @@ from mst.kernels.concurrent_union_find import find, rank_find, rank_unite, ranke
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import claim, deal, new_counters, refusal, workers
 
-pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
 
 _LEFT, _RIGHT = np.uint64(48), np.uint64((1 << 48) - 1)
 

@@ -11,6 +11,8 @@ import pytest
 from mst.bench.samples import still_cold, take_samples, warm_seconds
 from mst.bench.session import pinned_environment
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize(
     ("warm", "share", "cold"),

@@ -105,6 +105,8 @@ class Clone:
     def environment(self) -> dict[str, str]:
         """Environment of the jobs: this copy's package, no configuration from outside."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MST_") or k == "MST_CACHE"}
+        # Compiled once here, whatever the machine says: each of its many processes would compile all modules again.
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {**kept, "PYTHONPATH": str(self.folder), "MST_MIRROR": ""}
 
     def start(self, *arguments: str, profile: bool = True) -> subprocess.Popen:
