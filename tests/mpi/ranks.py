@@ -1,7 +1,7 @@
-"""What ranks do in the tests: ``mpiexec -n RANKS python ranks.py CHECK [ARGUMENT…]``.
+"""What ranks do in the tests: ``mpiexec -n RANKS python ranks.py CHECK [ARGUMENT…] [and CHECK [ARGUMENT…]]…``.
 
 One start checks many graphs, since starting costs more than solving. Rank 0 has all graphs and knows their forests;
-what the algorithms get is each rank's slice. Prints ``passed`` at the end.
+what the algorithms get is each rank's slice. Prints ``passed CHECK`` after each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 import tracemalloc
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -364,14 +365,20 @@ def check_failing(how: str) -> None:
     minimum_spanning_forest((3, [0], [1], [1]), algorithm="allreduce-boruvka-mpi")
 
 
+def checks(words: list[str]) -> list[list[str]]:
+    """Return each check with its arguments."""
+    return [list(group) for is_and, group in groupby(words, "and".__eq__) if not is_and]
+
+
 if __name__ == "__main__":
-    started = time.monotonic()
-    try:
-        globals()[f"check_{sys.argv[1]}"](*sys.argv[2:])
-    except BaseException:
-        traceback.print_exc()
-        sys.stderr.flush()
-        COMM.Abort(1)
-    COMM.Barrier()
-    if COMM.rank == 0:
-        print("passed", f"{time.monotonic() - started:.1f} s")
+    for name, *arguments in checks(sys.argv[1:]):
+        started = time.monotonic()
+        try:
+            globals()[f"check_{name}"](*arguments)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            COMM.Abort(1)
+        COMM.Barrier()
+        if COMM.rank == 0:
+            print(f"passed {name}: {time.monotonic() - started:.1f} s", flush=True)
