@@ -80,6 +80,13 @@ def test_graphs_on_which_few_algorithms_ran_do_not_decide():
     assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 2, 2)
 
 
+def test_few_algorithms_decide_nothing_among_themselves_or_on_their_own_machine():
+    few = made(*TWO_GRAPHS, ("c", "boruvka", "sequential", 1, 1.0))
+    assert answer.findings(few, CORE, "kruskal", ["c"]) == []
+    few.loc[few["graph"] == "c", "machine"] = "other"
+    assert [found.machine for found in answer.findings(few, CORE, "kruskal")] == ["m"]
+
+
 def test_programs_on_disk_are_no_libraries():
     program = made(*TWO_GRAPHS, ("a", "command-ours", "peer", 1, 1.5), ("b", "command-ours", "peer", 1, 0.5))
     (found,) = answer.findings(program, CORE, "kruskal")

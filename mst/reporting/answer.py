@@ -126,6 +126,7 @@ def findings(
 ) -> list[Finding]:
     """Return the fastest for each machine that measured such hardware, from prepared rows."""
     usable = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
+    most = max(map(len, _finished(filter(hardware.uses, usable.to_dict("records"))).values()), default=0)
     if graphs is not None:
         usable = usable[usable["graph"].isin(set(graphs))]
     found = []
@@ -140,21 +141,28 @@ def findings(
             here = [row for row in here if row["graph"] in wide]
             if not here:
                 continue
-        here = _well_covered(here)
+        here = _well_covered(here, most)
+        if not here:
+            continue
         found.append(_finding(str(machine), hardware, here, records, baseline))
     return found
 
 
-def _well_covered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows of graphs on which half as many algorithms finished as on any graph, or more.
+def _finished(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], set[str]]:
+    """Return which algorithms finished, by machine and graph."""
+    finished: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        finished.setdefault((row["machine"], row["graph"]), set()).add(row["algorithm"])
+    return finished
+
+
+def _well_covered(rows: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
+    """Return the rows of graphs on which half of `most` algorithms finished, or more.
 
     Who is fastest of the few that an experiment on other graphs needed says little.
     """
-    finished: dict[str, set[str]] = {}
-    for row in rows:
-        finished.setdefault(row["graph"], set()).add(row["algorithm"])
-    most = max(map(len, finished.values()))
-    return [row for row in rows if 2 * len(finished[row["graph"]]) >= most]
+    finished = _finished(rows)
+    return [row for row in rows if 2 * len(finished[row["machine"], row["graph"]]) >= most]
 
 
 def _finding(machine: str, hardware: Hardware, here: list, everything: list, baseline: str) -> Finding:
