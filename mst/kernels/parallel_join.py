@@ -23,7 +23,6 @@ from mst.kernels.concurrent_union_find import find
 from mst.kernels.concurrent_union_find import unite as join_trees
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
-from mst.kernels.parallel_select import bit
 from mst.kernels.prefetch import prefetch_to_write
 from mst.kernels.union_find import find as find_alone
 
@@ -33,8 +32,8 @@ FIRST, LINKED, LAST = 0, 1, 2
 
 _BLOCK = 256
 _AHEAD, _FAR = 16, np.uint64(32)
-_ROOM, _SAMPLE, _SMALLEST, _TURNS = 16, 64, 512, 8
-_SIEVE = 1 << 15
+_ROOM, _SAMPLE, _SMALLEST, _TURNS = 16, 32, 512, 8
+_SIEVE = 1 << 14
 _SIFTED = np.uint64(_SIEVE - 1)
 _ONE = np.uint64(1)
 _NOBODY = ~np.uint64(0)
@@ -378,7 +377,7 @@ def in_question(edges, parts, surplus):
 @njit
 def flood(edges, parts, table, places):
     """Enter whatever edges connect to the surplus ones; return how many these are, 0 if the table has no room."""
-    sieve, hub = np.zeros(_SIEVE >> 6, np.uint64), commonest_end(edges, parts)
+    sieve, hub = np.zeros(_SIEVE, np.bool_), commonest_end(edges, parts)
     found = used = 0
     for part in range(len(parts)):
         for i in range(parts[part, LINKED], parts[part, LAST]):
@@ -390,10 +389,9 @@ def flood(edges, parts, table, places):
     part = quiet = turns = 0
     while quiet < len(parts):
         quiet += 1
-        for i in range(parts[part, FIRST], parts[part, LINKED]):
+        for i in near_ones(edges, parts[part, FIRST], parts[part, LINKED], sieve):
             a, b = ends_at(edges, i)
-            near = bit(sieve, a & _SIFTED) | bit(sieve, b & _SIFTED)
-            if near and (has(table, a) | has(table, b)) and not dropped(edges, i):
+            if (has(table, a) | has(table, b)) and not dropped(edges, i):
                 drop(edges, i, True)
                 places[found] = i
                 found += 1
@@ -408,6 +406,18 @@ def flood(edges, parts, table, places):
             if turns == _TURNS:
                 return 0
     return found
+
+
+@njit
+def near_ones(edges, first, last, sieve):
+    """Return the places of the edges of ``first … last - 1`` that the sieve lets through at one end or both."""
+    places, count = np.empty(max(last - first, 0) + 1, np.int64), np.uint64(0)
+    for i in range(np.uint64(first), np.uint64(last)):
+        a, b = ends_at(edges, i)
+        # Without a branch, which would take as long again.
+        places[count] = i
+        count += np.uint64(sieve[a & _SIFTED] | sieve[b & _SIFTED])
+    return places[:count]
 
 
 @njit
@@ -464,6 +474,5 @@ def add(table, sieve, x, hub):
     at = _slot(table, x)
     new = table[at] != x
     table[at] = x
-    sifted = np.uint64(x) & _SIFTED
-    sieve[sifted >> np.uint64(6)] |= _ONE << (sifted & np.uint64(63))
+    sieve[np.uint64(x) & _SIFTED] = True
     return new

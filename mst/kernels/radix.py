@@ -12,7 +12,8 @@ from numba.extending import overload
 from mst.kernels.jit import njit
 from mst.kernels.prefetch import prefetch_to_write
 
-_DIGIT, _FEW = 12, 48
+_FEW, _SOME = 64, 2048
+_DIGIT, _SHORT_DIGIT = np.uint64(12), np.uint64(8)
 _BLOCK = np.uint64(1024)
 _AHEAD = np.uint64(16)
 _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
@@ -99,7 +100,9 @@ def sort_words(words, ids, start, stop, spare_words, spare_ids):
     high = low
     while high < 64 and differing >> high != 0:
         high += _ONE
-    passes = (high - low + np.uint64(_DIGIT - 1)) // np.uint64(_DIGIT)
+    # Each pass also goes through all counts.
+    digit = _SHORT_DIGIT if m <= _SOME else _DIGIT
+    passes = (high - low + digit - _ONE) // digit
     if passes == 0:
         return False
     width = (high - low + passes - _ONE) // passes
