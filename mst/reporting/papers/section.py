@@ -273,8 +273,11 @@ def _static(exhibit: Exhibit) -> dict[str, Any] | None:
 
 
 def _tables(filled: Filled, panel: str, printed: Grid | None, grids: Sequence[Grid]) -> list[dict[str, Any]]:
-    """Return a table for each machine; what is printed stands in each cell, or alone where nothing was measured."""
-    made = []
+    """Return a table for each machine; what is printed stands in each cell, or alone where nothing was measured.
+
+    Those of machines with less than half as many numbers as another's are to be closed at first.
+    """
+    made, most = [], max((grid.known for grid in grids), default=0)
     for grid in grids or ([printed] if printed else []):
         beside = printed if grid is not printed else None
         made.append(
@@ -284,7 +287,7 @@ def _tables(filled: Filled, panel: str, printed: Grid | None, grids: Sequence[Gr
                 ),
                 "head": [(c, tables.unit_of(tables.kind_of(filled, c))) for c in grid.columns],
                 "rows": [_row(filled, grid, beside, index) for index in range(len(grid.rows))],
-                "printed_alone": grid is printed,
+                "open": grid is not printed and 2 * grid.known >= most,
                 "beside": beside is not None,
             }
         )
