@@ -170,15 +170,20 @@ def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cel
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     severity = {kind: rank for rank, kind in enumerate(_SYMBOLS)}
     severity["wrong"] = 100
-    lines = []
-    for (machine, algorithm), group in rows.groupby(["machine", "algorithm"], sort=False):
-        cells: list[Cell | None] = []
-        for graph in graphs:
-            found = [_cell(row) for row in group[group["graph"] == graph].to_dict("records")]
-            ran = [cell for cell in found if cell.kind not in NOT_RUN] or found
-            cells.append(max(ran, key=lambda cell: severity[cell.kind]) if ran else None)
-        lines.append((machine, algorithm, cells))
-    return graphs, lines
+    lines: dict[tuple[str, str], dict[str, list[Cell]]] = {}
+    columns = ["machine", "algorithm", "graph", "status", "grade", "reason"]
+    for row in rows[columns].to_dict("records"):
+        line = lines.setdefault((row["machine"], row["algorithm"]), {})
+        line.setdefault(row["graph"], []).append(_cell(row))
+
+    def worst(found: list[Cell]) -> Cell | None:
+        ran = [cell for cell in found if cell.kind not in NOT_RUN] or found
+        return max(ran, key=lambda cell: severity[cell.kind], default=None)
+
+    return graphs, [
+        (machine, algorithm, [worst(line.get(graph, [])) for graph in graphs])
+        for (machine, algorithm), line in lines.items()
+    ]
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
