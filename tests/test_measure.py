@@ -45,3 +45,21 @@ def test_measures_proves_and_does_nothing_twice(experiment, tmp_path, capsys):
     assert told.count("; identical") == 1, "only the missing proof is made"
     assert cli.main(experiment) == 0
     assert "0 runs measured" in capsys.readouterr().out
+
+
+def test_refill_repeats_what_has_fewer_processes_than_asked_for(experiment, tmp_path, capsys):
+    assert cli.main(experiment) == 0
+    short, full = (p for p in tmp_path.glob("results/records/box/*/*/*/*/*.json") if "proof" not in p.name)
+    before = json.loads(short.read_text())
+    before["conditions"]["flags"].append("fewer-processes")
+    short.write_text(json.dumps(before))
+    assert cli.main(experiment) == 0
+    assert "0 runs measured" in capsys.readouterr().out, "by itself it is done"
+    unchanged = full.read_bytes()
+    assert cli.main([*experiment, "--refill"]) == 0
+    told = capsys.readouterr().out
+    assert "1 runs measured, 0 wrong" in told and before["run"]["algorithm"] in told
+    after = json.loads(short.read_text())
+    assert after["created"] > before["created"] and "fewer-processes" not in after["conditions"]["flags"]
+    assert json.loads(short.with_suffix(".proof.json").read_text())["grade"] == "identical"
+    assert full.read_bytes() == unchanged

@@ -28,6 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
     parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after so long")
+    parser.add_argument(
+        "--refill", action="store_true", help="repeat runs that have fewer processes than asked for"
+    )
     parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
 
 
@@ -59,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{name}: left for another time, {arguments.within:g} s are over", flush=True)
             continue
         here = [row for row in rows if row.graph == name]
-        for verdict in _measured(settings, here, folder, manifest, arguments.granted):
+        for verdict in _measured(settings, here, folder, manifest, arguments):
             counts["measured"] += 1
             counts["wrong"] += verdict == "wrong"
     print(f"{counts['measured']} runs measured, {counts['wrong']} wrong, {time.monotonic() - begun:.0f} s")
@@ -67,29 +70,39 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measured(
-    settings: Config, rows: list[Planned], folder: Path, manifest: dict[str, Any], granted: int | None
+    settings: Config,
+    rows: list[Planned],
+    folder: Path,
+    manifest: dict[str, Any],
+    arguments: argparse.Namespace,
 ) -> Iterator[str]:
     """Measure what is planned and missing on one graph; yield what the proof says of each run."""
-    from mst.bench.records import Run, read_measurement
+    from mst.bench.records import Run, proof_path, read_measurement
     from mst.bench.runner import Order, measure_runs
     from mst.bench.verify import make_reference, verify_record
     from mst.commands.run import told
 
-    orders = {
-        row.run: Order(row.run, settings.records / row.run.path, row.measure, row.oversubscribe)
-        for row in rows
-        if row.status == "planned" and row.run and row.measure
-    }
-    if not orders:
+    missing, unproved = [], []
+    for row in {row.run: row for row in rows}.values():
+        if row.run is None or row.measure is None:
+            continue
+        order = Order(row.run, settings.records / row.run.path, row.measure, row.oversubscribe)
+        if row.status == "planned" and order.path.is_file():
+            unproved.append(read_measurement(order.path))
+        elif row.status == "planned":
+            missing.append(order)
+        elif row.status == "done" and arguments.refill and _is_short(read_measurement(order.path)):
+            missing.append(order)
+            # The old measurement stays until there is another, which its proof says nothing of.
+            proof_path(order.path).unlink()
+    if not missing and not unproved:
         return
     reference = folder / "reference.json"
     if not reference.is_file():
         make_reference(folder / "graph.arrow", manifest, reference)
-    missing = [order for order in orders.values() if not order.path.is_file()]
-    unproved = [read_measurement(order.path) for order in orders.values() if order.path.is_file()]
     file = folder / "graph.arrow"
     for measurement in chain(
-        unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=granted)
+        unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=arguments.granted)
     ):
         run = measurement["run"]
         path = Run(**{k: run[k] for k in Run.__dataclass_fields__}).path
@@ -98,3 +111,7 @@ def _measured(
         if proof["status"] == "wrong":
             print(f"wrong: {proof['reason']}", file=sys.stderr)
         yield proof["status"]
+
+
+def _is_short(measurement: dict[str, Any]) -> bool:
+    return "fewer-processes" in measurement["conditions"]["flags"]
