@@ -30,10 +30,10 @@ help:  ## this list
 
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
-# Whole files, in the order of tests/conftest.py.
-TWO_WORKERS = -n 2 --dist loadfile --no-loadscope-reorder
+# Whole files, in the order of tests/conftest.py; one worker where pytest-xdist is not there.
+TWO_WORKERS = --dist loadfile --no-loadscope-reorder -n 2
 test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment that is already there; TESTS=… a part)
-	$(PYTHON) -m pytest $(or $(TESTS),$(TWO_WORKERS))
+	$(PYTHON) -m pytest $(or $(TESTS),$$($(PYTHON) -c 'import xdist' 2>/dev/null && echo $(TWO_WORKERS)))
 
 test-cluster: $(SETUP_DEV)  ## of the test suite, only the workflow on a real SLURM of two nodes (as root)
 	$(PYTHON) -m pytest tests/cluster
