@@ -411,7 +411,7 @@ def flood(edges, parts, table, places):
 @njit
 def near_ones(edges, first, last, sieve):
     """Return the places of the edges of ``first … last - 1`` that the sieve lets through at one end or both."""
-    places, count = np.empty(max(last - first, 0) + 1, np.int64), np.uint64(0)
+    places, count = np.empty(last - first, np.int64), np.uint64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         a, b = ends_at(edges, i)
         # Without a branch, which would take as long again.
