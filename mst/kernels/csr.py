@@ -30,11 +30,13 @@ def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.n
     # Allocated here and not in compiled code: numpy asks for huge pages, without which every pass over the
     # slots is slower by a half.
     offsets = np.zeros(n + 1, np.int64)
-    slots = _count(u, v, offsets)
-    neighbours, weights = np.empty(slots, u.dtype), np.empty(slots, w.dtype)
-    edge_ids = np.empty(slots, edge_type)
-    _fill(u, v, w, offsets, neighbours, weights, edge_ids)
-    return offsets, neighbours, weights, edge_ids
+    rows = _room(_count(u, v, offsets), u, w, edge_type)
+    _fill(u, v, w, offsets, *rows)
+    return offsets, *rows
+
+
+def _room(slots, u, w, edge_type):
+    return np.empty(slots, u.dtype), np.empty(slots, w.dtype), np.empty(slots, edge_type)
 
 
 # -- rows that fit the caches -----------------------------------------------------------------------------------
@@ -80,9 +82,7 @@ def _by_blocks(n, u, v, w, edge_type):
     _count_blocks(u, v, shift, starts[1:])
     np.cumsum(starts, out=starts)
     slots, blocks = starts[-1], len(starts) - 1
-    offsets = np.zeros(n + 1, np.int64)
-    neighbours, weights = np.empty(slots, u.dtype), np.empty(slots, w.dtype)
-    edge_ids = np.empty(slots, edge_type)
+    offsets, rows = np.zeros(n + 1, np.int64), _room(slots, u, w, edge_type)
 
     cuts = np.searchsorted(starts[:-1], slots * np.arange(_GROUPS + 1) // _GROUPS)
     cuts[-1] = blocks
@@ -94,8 +94,8 @@ def _by_blocks(n, u, v, w, edge_type):
     for first, last in zip(cuts[:-1].astype(np.uint64), cuts[1:].astype(np.uint64), strict=True):
         if first < last:
             _deal(u, v, w, shift, first, last, starts[first], ends, dealt)
-            _sort_blocks(dealt, shift, first, last, starts, offsets, neighbours, weights, edge_ids)
-    return offsets, neighbours, weights, edge_ids
+            _sort_blocks(dealt, shift, first, last, starts, offsets, *rows)
+    return offsets, *rows
 
 
 @njit
