@@ -62,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{name}: left for another time, {arguments.within:g} s are over", flush=True)
             continue
         here = [row for row in rows if row.graph == name]
-        for verdict in _measured(settings, here, folder, manifest, arguments):
+        for verdict in _measured(
+            settings, here, folder, manifest, granted=arguments.granted, refill=arguments.refill
+        ):
             counts["measured"] += 1
             counts["wrong"] += verdict == "wrong"
     print(f"{counts['measured']} runs measured, {counts['wrong']} wrong, {time.monotonic() - begun:.0f} s")
@@ -74,7 +76,9 @@ def _measured(
     rows: list[Planned],
     folder: Path,
     manifest: dict[str, Any],
-    arguments: argparse.Namespace,
+    *,
+    granted: int | None,
+    refill: bool,
 ) -> Iterator[str]:
     """Measure what is planned and missing on one graph; yield what the proof says of each run."""
     from mst.bench.records import Run, proof_path, read_measurement
@@ -91,7 +95,7 @@ def _measured(
             unproved.append(read_measurement(order.path))
         elif row.status == "planned":
             missing.append(order)
-        elif row.status == "done" and arguments.refill and _is_short(read_measurement(order.path)):
+        elif row.status == "done" and refill and _is_short(read_measurement(order.path)):
             missing.append(order)
             # The old measurement stays until there is another, which its proof says nothing of.
             proof_path(order.path).unlink()
@@ -102,7 +106,7 @@ def _measured(
         make_reference(folder / "graph.arrow", manifest, reference)
     file = folder / "graph.arrow"
     for measurement in chain(
-        unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=arguments.granted)
+        unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=granted)
     ):
         run = measurement["run"]
         path = Run(**{k: run[k] for k in Run.__dataclass_fields__}).path
