@@ -126,7 +126,8 @@ def findings(
 ) -> list[Finding]:
     """Return the fastest for each machine that measured such hardware, from prepared rows."""
     usable = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
-    most = max(map(len, _finished(filter(hardware.uses, usable.to_dict("records"))).values()), default=0)
+    told = usable[["machine", "graph", "algorithm", "paradigm", "width"]].to_dict("records")
+    most = max(map(len, _finished(filter(hardware.uses, told)).values()), default=0)
     if graphs is not None:
         usable = usable[usable["graph"].isin(set(graphs))]
     found = []
