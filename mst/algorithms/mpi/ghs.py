@@ -20,7 +20,7 @@ import numpy as np
 from mst.algorithms.mpi._spread import between, everything, rows_of
 from mst.errors import UnsupportedError
 from mst.kernels import ghs as kernels
-from mst.kernels import tree_paths
+from mst.kernels import radix, tree_paths
 from mst.kernels.mpi_exchange import allreduce, by_rank, exchange, gather, reduced
 
 ALGORITHM = dict(
@@ -148,20 +148,30 @@ def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> tuple[np.ndarray
     """Return where the slots of each node begin, and the slots; vertex `x` of this rank is node ``node[x]``."""
     comm, options = problem.comm, problem.options
     owner = node[arcs.source]
-    weight = (arcs.ids, arcs.words) if options["basic"] == "ordered" else (arcs.ids,)
-    order = np.lexsort((*weight, owner))
-    slots = kernels.in_lines(len(order), kernels.SLOT)
-    slots["node"], slots["id"], slots["word"] = owner[order], arcs.ids[order], arcs.words[order]
-    offsets = np.searchsorted(slots["node"], np.arange(problem.nodes + 1))
+    weight = (arcs.words,) if options["basic"] == "ordered" else ()
+    order = order_by(arcs.ids, *weight, owner)
+    ids, at = arcs.ids[order], owner[order]
+    offsets = np.searchsorted(at, np.arange(problem.nodes + 1))
     # Each end tells the other which slot (or node) it has; sorted by edge and end, what came in fits one to one.
     source, target = arcs.source[order] * comm.size + comm.rank, arcs.target[order]
-    address = slots["node"] if options["lookup"] == "linear" else np.arange(len(slots))
+    address = at if options["lookup"] == "linear" else np.arange(len(order))
     places, counts = by_rank(target % comm.size, comm.size)
-    told, incoming = exchange(comm, np.stack([slots["id"], target, address], axis=1)[places], counts)
-    mine, theirs = np.lexsort((source, slots["id"])), np.lexsort((told[:, 1], told[:, 0]))
-    slots["peer"][mine] = told[theirs, 2]
-    slots["peer_rank"][mine] = np.repeat(np.arange(comm.size), incoming)[theirs]
+    sent = np.stack([2 * ids + (target > source), address], axis=1)[places]
+    told, incoming = exchange(comm, sent, counts)
+    fits = np.empty(len(order), order.dtype)
+    fits[order_by(2 * ids + (source > target))] = order_by(told[:, 0])
+    slots = kernels.in_lines(len(order), kernels.SLOT)
+    slots["node"], slots["id"], slots["word"] = at, ids, arcs.words[order]
+    slots["peer"], slots["peer_rank"] = told[fits, 1], np.repeat(np.arange(comm.size), incoming)[fits]
     return offsets, slots
+
+
+def order_by(*columns: np.ndarray) -> np.ndarray:
+    """Return the order of rows by columns of numbers from 0 on, the last of which counts first."""
+    order = radix.argsort(columns[0].astype(np.uint64))
+    for column in columns[1:]:
+        order = order[radix.argsort(column.astype(np.uint64)[order])]
+    return order
 
 
 def contracted(problem: Problem) -> tuple[Arcs, np.ndarray, np.ndarray]:
