@@ -189,6 +189,34 @@ def test_a_part_contradicts_a_claim_about_every_graph_but_never_confirms_it(reco
     assert judged(claim(quantity, anywhere={"below": 1}, every=True), source, book).verdict == NOT_MEASURED
 
 
+def test_runs_of_few_processes_do_not_shield_a_claim_about_every_graph(records, book):
+    source = (
+        both(records, "kruskal", 1.0)
+        .add("boruvka", ROAD, 0.5)
+        .add("boruvka", SOCIAL, 2.0, processes=2)
+        .source()
+    )
+    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
+    outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, book)
+    assert outcome.verdict == CONTRADICTED and "fewer than three processes were left out" in outcome.reason
+    assert outcome.partial and outcome.graphs == (ROAD.name,)
+    for other in (
+        claim(quantity, anywhere={"below": 1}, every=True),
+        claim(quantity, anywhere={"above": 1}),
+        claim("max(T('boruvka', g) / T('kruskal', g) for g in BOTH)", anywhere={"below": 1}, every=True),
+    ):
+        assert judged(other, source, book).verdict == NOT_MEASURED
+
+
+def test_wrong_and_failed_runs_are_passed_over_where_a_claim_is_about_those_that_ran(records, book):
+    made = records.add("kruskal", ROAD, 1.0).add("kruskal", SOCIAL, 1.0).add("boruvka", ROAD, 2.0)
+    source = made.add("boruvka", SOCIAL, 4.0, wrong="an edge too many").source()
+    quantity = "T('boruvka', g) / T('kruskal', g) for g in BOTH"
+    where = judged(claim(f"gm(where_run({quantity}))", anywhere={"above": 1}), source, book)
+    assert where.verdict == CONFIRMED and where.value == pytest.approx(2, rel=0.02)
+    assert judged(claim(f"gm({quantity})", anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
+
+
 def test_a_smaller_machine_may_have_a_counterexample_but_nothing_else(records, book):
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     needs = {"needs": {"cores": 64}, "every": True}

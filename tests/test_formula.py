@@ -7,10 +7,7 @@ import pytest
 
 from mst.errors import ConfigError
 from mst.reporting.formula import (
-    AGGREGATES,
-    LEAVES,
-    PAIRED,
-    SCALARS,
+    Failed,
     Leaf,
     Missing,
     Names,
@@ -18,6 +15,7 @@ from mst.reporting.formula import (
     Unfit,
     check,
     evaluate,
+    functions,
     parse_selection,
 )
 
@@ -34,12 +32,22 @@ class Fake:
 
     draws = 1000
 
-    def __init__(self, scatter: float = 0.0, absent: tuple = (), unfit: tuple = (), processes: int = 5):
-        self.scatter, self.absent, self.unfit, self.processes = scatter, absent, unfit, processes
+    def __init__(
+        self,
+        scatter: float = 0.0,
+        absent: tuple = (),
+        unfit: tuple = (),
+        failed: tuple = (),
+        processes: int = 5,
+    ):
+        self.scatter, self.absent, self.unfit, self.failed = scatter, absent, unfit, failed
+        self.processes = processes
 
     def leaf(self, quantity, selection, graph, name=""):
         if (selection.algorithm, graph) in self.unfit:
             raise Unfit(f"{selection} does not take {graph}")
+        if (selection.algorithm, graph) in self.failed:
+            raise Failed(f"{selection} on {graph}: wrong")
         if (selection.algorithm, graph) in self.absent:
             raise Missing(f"{selection} on {graph}: not run")
         value = SECONDS[selection.algorithm][graph] / max(selection.width, 1)
@@ -89,6 +97,7 @@ def value(text, source=None, **bound):
         ("pearson((T('quick', g), T('quick', g)) for g in G)", 1),
         ("spearman((T('quick', g), 0 - T('slow', g)) for g in G)", -1),
         ("kendall((T('quick', g), T('slow', g)) for g in G)", 1),
+        ("max(where_run(T('slow', g) for g in G))", 32),
         ("I('slow', 'a') + X('slow', 'a') + M('slow', 'a')", 1.3),
         ("phase('quick', 'a', 'union') + share('quick', 'a', 'union') + counter('quick', 'a', 'rounds')", 7.75),
         ("memory('quick', 'a') + spread('quick', 'a') + excess('quick', 'a')", 64.01),
@@ -105,7 +114,7 @@ def test_every_function(text, expected):
 
 def test_the_examples_above_call_every_function():
     called = " ".join(str(case) for case in test_every_function.pytestmark[0].args[1])
-    for name in (*LEAVES, *SCALARS, *AGGREGATES, *PAIRED):
+    for name in functions():
         assert f"{name}(" in called, name
 
 
@@ -215,6 +224,24 @@ def test_fastest_passes_over_what_does_not_fit_but_not_over_what_is_missing():
     assert absent.value == 8 and absent.missing
     plain = evaluate(text.replace("fastest", "min"), Fake(unfit=(("quick", "b"),)), NAMES)
     assert plain.missing
+
+
+def test_where_run_passes_over_failures_too_and_tells_them_but_not_over_what_is_missing():
+    text = "min(where_run(T('slow', g) / T('quick', g) for g in G))"
+    failed = evaluate(text, Fake(failed=(("quick", "a"),), unfit=(("quick", "c"),)), NAMES)
+    assert failed.value == 4 and not failed.missing and failed.failed == ["quick on a: wrong"]
+    absent = evaluate(text, Fake(absent=(("quick", "a"),)), NAMES)
+    assert absent.value == 4 and absent.missing and not absent.failed
+    for other in ("min(T('quick', g) for g in G)", "fastest(T('quick', g) for g in G)"):
+        assert evaluate(other, Fake(failed=(("quick", "a"),)), NAMES).missing
+    with pytest.raises(Missing):
+        evaluate(text, Fake(failed=tuple(("quick", g) for g in "abc")), NAMES)
+
+
+def test_runs_of_too_few_processes_can_be_taken_for_missing():
+    assert evaluate("min(T('slow', g) for g in G)", Fake(processes=3), NAMES, thin=False).value == 2
+    with pytest.raises(Missing, match="fewer than three processes"):
+        evaluate("min(T('slow', g) for g in G)", Fake(processes=2), NAMES, thin=False)
 
 
 def test_too_few_processes_make_it_thin():

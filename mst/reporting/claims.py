@@ -278,22 +278,16 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
     except Missing as reason:
         # Whatever were measured, it could not be judged here.
         return outcome(NOT_MEASURED, str(reason)) if criterion else outcome(NOT_COMPARABLE, elsewhere)
-    told: dict[str, Any] = {
-        "by": by,
-        "value": result.value,
-        "low": result.low,
-        "high": result.high,
-        "partial": bool(result.missing),
-        "records": tuple(result.records),
-        "graphs": tuple(result.used),
-        "missing": tuple(dict.fromkeys(result.missing)),
-    }
+    told = _told(result, by)
     if criterion is None:
         return outcome(NOT_COMPARABLE, elsewhere, **told)
     holds = criterion.judge(result.low, result.high)
     if not result.used:
         return outcome(NOT_MEASURED, "it was worked out from printed numbers alone", **told)
     if result.thin:
+        if claim.every and (found := _counterexample(formula, who, source, book, names, criterion)):
+            why = f"{_stated(criterion)}; runs of fewer than three processes were left out"
+            return outcome(CONTRADICTED, why, **{**told, **_told(*found), "partial": True})
         return outcome(NOT_MEASURED, "a run had fewer than three processes: no interval", **told)
     if result.missing and not (claim.every and holds is False):
         count = len(told["missing"])
@@ -312,6 +306,31 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
         bound = criterion.above if criterion.above is not None else criterion.below
         return outcome(NOT_COMPARABLE, f"cannot tell: the interval lies on both sides of {bound:g}", **told)
     return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion), **told)
+
+
+def _told(result: Result, by: str) -> dict[str, Any]:
+    return {
+        "by": by,
+        "value": result.value,
+        "low": result.low,
+        "high": result.high,
+        "partial": bool(result.missing),
+        "records": tuple(result.records),
+        "graphs": tuple(result.used),
+        "missing": tuple(dict.fromkeys(result.missing)),
+    }
+
+
+def _counterexample(
+    formula: str, who: str, source: Measured, book: Document, names: Names, criterion: Criterion
+) -> tuple[Result, str] | None:
+    """Return a claim's value over its runs of enough processes, and whose they are, if that does not meet it."""
+    try:
+        result, by = _measure(formula, who, source, book, names, thin=False)
+    except Missing:
+        return None
+    judged = result.used and not (who == "original" and by == "port")
+    return (result, by) if judged and criterion.judge(result.low, result.high) is False else None
 
 
 def _with_stand_ins(
@@ -338,6 +357,8 @@ def _with_stand_ins(
     count = len(result.stood_in)
     are = "is a stand-in" if count == 1 else "are stand-ins"
     told = f"{count} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)}): {way}"
+    if result.failed:
+        told += f"; passed over: {'; '.join(result.failed)}"
     return Outcome(
         claim.id,
         source.name,
@@ -356,18 +377,29 @@ def _with_stand_ins(
 
 
 def _measure(
-    formula: str, who: str, source: Measured, book: Document, names: Names, *, stand_ins: bool = False
+    formula: str,
+    who: str,
+    source: Measured,
+    book: Document,
+    names: Names,
+    *,
+    stand_ins: bool = False,
+    thin: bool = True,
 ) -> tuple[Result, str]:
     """Return the formula's value and whose runs gave it; originals first, where they are to be had."""
+
+    def value(runs: Any) -> Result:
+        return evaluate(formula, runs, names, stand_ins=stand_ins, thin=thin)
+
     if who != "original":
-        return evaluate(formula, source, names, stand_ins=stand_ins), who
+        return value(source), who
     try:
-        originals = evaluate(formula, _Originals(source, book.originals), names, stand_ins=stand_ins)
+        originals = value(_Originals(source, book.originals))
         if not originals.missing:
             return originals, "original"
     except Missing:
         pass
-    return evaluate(formula, source, names, stand_ins=stand_ins), "port"
+    return value(source), "port"
 
 
 class _Originals:

@@ -33,9 +33,10 @@ threads on fewer cores, too.
 
 **Aggregates** over a generator expression or several arguments: ``gm``, ``mean``, ``median``, ``sd``, ``min``,
 ``max``, ``sum``, and ``fastest``, a minimum that passes over what does not fit the graph; over pairs: ``pearson``,
-``spearman``, ``kendall``. **Scalars**: ``abs``, ``log2``, ``sqrt``, ``ceil``. Operators: ``+ - * / **`` and
-comparisons, which are 1 or 0. Names are sets of graphs, tuples of numbers or loop variables. Nothing else is
-accepted, and nothing is ever executed.
+``spearman``, ``kendall``. ``where_run`` around an aggregate's generator passes over runs that did not fit, failed
+or were wrong, too. **Scalars**: ``abs``, ``log2``, ``sqrt``, ``ceil``. Operators: ``+ - * / **`` and comparisons,
+which are 1 or 0. Names are sets of graphs, tuples of numbers or loop variables. Nothing else is accepted, and
+nothing is ever executed.
 
 Every quantity is an array of `DRAWS` + 1 numbers: the estimate, then bootstrap draws in which each run's process
 medians were resampled. Arithmetic on such arrays carries the uncertainty of every run to the result, and a run that
@@ -65,6 +66,7 @@ _MEASURED = ("T", "I", "X", "M", "memory", "spread", "excess", "ran", "wrong")
 _NAMED = ("phase", "share", "counter")
 _FACTS = ("n", "m", "components", "degree", "max_degree")
 LEAVES = (*_MEASURED, *_NAMED, *_FACTS, "widths", "published")
+WHERE_RUN = "where_run"
 Quantity = np.ndarray
 
 
@@ -74,6 +76,10 @@ class Missing(Exception):
 
 class Unfit(Missing):
     """It cannot be measured anywhere: the graph is none that the algorithm takes."""
+
+
+class Failed(Missing):
+    """It was run, and gave no forest or a wrong one."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +168,8 @@ class Result:
         Graphs that entered; a stand-in under its own name.
     stood_in : dict
         The stand-ins among them, by the names of the graphs that they stand in for.
+    failed : list of str
+        Runs that failed or were wrong, which `where_run` passed over.
     """
 
     value: float
@@ -172,6 +180,7 @@ class Result:
     records: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     stood_in: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
 
 
 @cache
@@ -214,6 +223,7 @@ def evaluate(
     bound: Mapping[str, Any] | None = None,
     *,
     stand_ins: bool = False,
+    thin: bool = True,
 ) -> Result:
     """Return the value of a formula; raise `Missing` when nothing of it is there.
 
@@ -227,8 +237,10 @@ def evaluate(
     stand_ins : bool
         Take a graph on which nothing was measured from its stand-in, where that was. Printed numbers are looked up
         under the name of the graph itself all the same.
+    thin : bool
+        Whether runs of fewer than `FEWEST_PROCESSES` processes count; if not, they are missing.
     """
-    run = _Evaluation(source, names, names.stand_ins if stand_ins else {})
+    run = _Evaluation(source, names, names.stand_ins if stand_ins else {}, thin)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = _quantity(run.value(parse(text), dict(bound or {})), text)
     if not np.isfinite(value).all():
@@ -243,19 +255,21 @@ def evaluate(
         list(dict.fromkeys(run.records)),
         list(dict.fromkeys(run.used)),
         {graph: other for graph, other in run.stood_in.items() if other in run.used},
+        list(dict.fromkeys(run.failed)),
     )
 
 
 class _Evaluation:
     """One walk over a formula's tree."""
 
-    def __init__(self, source: Source, names: Names, stand_ins: Mapping[str, str]):
-        self.source, self.names, self.stand_ins = source, names, stand_ins
+    def __init__(self, source: Source, names: Names, stand_ins: Mapping[str, str], thin_counts: bool):
+        self.source, self.names, self.stand_ins, self.thin_counts = source, names, stand_ins, thin_counts
         self.size = source.draws + 1
         self.missing: list[str] = []
         self.records: list[str] = []
         self.used: list[str] = []
         self.stood_in: dict[str, str] = {}
+        self.failed: list[str] = []
         self.thin = False
 
     def value(self, node: ast.expr, bound: Mapping[str, Any]) -> Any:
@@ -291,15 +305,17 @@ class _Evaluation:
         if name in SCALARS:
             (argument,) = arguments
             return SCALARS[name](_quantity(self.value(argument, bound), argument))
+        if name == WHERE_RUN:
+            return tuple(self.items(arguments, bound, (Unfit, Failed)))
         if name in AGGREGATES or name in PAIRED:
-            items = list(self.items(arguments, bound, unfit=name == "fastest"))
+            items = list(self.items(arguments, bound, (Unfit,) if name == "fastest" else ()))
             if not items:
                 raise Missing(_told(self.missing) or f"{name} of nothing")
             if name in PAIRED:
                 return PAIRED[name](*(self.stacked([item[k] for item in items], name) for k in (0, 1)))
             return AGGREGATES[name](self.stacked(items, name))
         if name not in LEAVES:
-            raise ConfigError(f"no function {name!r}{nearest(name, [*LEAVES, *SCALARS, *AGGREGATES, *PAIRED])}")
+            raise ConfigError(f"no function {name!r}{nearest(name, functions())}")
         return self.leaf(name, [_plain(self.value(a, bound)) for a in arguments])
 
     def stacked(self, items: Sequence[Any], name: str) -> Quantity:
@@ -318,12 +334,15 @@ class _Evaluation:
         if name == "widths":
             return tuple(np.full(self.size, float(w)) for w in self.source.widths(selection, graph))
         found = self.source.leaf(name, selection, graph, *given[2:])
+        thin = 0 < len(found.medians) < FEWEST_PROCESSES
+        if thin and not self.thin_counts:
+            raise Missing(f"{selection} on {graph}: fewer than three processes")
         if found.record:
             self.records.append(found.record)
         self.used.append(graph)
         if not found.medians:
             return np.full(self.size, found.value)
-        self.thin |= len(found.medians) < FEWEST_PROCESSES
+        self.thin |= thin
         return _draws(found.value, found.medians, f"{name} {selection} {graph}")
 
     def graph(self, member: Any) -> str:
@@ -339,18 +358,24 @@ class _Evaluation:
                 return other
         return choices[0] if here is None else here
 
-    def items(self, arguments: Sequence[ast.expr], bound: Mapping[str, Any], unfit: bool) -> Iterator[Any]:
+    def items(
+        self, arguments: Sequence[ast.expr], bound: Mapping[str, Any], passing: tuple[type[Missing], ...]
+    ) -> Iterator[Any]:
         if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
-            yield from self.generated(arguments[0].elt, arguments[0].generators, bound, unfit)
+            yield from self.generated(arguments[0].elt, arguments[0].generators, bound, passing)
             return
         for argument in arguments:
             value = self.value(argument, bound)
             yield from value if isinstance(value, tuple) else (value,)
 
     def generated(
-        self, element: ast.expr, loops: list[ast.comprehension], bound: Mapping[str, Any], unfit: bool
+        self,
+        element: ast.expr,
+        loops: list[ast.comprehension],
+        bound: Mapping[str, Any],
+        passing: tuple[type[Missing], ...],
     ) -> Iterator[Any]:
-        """Yield the element for every binding of the loops; leave out, and note, what is missing."""
+        """Yield the element for every binding of the loops; leave out what is missing, noted unless passed over."""
         try:
             if not loops:
                 yield self.value(element, bound)
@@ -358,13 +383,15 @@ class _Evaluation:
             first, *rest = loops
             members = self.value(first.iter, bound)
         except Missing as reason:
-            if not (unfit and isinstance(reason, Unfit)):
+            if not isinstance(reason, passing):
                 self.missing.append(str(reason))
+            elif isinstance(reason, Failed):
+                self.failed.append(str(reason))
             return
         if not isinstance(first.target, ast.Name) or first.ifs or not isinstance(members, tuple):
             raise ConfigError(f"a loop is written 'for name in SET', not {ast.unparse(first).strip()!r}")
         for member in members:
-            yield from self.generated(element, rest, {**bound, first.target.id: member}, unfit)
+            yield from self.generated(element, rest, {**bound, first.target.id: member}, passing)
 
 
 @cache
@@ -464,6 +491,11 @@ PAIRED: dict[str, Callable[[Quantity, Quantity], Quantity]] = {
 }
 
 
+def functions() -> tuple[str, ...]:
+    """Return the names of all functions."""
+    return (*LEAVES, *SCALARS, *AGGREGATES, *PAIRED, WHERE_RUN)
+
+
 def check(text: str, names: Names, bound: Sequence[str] = ()) -> set[str]:
     """Refuse a formula that names what there is not; return the selections that it names (``{…}`` left open).
 
@@ -490,9 +522,8 @@ def _check(node: ast.AST, names: Names, bound: frozenset[str], found: set[str]) 
         raise ConfigError(f"unknown name {node.id!r}{nearest(node.id, [*bound, *names.sets])}")
     if isinstance(node, ast.Call):
         name = getattr(node.func, "id", ast.unparse(node.func))
-        known = (*LEAVES, *SCALARS, *AGGREGATES, *PAIRED)
-        if name not in known or node.keywords:
-            raise ConfigError(f"no function {name!r}{nearest(name, known)}")
+        if name not in functions() or node.keywords:
+            raise ConfigError(f"no function {name!r}{nearest(name, functions())}")
         _check_leaf(name, node.args, names, found)
         for argument in node.args:
             _check(argument, names, bound, found)

@@ -16,7 +16,7 @@ from pydantic import Field
 from mst import registry, resources
 from mst.bench.records import Record, load_records, medians
 from mst.errors import ConfigError, nearest
-from mst.reporting.formula import DRAWS, Leaf, Missing, Selection, Unfit, parse_selection
+from mst.reporting.formula import DRAWS, Failed, Leaf, Missing, Selection, Unfit, parse_selection
 from mst.typed import StrictModel, parse, read_yaml
 
 Key = tuple[str, str, str, int]
@@ -134,7 +134,8 @@ class Measured:
         if not shown:
             if reason := self._unfit(selection, graph):
                 raise Unfit(f"{selection} on {graph}: {reason}")
-            raise Missing(self._why(algorithm, options, selection, graph))
+            failed = any(record is not None and record.status != "ok" for record in found)
+            raise (Failed if failed else Missing)(self._why(algorithm, options, selection, graph))
         return min(shown, key=lambda record: _median(record) or np.inf)
 
     def _ran(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
