@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mst.bench import merge
-from mst.bench.bundle import HEADER, difference, export_bundle, unpack_bundle
+from mst.bench.bundle import HEADER, difference, export_bundle, json_bytes, unpack_bundle
 from mst.bench.merge import import_bundle
 from mst.bench.records import load_records, proof_path, read_measurement, write_json
 from mst.cli import main
@@ -101,6 +101,29 @@ def test_equal_records_make_equal_bundles(origin, bundle, tmp_path):
     again = tmp_path / "again.mst.zip"
     export_bundle(MACHINE, results=copy, out=again)
     assert again.read_bytes() == bundle.read_bytes()
+
+
+def test_a_bundle_tells_nothing_of_the_machine_s_folders(origin, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(origin, mine)
+    record = next(
+        p for p in mine.glob(f"records/{MACHINE}/*/*/*/w*/*.json") if not p.name.endswith(".proof.json")
+    )
+    detail = '  File "/home/me/mst/bench/worker.py", line 3\nKeyError: /home/me/x, a/b, 3/4, https://a.org/b/c'
+    record.write_bytes(json_bytes({**json.loads(record.read_bytes()), "detail": detail}))
+    manifests = [(p, json.loads(p.read_bytes())) for p in mine.glob("graphs/*/*/manifest.json")]
+    manifest, told = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
+    raw = {**(told.get("raw") or {}), "location": "/home/me/graphs/NY.gr.gz"}
+    manifest.write_bytes(json_bytes({**told, "raw": raw, "source": raw["location"]}))
+    export_bundle(MACHINE, results=mine, out=tmp_path / "shared.mst.zip")
+    members = members_of(tmp_path / "shared.mst.zip")
+    assert not any(b"/home" in content for content in members.values())
+    shared = json.loads(members[record.relative_to(mine).as_posix()])["detail"]
+    assert shared == '  File "worker.py", line 3\nKeyError: x, a/b, 3/4, https://a.org/b/c'
+    manifests = [json.loads(c) for name, c in members.items() if name.startswith("manifests/")]
+    assert "NY.gr.gz" in [(m.get("raw") or {}).get("location") for m in manifests]
+    again = import_bundle(tmp_path / "shared.mst.zip", results=mine)
+    assert again.records == 0 and again.unchanged > 0
 
 
 def test_an_imported_machine_is_exported_as_it_came(bundle, results, tmp_path):

@@ -7,7 +7,8 @@ A bundle is a zip whose members lie as they do below the folder of results::
     records/<machine>/…/<run>.json   measurements and their proofs
     manifests/<graph>/<digest>.json  the graphs that they were measured on
 
-Equal records make equal bundles, byte for byte. Unpacking trusts nothing: every member is checked, its name by
+Folders of the machine are left out of what is told of files and errors (`shareable`). Equal records make equal bundles,
+byte for byte. Unpacking trusts nothing: every member is checked, its name by
 a grammar that has no way out of the folder, its content by what ``bundle.json`` and its own path say of it.
 """
 
@@ -50,6 +51,11 @@ _MEMBER = re.compile(
 )
 
 
+# Folders of a path from the root, but not of an address.
+_FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
+_TOLD = ("detail", "reason", "location", "source")
+
+
 @dataclass(frozen=True)
 class Summary:
     """What an export packed, or what an import added and found already there."""
@@ -78,6 +84,7 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
     facts = _hardware(machine, measurements)
     members[f"machines/{machine}.json"] = json_bytes(facts)
     members |= _manifests(results, measurements.values())
+    members = {name: _shared(content) for name, content in members.items()}
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -168,6 +175,23 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
+def shareable(value: Any) -> Any:
+    """Return a record, proof or manifest without the folders of whose machine it is from; file names stay.
+
+    Examples
+    --------
+    >>> from mst.bench.bundle import shareable
+    >>> shareable({"raw": {"location": "/home/me/graphs/NY.gr.gz"}, "tried": [{"location": "https://a.org/NY.gr.gz"}]})
+    {'raw': {'location': 'NY.gr.gz'}, 'tried': [{'location': 'https://a.org/NY.gr.gz'}]}
+    """
+    if isinstance(value, dict):
+        return {
+            key: _FOLDERS.sub("", item) if key in _TOLD and isinstance(item, str) else shareable(item)
+            for key, item in value.items()
+        }
+    return [shareable(item) for item in value] if isinstance(value, list) else value
+
+
 def json_bytes(value: Any) -> bytes:
     """Return JSON as `mst.bench.records.write_json` writes it."""
     return (json.dumps(value, indent=1, allow_nan=True) + "\n").encode()
@@ -181,6 +205,12 @@ def _records(machine: str, results: Path) -> Iterator[tuple[str, bytes]]:
         name = path.relative_to(results).as_posix()
         if _MEMBER.fullmatch(name):
             yield name, path.read_bytes()
+
+
+def _shared(content: bytes) -> bytes:
+    value = json.loads(content)
+    shared = shareable(value)
+    return content if shared == value else json_bytes(shared)
 
 
 def _hardware(machine: str, measurements: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

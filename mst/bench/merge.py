@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mst.bench.bundle import Summary, difference, kind_of, summary_of, unpack_bundle
+from mst.bench.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
 from mst.errors import InputError
 
 # What differs between two makings of the same graph.
@@ -164,7 +164,7 @@ def _difference(kind: str, here: dict[str, Any], there: dict[str, Any]) -> str |
         here, there = ({key: value.get(key) for key in verdict} for value in (here, there))
     if kind == "manifest":
         here, there = ({k: v for k, v in value.items() if k not in _VOLATILE} for value in (here, there))
-    return difference(here, there)
+    return difference(shareable(here), shareable(there))
 
 
 def _move_all(moves: list[Move], stage: Path) -> None:
