@@ -53,6 +53,24 @@ def test_gains_are_geometric_means_over_the_best_of_each_graph():
     assert dict(found.over_library.names) == {"igraph": 1, "scipy": 1}
 
 
+def test_a_gpu_s_library_is_compared_with_gpus_only():
+    own = [("a", "filter-boruvka-mpi", "mpi", 4, 1.0), ("a", "filter-boruvka-cuda", "cuda", 1, 0.5)]
+    library = ("a", "cugraph", "peer", 1, 2.0)
+    (mpi,) = answer.findings(made(*own, library), MPI, "kruskal")
+    assert mpi.over_library is None
+    (gpu,) = answer.findings(made(*own, library), GPU, "kruskal")
+    assert dict(gpu.over_library.names) == {"cugraph": 1}
+    (mpi,) = answer.findings(made(*own, library, ("a", "scipy", "peer", 1, 8.0)), MPI, "kruskal")
+    assert dict(mpi.over_library.names) == {"scipy": 1}
+
+
+def test_a_winner_that_ours_did_not_run_against_says_so():
+    (found,) = answer.findings(made(("a", "ecl-mst-cuda", "cuda", 1, 1.0)), GPU, "kruskal")
+    assert found.left_out == "filter-boruvka-cuda"
+    (found,) = answer.findings(made(*TWO_GRAPHS), CORE, "kruskal")
+    assert found.left_out is None
+
+
 def test_interval_of_a_mean_narrows_with_graphs_and_needs_processes():
     gain = answer.findings(made(*TWO_GRAPHS), CORE, "kruskal")[0].over_baseline
     # Four medians that are known within 1 %, half of them in each mean: 1 % · √4 / 2.

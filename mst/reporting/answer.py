@@ -27,10 +27,11 @@ FEWEST_PROCESSES = 3
 
 @dataclass(frozen=True)
 class Hardware:
-    """A kind of hardware, the runs that count as its use, and what a missing one would have needed."""
+    """A kind of hardware, the runs that count as its use, what a missing one would have needed, and ours for it."""
 
     id: str
     name: str
+    ours: str
     paradigms: tuple[str, ...]
     uses: Callable[[Mapping[str, Any]], bool]
 
@@ -45,10 +46,12 @@ def _on_cores(row: Mapping[str, Any]) -> bool:
 
 
 HARDWARE = (
-    Hardware("core", "One core", ("sequential",), lambda row: _on_cores(row) and row["width"] == 1),
-    Hardware("cores", "Many cores", ("threads",), _on_cores),
-    Hardware("gpu", "GPU", ("cuda",), _on_gpu),
-    Hardware("mpi", "MPI", ("mpi",), lambda row: row["paradigm"] == "mpi"),
+    Hardware(
+        "core", "One core", "filter-boruvka", ("sequential",), lambda row: _on_cores(row) and row["width"] == 1
+    ),
+    Hardware("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
+    Hardware("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), _on_gpu),
+    Hardware("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda row: row["paradigm"] == "mpi"),
 )
 
 KINDS = (
@@ -119,6 +122,7 @@ class Finding:
     over_baseline: Gain | None
     over_library: Gain | None
     over_next: Gain | None
+    left_out: str | None
 
 
 def findings(
@@ -175,6 +179,7 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
     fastest = {graph: min((r for (_, g), r in best.items() if g == graph), key=_time) for graph in graphs}
     libraries = [row for row in everything if is_library(row) and _name(row) != winner]
     same = [row for row in libraries if hardware.uses(row)]
+    hosts = [row for row in libraries if not _on_gpu(row)]
     base = [
         r for r in everything if r["algorithm"] == baseline and r["options"] == "default" and r["width"] == 1
     ]
@@ -187,10 +192,11 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
         wins=sum(_name(row) == winner for row in fastest.values()),
         graphs=len(graphs),
         over_baseline=None if winner == baseline else _gain(mine, fastest_of_each(base)),
-        over_library=_gain(mine, fastest_of_each(same or libraries)),
+        over_library=_gain(mine, fastest_of_each(same or hosts)),
         over_next=_gain(mine, {g: best[ranked[1], g] for g in graphs if (ranked[1], g) in best})
         if ranked[1:]
         else None,
+        left_out=None if any(row["algorithm"] == hardware.ours for row in here) else hardware.ours,
     )
 
 
