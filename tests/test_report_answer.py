@@ -65,8 +65,11 @@ def test_a_gpu_s_library_is_compared_with_gpus_only():
 
 
 def test_a_winner_that_ours_did_not_run_against_says_so():
-    (found,) = answer.findings(made(("a", "ecl-mst-cuda", "cuda", 1, 1.0)), GPU, "kruskal")
+    theirs, ours = ("a", "ecl-mst-cuda", "cuda", 1, 1.0), ("b", "filter-boruvka-cuda", "cuda", 1, 1.0)
+    (found,) = answer.findings(made(theirs, ours), GPU, "kruskal", ["a"])
     assert found.left_out == "filter-boruvka-cuda"
+    (found,) = answer.findings(made(theirs), GPU, "kruskal")
+    assert found.left_out is None
     (found,) = answer.findings(made(*TWO_GRAPHS), CORE, "kruskal")
     assert found.left_out is None
 

@@ -150,6 +150,9 @@ def findings(
         if not here:
             continue
         found.append(_finding(str(machine), hardware, here, records, baseline))
+    if hardware.ours not in set(rows["algorithm"]):
+        # An experiment without it leaves nothing out.
+        return [replace(finding, left_out=None) for finding in found]
     return found
 
 
@@ -196,7 +199,7 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
         over_next=_gain(mine, {g: best[ranked[1], g] for g in graphs if (ranked[1], g) in best})
         if ranked[1:]
         else None,
-        left_out=None if any(row["algorithm"] == hardware.ours for row in here) else hardware.ours,
+        left_out=hardware.ours if hardware.ours not in {row["algorithm"] for row in here} else None,
     )
 
 
@@ -253,7 +256,7 @@ def _gain(mine: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str
     if all(d is not None for d in deviations):
         error = math.sqrt(sum(d * d for d in deviations if d is not None)) / len(common)
         low, high = mean * math.exp(-NORMAL_95 * error), mean * math.exp(NORMAL_95 * error)
-    names = Counter(other[g]["algorithm"] for g in common).most_common()
+    names = Counter(_name(other[g]) for g in common).most_common()
     return Gain(mean, low, high, min(ratios), max(ratios), len(common), tuple(names))
 
 
