@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from mst.reporting.data import geometric_mean, order_of_series
-from mst.reporting.style import DASHES, MARKERS, colours, places, save, setup
+from mst.reporting.painters import Paint, Task, one_by_one
+from mst.reporting.style import DASHES, MARKERS, colours, places, save
 
 MOST_TIMES = 16
 """Panels of times on the page; the explorer has the others."""
@@ -42,18 +44,18 @@ class Figure:
     short: str
 
 
-def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
+def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, paint: Paint = one_by_one) -> list[Figure]:
     """Draw every figure for which there are numbers, from prepared rows (`mst.reporting.data.prepare`)."""
     from mst.reporting.landscape import landscape
 
     shown = rows[rows["shown"]]
     if not len(shown):
         return []
-    setup()
-    drawn = [
-        landscape(shown, folder),
-        _times(shown, folder),
-        _per_series(
+    tasks: list[Task] = [
+        partial(landscape, shown, folder),
+        partial(_times, shown, folder),
+        partial(
+            _per_series,
             shown,
             folder,
             "throughput",
@@ -61,7 +63,8 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
             "Throughput",
             "undirected edges per second (one dot a graph, bar: geometric mean)",
         ),
-        _per_series(
+        partial(
+            _per_series,
             shown[shown["algorithm"] != baseline],
             folder,
             "speedup",
@@ -70,8 +73,9 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
             f"time of {baseline} over time (one dot a graph, bar: geometric mean)",
             reference=1.0,
         ),
-        _self_speedup(shown, folder),
-        _per_series(
+        partial(_self_speedup, shown, folder),
+        partial(
+            _per_series,
             shown[shown["bytes_per_edge"] > 0],
             folder,
             "memory",
@@ -79,8 +83,9 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
             "Working memory",
             "peak resident bytes per edge beyond the input (one dot a graph, bar: geometric mean)",
         ),
-        _scaling(shown, folder),
-        _per_series(
+        partial(_scaling, shown, folder),
+        partial(
+            _per_series,
             shown[shown["energy_joules"].notna()],
             folder,
             "energy",
@@ -89,7 +94,7 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str) -> list[Figure]:
             "nanojoules per edge (one dot a graph, bar: geometric mean)",
         ),
     ]
-    return [figure for figure in drawn if figure is not None]
+    return [figure for figure in paint(tasks) if figure is not None]
 
 
 def _times(shown: pd.DataFrame, folder: Path) -> Figure:

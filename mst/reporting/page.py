@@ -18,6 +18,7 @@ from mst.reporting.words import count, seconds, times
 
 if TYPE_CHECKING:
     from mst.bench.reference import About, Reference
+    from mst.reporting.painters import Paint
     from mst.reporting.papers.section import Papers
     from mst.reporting.roadmap import Roads
 
@@ -63,8 +64,10 @@ def write_report(
     """
     import pandas as pd
 
+    from mst.bench.machine import usable_cores
     from mst.reporting.data import prepare
     from mst.reporting.figures import draw_all
+    from mst.reporting.painters import painters
     from mst.reporting.roadmap import roads
 
     baseline = str(config.get("baseline", "kruskal"))
@@ -72,8 +75,9 @@ def write_report(
     known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
     manifests = list(known.values())
     Path(figures_folder).mkdir(parents=True, exist_ok=True)
-    figures = draw_all(_marked(rows), Path(figures_folder), baseline)
-    papers = _papers(rows, records, manifests, config, out, Path(figures_folder))
+    with painters(usable_cores()) as paint:
+        figures = draw_all(_marked(rows), Path(figures_folder), baseline, paint)
+        papers = _papers(rows, records, manifests, config, out, Path(figures_folder), paint)
     digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
     html = render(
         rows,
@@ -237,6 +241,7 @@ def _papers(
     config: Mapping[str, Any],
     out: Path,
     folder: Path,
+    paint: Paint,
 ) -> Papers | None:
     """Return what the page shows of the papers: all of them, one, or none where it is about one graph or algorithm."""
     from mst.reporting.observations import gather
@@ -246,7 +251,7 @@ def _papers(
     if kind not in ("default", "papers"):
         return None
     sources = gather(records, rows.to_dict("records"), manifests)
-    return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers")
+    return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers", paint=paint)
 
 
 def _scope(config: Mapping[str, Any]) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mst.errors import ConfigError, nearest
 from mst.reporting import claims
 from mst.reporting.claims import Claim, Document, Outcome
 from mst.reporting.observations import Measured, gather, published, read_manifests
+from mst.reporting.painters import Paint, one_by_one
 from mst.reporting.papers import drawing, tables
 from mst.reporting.papers.exhibits import Exhibit, Filled, Grid, exhibits, fill
 from mst.reporting.style import setup
@@ -50,6 +52,7 @@ def papers_of(
     *,
     only: str | None = None,
     every_picture: bool = False,
+    paint: Paint = one_by_one,
 ) -> Papers:
     """Judge claims, fill exhibits, and write their files.
 
@@ -65,6 +68,8 @@ def papers_of(
         One paper instead of all.
     every_picture : bool
         Draw what is printed, too, where nothing was measured yet.
+    paint : callable
+        What draws the pictures: `mst.reporting.painters.one_by_one`, or several processes.
     """
     book = claims.document()
     names = book.names()
@@ -80,11 +85,16 @@ def papers_of(
         if only in (None, paper)
         for claim in made
     ]
+    filled = {
+        paper: [fill(paper, exhibit, sources, names) for exhibit in made]
+        for paper, made in exhibits().items()
+        if only in (None, paper)
+    }
+    drawn = [one for made in filled.values() for one in made if one.measured or every_picture]
+    painted = paint([partial(drawing.draw, one, folder) for one in drawn])
+    pictures = {one.slug: made for one, made in zip(drawn, painted, strict=True)}
     shown = []
-    for paper, made in exhibits().items():
-        if only not in (None, paper):
-            continue
-        filled = [fill(paper, exhibit, sources, names) for exhibit in made]
+    for paper, made in filled.items():
         tally = Counter(row["overall"] for row in rows if row["paper"] == paper)
         shown.append(
             {
@@ -94,7 +104,7 @@ def papers_of(
                 "tally": [
                     (verdict, _SHORT[verdict], tally[verdict]) for verdict in claims.VERDICTS if tally[verdict]
                 ],
-                "exhibits": [_exhibit(one, out, folder, every_picture=every_picture) for one in filled],
+                "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in made],
             }
         )
     counts = [
@@ -189,10 +199,9 @@ def _value(claim: Claim, value: float | None) -> str:
     return f"{value:.3g}"
 
 
-def _exhibit(filled: Filled, out: Path, folder: Path, *, every_picture: bool) -> dict[str, Any]:
+def _exhibit(filled: Filled, pictures: list[tuple[str, str]], out: Path, folder: Path) -> dict[str, Any]:
     exhibit = filled.exhibit
     write_files(filled, folder, pictures=False)
-    pictures = drawing.draw(filled, folder) if filled.measured or every_picture else []
     return {
         "id": filled.slug,
         "number": exhibit.number,
