@@ -287,7 +287,7 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
     if result.thin:
         if claim.every and (found := _counterexample(formula, who, source, book, names, criterion)):
             why = f"{_stated(criterion)}; runs of fewer than three processes were left out"
-            return outcome(CONTRADICTED, why, **{**told, **_told(*found), "partial": True})
+            return outcome(CONTRADICTED, why, **_told(*found))
         return outcome(NOT_MEASURED, "a run had fewer than three processes: no interval", **told)
     if result.missing and not (claim.every and holds is False):
         count = len(told["missing"])
