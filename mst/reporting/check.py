@@ -11,6 +11,8 @@ from mst.errors import MSTError
 def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     """Write counts by status; raise when a current record is ``wrong`` (or ``unavailable``, if strict).
 
+    Reference measurements came with the code: what was wrong elsewhere is on the page, and no fault of this run.
+
     Raises
     ------
     MSTError
@@ -18,13 +20,13 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     """
     import pyarrow.parquet as pq
 
-    columns = ["machine", "graph", "algorithm", "options", "width", "status", "reason", "current"]
+    columns = ["machine", "graph", "algorithm", "options", "width", "status", "reason", "current", "origin"]
     rows = [row for row in pq.read_table(table, columns=columns).to_pylist() if row["current"]]
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["status"]] = counts.get(row["status"], 0) + 1
     refused = ("wrong", "unavailable") if strict else ("wrong",)
-    offending = [row for row in rows if row["status"] in refused]
+    offending = [row for row in rows if row["status"] in refused and row["origin"] != "reference"]
     if offending:
         told = [
             f"{r['status']}: {r['algorithm']} ({r['options']}, width {r['width']}) on {r['graph']}, "
