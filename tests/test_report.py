@@ -52,6 +52,26 @@ def test_only_planned_leaves_out_what_nobody_asked_for(report, tmp_path):
     assert len(kept) and set(kept["graph"]) == {"com-youtube"} and set(kept["algorithm"]) == {"kruskal"}
 
 
+def test_runs_that_are_asked_for_are_asked_for_on_stand_ins_too(report, tmp_path):
+    plan = [
+        {
+            "graph": "twitter",
+            "algorithm": "kruskal",
+            "options": "default",
+            "status": "unsupported",
+            "reason": "x",
+        }
+    ]
+    files = tmp_path / "t.parquet", tmp_path / "t.csv"
+    for others, graphs in (
+        ({}, {"twitter"}),
+        ({"twitter": "com-youtube", "a": "b"}, {"twitter", "com-youtube"}),
+    ):
+        write_table([report / "records"], plan, *files, only_planned=True, stand_ins=others)
+        kept = pd.read_parquet(files[0])
+        assert set(kept["graph"]) == graphs and set(kept["algorithm"]) == {"kruskal"}
+
+
 def test_only_what_is_proved_and_granted_is_shown(rows):
     shown = rows[rows["shown"]]
     assert len(shown) and (shown["status"] == "ok").all() and shown["grade"].notna().all()

@@ -66,6 +66,7 @@ def write_table(
     *,
     only_planned: bool = False,
     references: Iterable[Path] = (),
+    stand_ins: Mapping[str, str] | None = None,
 ) -> int:
     """Write the tidy table of every record and of every planned run that could not be; return its row count.
 
@@ -85,11 +86,19 @@ def write_table(
         machines' records of the same runs stay.
     references : iterable of Path
         Further folders of records, which came with the code: their origin is ``reference``.
+    stand_ins : mapping of str to str, optional
+        Graphs by the names of those that they stand in for: a run that the plan asks for on the one is asked for on
+        the other.
     """
     plan = [dict(row) for row in plan_rows]
     rows = _records([*((f, "measured") for f in records_folders), *((f, "reference") for f in references)])
     if only_planned:
-        asked = {(row["graph"], row["algorithm"], row["options"]) for row in plan}
+        others = stand_ins or {}
+        asked = {
+            (graph, row["algorithm"], row["options"])
+            for row in plan
+            for graph in (row["graph"], others.get(row["graph"], row["graph"]))
+        }
         rows = [row for row in rows if (row["graph"], row["algorithm"], row["options"]) in asked]
     wanted = {_key(row): row["fingerprint"] for row in plan if row.get("fingerprint")}
     _mark_current(rows, wanted)

@@ -19,6 +19,7 @@ from mst.bench.records import STAGED, proof_path, write_json
 from mst.bench.reference import references
 from mst.bench.site import profile_site
 from mst.errors import MSTError
+from mst.reporting import claims
 from mst.typed import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
@@ -116,14 +117,27 @@ def manifests(scope):
     ]
 
 
+def stand_ins(scope):
+    """Graphs that a paper's page shows in place of others, by the names of these."""
+    if not scope.startswith("papers/"):
+        return {}
+    asked = settings_of.scope_experiment(CONFIG, PAPERS, scope)
+    known = {*asked.graphs, *asked.left_out}
+    return {name: other for name, other in claims.document().stand_ins.items() if name in known}
+
+
 def imported_manifests(scope):
     """Manifests of graphs that came with other machines' records; the default page shows them all."""
-    if scope != "default":
-        return []
+    asked = settings_of.scope_experiment(CONFIG, PAPERS, scope)
+    wanted = {*asked.left_out, *stand_ins(scope).values()}
     own = {Path(file).parts[-3] for file in manifests(scope)}
     imported = sorted(RESULTS.glob("manifests/*/*.json"))
     came = [file for reference in REFERENCES for file in reference.manifests]
-    return [str(f) for f in (*imported, *came) if f.parent.name not in own]
+    return [
+        str(f)
+        for f in (*imported, *came)
+        if f.parent.name not in own and (scope == "default" or f.parent.name in wanted)
+    ]
 
 
 def planned_rows(scope):

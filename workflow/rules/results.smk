@@ -44,6 +44,7 @@ rule table:
         imported=IMPORTED,
         # The default page shows everything that was measured, the others what they are about.
         only_planned=lambda wildcards: scope_of(wildcards) != "default",
+        stand_ins=lambda wildcards: stand_ins(scope_of(wildcards)),
     script:
         "../scripts/table.py"
 

@@ -12,4 +12,5 @@ write_table(
     Path(snakemake.output.csv),
     only_planned=snakemake.params.only_planned,
     references=[Path(folder) for folder in snakemake.params.imported],
+    stand_ins=snakemake.params.stand_ins,
 )
