@@ -123,7 +123,11 @@ def stand_ins(scope):
         return {}
     asked = settings_of.scope_experiment(CONFIG, PAPERS, scope)
     known = {*asked.graphs, *asked.left_out}
-    return {name: other for name, other in claims.document().stand_ins.items() if name in known}
+    return {
+        name: other
+        for name, other in claims.document().stand_ins.items()
+        if name in known
+    }
 
 
 def imported_manifests(scope):
