@@ -134,6 +134,8 @@ def findings(
     most = max(map(len, _finished(filter(hardware.uses, told)).values()), default=0)
     if graphs is not None:
         usable = usable[usable["graph"].isin(set(graphs))]
+    # An experiment without ours leaves nothing out.
+    expected = hardware.ours if (rows["algorithm"] == hardware.ours).any() else None
     found = []
     for machine, own in usable.groupby("machine", sort=True):
         records = own.to_dict("records")
@@ -149,10 +151,7 @@ def findings(
         here = _well_covered(here, most)
         if not here:
             continue
-        found.append(_finding(str(machine), hardware, here, records, baseline))
-    if hardware.ours not in set(rows["algorithm"]):
-        # An experiment without it leaves nothing out.
-        return [replace(finding, left_out=None) for finding in found]
+        found.append(_finding(str(machine), hardware, here, records, baseline, expected))
     return found
 
 
@@ -173,7 +172,9 @@ def _well_covered(rows: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[
     return [row for row in rows if 2 * len(finished[row["machine"], row["graph"]]) >= most]
 
 
-def _finding(machine: str, hardware: Hardware, here: list, everything: list, baseline: str) -> Finding:
+def _finding(
+    machine: str, hardware: Hardware, here: list, everything: list, baseline: str, expected: str | None
+) -> Finding:
     best = _best_widths(here)
     graphs = sorted({graph for _, graph in best})
     ranked = _ranked(best, graphs)
@@ -199,7 +200,7 @@ def _finding(machine: str, hardware: Hardware, here: list, everything: list, bas
         over_next=_gain(mine, {g: best[ranked[1], g] for g in graphs if (ranked[1], g) in best})
         if ranked[1:]
         else None,
-        left_out=hardware.ours if hardware.ours not in {row["algorithm"] for row in here} else None,
+        left_out=None if expected in {row["algorithm"] for row in here} else expected,
     )
 
 
