@@ -214,6 +214,7 @@ def test_wrong_and_failed_runs_are_passed_over_where_a_claim_is_about_those_that
     quantity = "T('boruvka', g) / T('kruskal', g) for g in BOTH"
     where = judged(claim(f"gm(where_run({quantity}))", anywhere={"above": 1}), source, book)
     assert where.verdict == CONFIRMED and where.value == pytest.approx(2, rel=0.02)
+    assert f"passed over: boruvka on {SOCIAL.name}: wrong" in where.reason
     assert judged(claim(f"gm({quantity})", anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
 
 

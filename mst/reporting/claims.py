@@ -286,7 +286,8 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
         return outcome(NOT_MEASURED, "it was worked out from printed numbers alone", **told)
     if result.thin:
         if claim.every and (found := _counterexample(formula, who, source, book, names, criterion)):
-            why = f"{_stated(criterion)}; runs of fewer than three processes were left out"
+            few = "; runs of fewer than three processes were left out"
+            why = _stated(criterion) + few + _passed_over(found[0])
             return outcome(CONTRADICTED, why, **_told(*found))
         return outcome(NOT_MEASURED, "a run had fewer than three processes: no interval", **told)
     if result.missing and not (claim.every and holds is False):
@@ -298,14 +299,15 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
         way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
         return outcome(
             NOT_COMPARABLE,
-            f"the program itself was not measured; our port {way}",
+            f"the program itself was not measured; our port {way}{_passed_over(result)}",
             agrees=holds,
             **told,
         )
     if holds is None:
         bound = criterion.above if criterion.above is not None else criterion.below
-        return outcome(NOT_COMPARABLE, f"cannot tell: the interval lies on both sides of {bound:g}", **told)
-    return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion), **told)
+        why = f"cannot tell: the interval lies on both sides of {bound:g}{_passed_over(result)}"
+        return outcome(NOT_COMPARABLE, why, **told)
+    return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion) + _passed_over(result), **told)
 
 
 def _told(result: Result, by: str) -> dict[str, Any]:
@@ -319,6 +321,10 @@ def _told(result: Result, by: str) -> dict[str, Any]:
         "graphs": tuple(result.used),
         "missing": tuple(dict.fromkeys(result.missing)),
     }
+
+
+def _passed_over(result: Result) -> str:
+    return f"; passed over: {'; '.join(result.failed)}" if result.failed else ""
 
 
 def _counterexample(
@@ -356,9 +362,7 @@ def _with_stand_ins(
     way = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}[holds]
     count = len(result.stood_in)
     are = "is a stand-in" if count == 1 else "are stand-ins"
-    told = f"{count} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)}): {way}"
-    if result.failed:
-        told += f"; passed over: {'; '.join(result.failed)}"
+    told = f"{count} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)}): {way}{_passed_over(result)}"
     return Outcome(
         claim.id,
         source.name,
