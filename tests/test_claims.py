@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mst import registry, resources
+from mst.bench.experiment import Experiment
 from mst.bench.machine import Machine
 from mst.errors import ConfigError
 from mst.reporting import claims
@@ -349,6 +350,14 @@ def test_kinds_look_at_gpu_and_processor():
 # Stand-ins.
 
 STAND_IN = GRAPHS["uniform-2e14"]
+
+
+def test_stand_ins_of_an_experiment_are_those_of_what_it_runs_and_leaves_out():
+    known = claims.document().stand_ins
+    paper = Experiment(
+        title="t", graphs=["internet", "rmat16.sym"], left_out={"europe_osm": "too large"}, runs=[]
+    )
+    assert claims.stand_ins_of(paper) == {name: known[name] for name in ("internet", "europe_osm")}
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -31,6 +31,9 @@ from mst.errors import ConfigError, nearest
 from mst.reporting.formula import Missing, Names, Result, check, evaluate, parse_selection
 from mst.reporting.observations import Measured, Printed
 from mst.typed import StrictModel, parse, read_yaml
+
+if TYPE_CHECKING:
+    from mst.bench.experiment import Experiment
 
 CONFIRMED, CONTRADICTED = "confirmed", "contradicted"
 NOT_COMPARABLE, NOT_MEASURED = "not comparable here", "not measured"
@@ -201,6 +204,12 @@ def document(file: Path | None = None) -> Document:
     """Return the claims, or raise `ConfigError` with the place of what is wrong."""
     file = file or resources.path("report/claims.yaml")
     return parse(Document, read_yaml(file), str(file))
+
+
+def stand_ins_of(experiment: Experiment) -> dict[str, str]:
+    """Return the stand-ins of an experiment's graphs, those included that it leaves out, by the graphs' names."""
+    known = {*experiment.graphs, *experiment.left_out}
+    return {graph: other for graph, other in document().stand_ins.items() if graph in known}
 
 
 @dataclass(frozen=True)

@@ -119,29 +119,26 @@ def manifests(scope):
 
 def stand_ins(scope):
     """Graphs that a paper's page shows in place of others, by the names of these."""
-    if not scope.startswith("papers/"):
-        return {}
-    asked = settings_of.scope_experiment(CONFIG, PAPERS, scope)
-    known = {*asked.graphs, *asked.left_out}
-    return {
-        name: other
-        for name, other in claims.document().stand_ins.items()
-        if name in known
-    }
+    kind, _, name = scope.partition("/")
+    return claims.stand_ins_of(PAPERS[name]) if kind == "papers" else {}
 
 
 def imported_manifests(scope):
-    """Manifests of graphs that came with other machines' records; the default page shows them all."""
-    asked = settings_of.scope_experiment(CONFIG, PAPERS, scope)
-    wanted = {*asked.left_out, *stand_ins(scope).values()}
+    """Manifests of graphs that came with other machines' records.
+
+    The default page shows them all, a paper's those that it leaves out here, and stand-ins.
+    """
+    kind, _, name = scope.partition("/")
+    if kind not in ("default", "papers"):
+        return []
     own = {Path(file).parts[-3] for file in manifests(scope)}
     imported = sorted(RESULTS.glob("manifests/*/*.json"))
     came = [file for reference in REFERENCES for file in reference.manifests]
-    return [
-        str(f)
-        for f in (*imported, *came)
-        if f.parent.name not in own and (scope == "default" or f.parent.name in wanted)
-    ]
+    found = [file for file in (*imported, *came) if file.parent.name not in own]
+    if kind == "papers":
+        wanted = {*PAPERS[name].left_out, *stand_ins(scope).values()}
+        found = [file for file in found if file.parent.name in wanted]
+    return [str(file) for file in found]
 
 
 def planned_rows(scope):
