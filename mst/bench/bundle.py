@@ -7,9 +7,9 @@ A bundle is a zip whose members lie as they do below the folder of results::
     records/<machine>/…/<run>.json   measurements and their proofs
     manifests/<graph>/<digest>.json  the graphs that they were measured on
 
-Folders of the machine are left out of what is told of files and errors (`shareable`). Equal records make equal bundles,
-byte for byte. Unpacking trusts nothing: every member is checked, its name by
-a grammar that has no way out of the folder, its content by what ``bundle.json`` and its own path say of it.
+Folders of the machine are left out of what is told of files and errors (`shareable`). Equal records make equal
+bundles, byte for byte. Unpacking trusts nothing: every member is checked, its name by a grammar that has no way out
+of the folder, its content by what ``bundle.json`` and its own path say of it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,6 @@ _MEMBER = re.compile(
     rf"|machines/{_NAME}\.json"
     rf"|manifests/{_NAME}/[0-9a-f]{{12}}\.json"
 )
-
-
 # Folders of a path from the root, but not of an address.
 _FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
 _TOLD = ("detail", "reason", "location", "source")
