@@ -303,25 +303,28 @@ def test_phases_counters_facts_and_memory(records, book):
 
 
 @pytest.mark.parametrize(
-    ("criterion", "low", "high", "verdict"),
+    ("criterion", "value", "low", "high", "verdict"),
     [
-        ({"near": 10, "within": 0.1}, 8, 9.1, True),
-        ({"near": 10, "within": 0.1}, 7, 8.9, False),
-        ({"near": -0.06, "plus_minus": 0.1}, 0.03, 0.2, True),
-        ({"low": 1, "high": 2}, 1.9, 5, True),
-        ({"low": 1, "high": 2}, 2.1, 5, False),
-        ({"equals": 7}, 7, 7, True),
-        ({"equals": 7}, 6, 6, False),
-        ({"above": 1}, 1.01, 2, True),
-        ({"above": 1}, 0.5, 1, False),
-        ({"above": 1}, 0.9, 1.1, None),
-        ({"below": 1}, 0.5, 0.9, True),
-        ({"below": 1}, 1, 2, False),
-        ({"below": 1}, 0.9, 1.1, None),
+        ({"near": 10, "within": 0.1}, 9, 8, 9.1, True),
+        ({"near": 10, "within": 0.1}, 8.5, 8, 9.1, None),
+        ({"near": 10, "within": 0.1}, 8, 7, 8.9, False),
+        ({"near": 10, "within": 0.1}, 9.5, 7, 8.9, None),
+        ({"near": -0.06, "plus_minus": 0.1}, 0.04, 0.03, 0.2, True),
+        ({"low": 1, "high": 2}, 2, 1.9, 5, True),
+        ({"low": 1, "high": 2}, 2.5, 1.9, 5, None),
+        ({"low": 1, "high": 2}, 2.5, 2.1, 5, False),
+        ({"equals": 7}, 7, 7, 7, True),
+        ({"equals": 7}, 6, 6, 6, False),
+        ({"above": 1}, 1.5, 1.01, 2, True),
+        ({"above": 1}, 0.7, 0.5, 1, False),
+        ({"above": 1}, 1, 0.9, 1.1, None),
+        ({"below": 1}, 0.7, 0.5, 0.9, True),
+        ({"below": 1}, 1.5, 1, 2, False),
+        ({"below": 1}, 1, 0.9, 1.1, None),
     ],
 )
-def test_interval_logic(criterion, low, high, verdict):
-    assert parse(Criterion, criterion, "test").judge(low, high) is verdict
+def test_interval_logic(criterion, value, low, high, verdict):
+    assert parse(Criterion, criterion, "test").judge(value, low, high) is verdict
 
 
 @pytest.mark.parametrize("criterion", [{}, {"near": 1}, {"low": 1}, {"above": 1, "below": 2}, {"within": 0.1}])

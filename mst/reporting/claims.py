@@ -4,12 +4,13 @@
 has a verdict for every machine that has records:
 
 *confirmed*, *contradicted*
-    Its formula could be worked out whole, by those who may judge it, and its 95 % interval meets, or misses, what
-    counts on this kind of machine.
+    Its formula could be worked out whole, by those who may judge it. On this kind of machine a range counts, which
+    holds the value and meets its 95 % interval, or neither; or a side, on which all of the interval lies, or none of it.
 *not comparable here*
     The machine lacks what the claim needs; or the claim is about another kind of machine only; or the programs that it
-    is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound; or
-    inputs were not to be had, and with others in their place, `stand_ins`, it would or would not be met.
+    is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound, or
+    meets a range that the value misses; or inputs were not to be had, and with others in their place, `stand_ins`, it
+    would or would not be met.
 *not measured*
     Something is missing. Of a claim about every graph or width a part can contradict, but nothing partial confirms. A
     smaller machine than a claim needs may do for that: its ``counterexample`` says which.
@@ -42,7 +43,7 @@ Judge = Literal["original", "port", "facts"]
 
 
 class Criterion(StrictModel):
-    """What confirms a claim: a range that the interval must meet, or a side on which all of it must lie."""
+    """What confirms a claim: a range in which the value must lie, or a side on which all of its interval must."""
 
     quantity: str | None = Field(None, description="a formula in place of the claim's own")
     near: float | None = None
@@ -69,7 +70,7 @@ class Criterion(StrictModel):
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The range that the interval must meet; None for a direction."""
+        """The range in which the value must lie; None for a direction."""
         if self.near is not None:
             width = self.plus_minus if self.plus_minus is not None else abs(self.near) * (self.within or 0)
             return self.near - width, self.near + width
@@ -77,12 +78,16 @@ class Criterion(StrictModel):
             return self.equals, self.equals
         return None if self.low is None or self.high is None else (self.low, self.high)
 
-    def judge(self, low: float, high: float) -> bool | None:
-        """Return whether an interval confirms (True), contradicts (False) or cannot tell (None)."""
+    def judge(self, value: float, low: float, high: float) -> bool | None:
+        """Return whether a value and its interval confirm (True), contradict (False) or cannot tell (None).
+
+        A value outside a range does not confirm it, however far noise stretches the interval.
+        """
         if self.range is not None:
             least, most = self.range
             slack = 1e-9 * max(abs(least), abs(most), 1)
-            return low <= most + slack and high >= least - slack
+            meets = low <= most + slack and high >= least - slack
+            return meets if meets == (least - slack <= value <= most + slack) else None
         if self.above is not None:
             return True if low > self.above else False if high <= self.above else None
         assert self.below is not None
@@ -290,7 +295,7 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
     told = _told(result, by)
     if criterion is None:
         return outcome(NOT_COMPARABLE, elsewhere, **told)
-    holds = criterion.judge(result.low, result.high)
+    holds = criterion.judge(result.value, result.low, result.high)
     if not result.used:
         return outcome(NOT_MEASURED, "it was worked out from printed numbers alone", **told)
     if result.thin:
@@ -313,8 +318,7 @@ def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names:
             **told,
         )
     if holds is None:
-        bound = criterion.above if criterion.above is not None else criterion.below
-        why = f"cannot tell: the interval lies on both sides of {bound:g}{_passed_over(result)}"
+        why = f"cannot tell: {_undecided(criterion)}{_passed_over(result)}"
         return outcome(NOT_COMPARABLE, why, **told)
     return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion) + _passed_over(result), **told)
 
@@ -345,7 +349,7 @@ def _counterexample(
     except Missing:
         return None
     judged = result.used and not (who == "original" and by == "port")
-    return (result, by) if judged and criterion.judge(result.low, result.high) is False else None
+    return (result, by) if judged and criterion.judge(result.value, result.low, result.high) is False else None
 
 
 def _with_stand_ins(
@@ -366,7 +370,7 @@ def _with_stand_ins(
         return None
     if not result.stood_in or result.missing or result.thin:
         return None
-    holds = criterion.judge(result.low, result.high)
+    holds = criterion.judge(result.value, result.low, result.high)
     would = "our port would" if who == "original" and by == "port" else "would"
     way = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}[holds]
     count = len(result.stood_in)
@@ -442,11 +446,21 @@ class _Originals:
 
 def _stated(criterion: Criterion) -> str:
     if criterion.range is not None:
-        least, most = criterion.range
-        return f"counts: {least:.4g}" if least == most else f"counts: {least:.4g} to {most:.4g}"
+        return f"counts: {_span(*criterion.range)}"
     if criterion.above is not None:
         return f"counts: above {criterion.above:g}"
     return f"counts: below {criterion.below:g}"
+
+
+def _undecided(criterion: Criterion) -> str:
+    if criterion.range is not None:
+        return f"only one of the value and its interval meets {_span(*criterion.range)}"
+    bound = criterion.above if criterion.above is not None else criterion.below
+    return f"the interval lies on both sides of {bound:g}"
+
+
+def _span(least: float, most: float) -> str:
+    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
 
 
 @dataclass(frozen=True)
@@ -467,7 +481,7 @@ def own_value(claim: Claim, paper: str, book: Document, names: Names) -> Own | N
         return None
     criterion = claim.criterion(on_kind=True)
     assert criterion is not None
-    return Own(result.value, bool(result.missing), criterion.judge(result.value, result.value))
+    return Own(result.value, bool(result.missing), criterion.judge(result.value, result.value, result.value))
 
 
 def judge_all(sources: Sequence[Measured], book: Document | None = None) -> dict[str, list[Outcome]]:
