@@ -101,6 +101,15 @@ def test_library_examples_run(tmp_path):
                 exec(compile(block.text, str(page), "exec"), {})
 
 
+def test_opening_picture_shows_one_machine():
+    from mst.reporting import opening
+
+    key = ("USA-road-d.NY", "filter-boruvka", 1)
+    few, many = {key: 1.0, ("else", "kruskal", 1): 1.0, ("else", "prim-heap", 1): 1.0}, {key: 9.0}
+    many["sparse-medium", "filter-boruvka", 1] = 9.0
+    assert opening.fullest([few, many, few]) is many
+
+
 def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path, monkeypatch):
     pytest.importorskip("seaborn")
     from mst.reporting import opening

@@ -388,10 +388,14 @@ def groups(
 
 
 def _weighty(found: Sequence[Finding]) -> list[Finding]:
-    """Return the findings on machines that compared something, on at least half as many graphs as any of them."""
+    """Return the findings on machines that compared something, on at least half as many graphs as any of them.
+
+    Where ours ran on one of these, one that it did not run on does not tell what is fastest.
+    """
     compared = [f for f in found if f.over_baseline or f.over_library] or list(found)
     most = max((f.graphs for f in compared), default=0)
-    return [f for f in compared if 2 * f.graphs >= most]
+    enough = [f for f in compared if 2 * f.graphs >= most]
+    return [f for f in enough if f.left_out is None] or enough
 
 
 def _library(found: Finding) -> str:
