@@ -91,6 +91,17 @@ def test_touched_graph_file_runs_nothing(clone):
     assert code == 0 and "Nothing to be done" in output, output
 
 
+@pytest.mark.parametrize(
+    ("source", "rerun"),
+    [("mst/reporting/table.py", {"table", "report", "check"}), ("mst/reporting/page.py", {"report", "check"})],
+)
+def test_edited_reporting_writes_the_page_anew_and_measures_nothing(clone, source, rerun):
+    file = clone.folder / source
+    file.write_text(file.read_text() + "\n\n# A comment may be none.\n")
+    code, output = clone.snakemake("--dry-run")
+    assert code == 0 and set(jobs(output)) - {"all"} == rerun, output
+
+
 def test_edited_algorithm_reruns_it_alone(clone):
     before = clone.stamps()
     file = clone.folder / "mst/algorithms/sequential/kruskal.py"

@@ -5,7 +5,7 @@ PAGE_SOURCES = [
     for d in ("report", "mst/reporting")
     for p in sorted(Path(d).rglob("*"))
     if p.suffix in PAGE_SUFFIXES
-]
+] + [str(p) for p in sorted(Path("results/reference").glob("*/about.yaml"))]
 
 
 def figure_captions():

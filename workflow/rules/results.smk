@@ -4,6 +4,10 @@
 REFERENCES = references(Path("results"))
 IMPORTED = [str(reference.records) for reference in REFERENCES]
 
+TABLE_SOURCES = [
+    f"mst/{name}.py" for name in ("bench/records", "bench/stats", "reporting/table")
+]
+
 
 rule plan:
     input:
@@ -25,6 +29,7 @@ rule table:
     input:
         proofs=lambda wildcards: proofs(scope_of(wildcards)),
         plan=RESULTS / "{where}plan.json",
+        sources=TABLE_SOURCES,
     output:
         parquet=RESULTS / "{where}table.parquet",
         csv=RESULTS / "{where}table.csv",
