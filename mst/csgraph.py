@@ -53,15 +53,16 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
         Not two-dimensional, not square; also a ValueError.
     """
     matrix = _as_csr(csgraph)
-    n = matrix.shape[0]
-    rows = np.repeat(np.arange(n, dtype=matrix.indices.dtype), np.diff(matrix.indptr))
-    forest = minimum_spanning_forest(Graph(n, rows, matrix.indices, _weights(matrix.data)), algorithm=algorithm)
-    kept = forest.edge_ids[matrix.data[forest.edge_ids] != 0]
-    index = np.int32 if max(n, matrix.nnz) < 2**31 else np.int64
+    n, count = matrix.shape[0], int(matrix.indptr[-1])
+    # There may be room behind the last entry.
+    columns, data = matrix.indices[:count], matrix.data[:count]
+    rows = np.repeat(np.arange(n, dtype=columns.dtype), np.diff(matrix.indptr))
+    forest = minimum_spanning_forest(Graph(n, rows, columns, _weights(data)), algorithm=algorithm)
+    kept = forest.edge_ids[data[forest.edge_ids] != 0]
+    index = np.int32 if max(n, count) < 2**31 else np.int64
     offsets = np.zeros(n + 1, index)
     np.cumsum(np.bincount(rows[kept], minlength=n), out=offsets[1:])
-    columns = matrix.indices[kept].astype(index, copy=False)
-    return type(matrix)((matrix.data[kept], columns, offsets), shape=(n, n))
+    return type(matrix)((data[kept], columns[kept].astype(index, copy=False), offsets), shape=(n, n))
 
 
 def _as_csr(csgraph: Any) -> Any:

@@ -67,7 +67,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -193,6 +193,13 @@ class Algorithm:
         absent = [p for p in self.requires if not _importable(p)]
         return f"needs {', '.join(absent)}, not installed" if absent else None
 
+    @cached_property
+    def _module(self) -> str | None:
+        """Name of the module, if the file lies in the package."""
+        if not self.file.is_relative_to(PACKAGE):
+            return None
+        return ".".join(("mst", *self.file.relative_to(PACKAGE).with_suffix("").parts))
+
     def load(self) -> ModuleType:
         """Import the algorithm's module."""
         if reason := self.missing():
@@ -200,9 +207,8 @@ class Algorithm:
             raise DependencyError(f"{self.id} {reason}{remedy}")
         if self.program:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
-        if self.file.is_relative_to(PACKAGE):
-            parts = self.file.relative_to(PACKAGE).with_suffix("").parts
-            return importlib.import_module(".".join(("mst", *parts)))
+        if self._module:
+            return importlib.import_module(self._module)
         name = f"mst_algorithms_{self.file.stem}"
         if name not in sys.modules:
             spec = importlib.util.spec_from_file_location(name, self.file)

@@ -114,3 +114,17 @@ def test_it_is_an_attribute_that_loads_when_asked_for():
         "assert not hasattr(mst, 'nothing')\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_entries_given_twice_are_summed_where_scipy_sums_them():
+    for dtype in (np.float64, np.float32, np.int64, bool):
+        entries = np.array([2, 3, 4, 1], dtype), np.array([1, 1, 2, 0]), np.array([0, 2, 3, 4])
+        matrix = sparse.csr_array(entries, shape=(3, 3))
+        assert alike(minimum_spanning_tree(matrix), scipys(matrix)), dtype
+
+
+def test_room_behind_the_last_entry_is_no_entry():
+    matrix = sparse.csr_array((3, 3))
+    matrix.data, matrix.indices = np.array([3.0, 1.0, 2.0, 9.0]), np.array([1, 2, 0, 0], np.int32)
+    matrix.indptr = np.array([0, 1, 2, 3], np.int32)
+    assert minimum_spanning_tree(matrix).toarray().tolist() == [[0, 0, 0], [0, 0, 1], [2, 0, 0]]
