@@ -197,7 +197,9 @@ def test_reference_machines_that_measured_little_beside_others_have_no_card():
 def test_a_reference_machine_without_ours_has_no_card_beside_one_with_it():
     ours = made(("a", "filter-boruvka-cuda", "cuda", 1, 1.0), ("a", "kruskal", "sequential", 1, 9.0))
     theirs = made(("a", "ecl-mst-cuda", "cuda", 1, 2.0), ("a", "kruskal", "sequential", 1, 9.0))
-    ours, theirs = (rows.assign(machine=name, origin="reference") for rows, name in ((ours, "x"), (theirs, "y")))
+    ours, theirs = (
+        rows.assign(machine=name, origin="reference") for rows, name in ((ours, "x"), (theirs, "y"))
+    )
     _, reference = answer.groups(pd.concat([ours, theirs], ignore_index=True), "kruskal", {}, {})
     assert {c.finding.machine for c in reference.cards if c.hardware == "GPU"} == {"x"}
     _, reference = answer.groups(theirs, "kruskal", {}, {})

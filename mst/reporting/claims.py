@@ -4,8 +4,8 @@
 has a verdict for every machine that has records:
 
 *confirmed*, *contradicted*
-    Its formula could be worked out whole, by those who may judge it. On this kind of machine a range counts, which
-    holds the value and meets its 95 % interval, or neither; or a side, on which all of the interval lies, or none of it.
+    Its formula could be worked out whole, by those who may judge it. A range that counts on this kind of machine
+    holds the value and meets its 95 % interval, or does neither; or all of the interval, or none, lies on one side.
 *not comparable here*
     The machine lacks what the claim needs; or the claim is about another kind of machine only; or the programs that it
     is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound, or
