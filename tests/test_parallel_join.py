@@ -99,7 +99,8 @@ def test_the_order_is_by_key_and_id(layout, rng):
 
     @njit
     def order(edges, places):
-        return in_order(edges, places)
+        spare, words, spare_words = np.empty_like(places), np.empty(500, np.uint64), np.empty(500, np.uint64)
+        return in_order(edges, places, spare, words, spare_words)
 
     assert tuple(fill(edges, keys.astype(key_type), edge_ids)) == (1, 2)
     assert np.array_equal(order(edges, np.arange(500)), np.lexsort((edge_ids, keys)))

@@ -69,8 +69,11 @@ def dropped(edges, i):
     return _compiled_only()
 
 
-def in_order(edges, places):
-    """Return the places of edges by the order, (key, id); `places` is overwritten."""
+def in_order(edges, places, spare, words, spare_words):
+    """Return the places of edges by the order, (key, id), in `places` or `spare`; the others are overwritten, too.
+
+    All have one length; `places` and `spare` are of int64, the others of uint64.
+    """
     return _compiled_only()
 
 
@@ -213,17 +216,26 @@ def _dropped(edges, i):
 
 
 @overload(in_order)
-def _in_order(edges, places):
+def _in_order(edges, places, spare, words, spare_words):
     if len(edges) == 1:
-        return lambda edges, places: _sorted_by(edges[0][:, 1], places)
+        return lambda edges, places, spare, words, spare_words: _sorted_by(
+            edges[0][:, 1], places, spare, words, spare_words
+        )[0]
     k, e = len(edges) - 2, len(edges) - 1
-    # By id, then by key, which leaves those of one key as they are.
-    return lambda edges, places: _sorted_by(edges[k], _sorted_by(edges[e], places))
+
+    def in_order(edges, places, spare, words, spare_words):
+        # By id, then by key, which leaves those of one key as they are.
+        by_id, free = _sorted_by(edges[e], places, spare, words, spare_words)
+        return _sorted_by(edges[k], by_id, free, words, spare_words)[0]
+
+    return in_order
 
 
 @njit
-def _sorted_by(values, places):
-    words, spare = np.empty(places.size, np.uint64), np.empty_like(places)
+def _sorted_by(values, places, spare, words, spare_words):
+    """Return the places by their values, and whichever of `places` and `spare` they are not in."""
     for i in range(places.size):
         words[i] = values[places[i]]
-    return spare if sort_words(words, places, 0, places.size, np.empty_like(words), spare) else places
+    if sort_words(words, places, 0, places.size, spare_words, spare):
+        return spare, places
+    return places, spare

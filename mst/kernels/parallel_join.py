@@ -14,6 +14,8 @@ connects its other vertices without it: the giant tree's, to which half of a bat
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
@@ -35,7 +37,7 @@ _AHEAD, _FAR = 16, np.uint64(32)
 _ROOM, _SAMPLE, _SMALLEST, _TURNS = 16, 32, 512, 8
 _SIEVE = 1 << 14
 _SIFTED = np.uint64(_SIEVE - 1)
-_ONE = np.uint64(1)
+_ONE, _HALF = np.uint64(1), np.uint64(32)
 _NOBODY = ~np.uint64(0)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -237,6 +239,7 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
     """Do chunks until no phase is left; settle the batches that were finished here."""
     end = np.int64(2 * loose.size)
     done = waited = 0
+    desk = new_desk(0)
     while True:
         phase, chunk = take_chunk(state, worker, width, chunks)
         if chunk >= 0:
@@ -265,7 +268,9 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
                     dawdle(counters, batch)
                     joined = parts[chunks[batch] : chunks[batch + 1]]
                     if surplus[batch] and not loose[batch]:
-                        settle(edges, joined, surplus[batch])
+                        if desk.places.size < starts[batch + 1] - starts[batch]:
+                            desk = new_desk(longest(starts))
+                        settle(edges, joined, surplus[batch], desk)
                         emit_settled(edges, joined, forest, counters)
                     else:
                         emit_linked(edges, joined, forest, counters)
@@ -337,41 +342,93 @@ def emit_settled(edges, parts, forest, counters):
                 place += 1
 
 
+class Desk(NamedTuple):
+    """Room to settle batches one after the other: new pages for each would be cleared while everybody waits for it.
+
+    `table` and `above` have four places and more for each of the edges that `places` and the others have room for.
+    """
+
+    table: np.ndarray
+    above: np.ndarray
+    places: np.ndarray
+    spare: np.ndarray
+    words: np.ndarray
+    spare_words: np.ndarray
+
+
 @njit
-def settle(edges, parts, surplus):
+def new_desk(edges):
+    """Return room to settle batches of up to so many edges."""
+    size = room_for(4 * edges)
+    places, spare = np.empty(edges, np.int64), np.empty(edges, np.int64)
+    words, spare_words = np.empty(edges, np.uint64), np.empty(edges, np.uint64)
+    return Desk(np.empty(size, np.uint64), np.empty(size, np.uint32), places, spare, words, spare_words)
+
+
+@njit
+def room_for(entries):
+    """Return the size of a table for so many entries: a power of two."""
+    size = _SMALLEST
+    while size < entries:
+        size *= 2
+    return size
+
+
+@njit
+def longest(starts):
+    """Return how many edges the largest batch has."""
+    most = 0
+    for batch in range(starts.size - 1):
+        most = max(most, starts[batch + 1] - starts[batch])
+    return most
+
+
+@njit
+def settle(edges, parts, surplus, desk):
     """Drop those edges of a batch that are the heaviest of a cycle, in place of those that came last."""
-    table, places = in_question(edges, parts, surplus)
-    # Places of the table stand for the vertices.
-    above = np.arange(table.size).astype(np.uint32)
-    for i in in_order(edges, places):
-        a, b = ends_at(edges, i)
-        x, y = find_alone(above, enter(table, a)), find_alone(above, enter(table, b))
+    table, found = in_question(edges, parts, surplus, desk)
+    words = desk.words[:found]
+    order = in_order(edges, desk.places[:found], desk.spare[:found], words, desk.spare_words[:found])
+    # Places of the table stand for the vertices. All of an edge's ends first: searches do not wait for each other.
+    for j in range(found):
+        a, b = ends_at(edges, order[j])
+        words[j] = np.uint64(enter(table, a)) | np.uint64(enter(table, b)) << _HALF
+    above = desk.above[: table.size]
+    for at in range(above.size):
+        above[at] = at
+    for j in range(found):
+        x, y = find_alone(above, np.uint32(words[j])), find_alone(above, np.uint32(words[j] >> _HALF))
         above[x] = y
-        drop(edges, i, x == y)
+        drop(edges, order[j], x == y)
 
 
 @njit
-def in_question(edges, parts, surplus):
-    """Return a table with room for the ends of all edges that may lie on a cycle, and the places of these edges."""
+def in_question(edges, parts, surplus, desk):
+    """Return a table with room for the ends of all edges that may lie on a cycle, and how many these edges are.
+
+    Their places are the first of the desk's.
+    """
     count = np.sum(parts[:, LAST] - parts[:, FIRST])
-    places = np.empty(count, np.int64)
-    size = _SMALLEST
-    while size < _ROOM * surplus:
-        size *= 2
+    size = room_for(_ROOM * surplus)
     if size < count:
-        table = np.full(size, _NOBODY)
-        found = flood(edges, parts, table, places)
+        table = cleared(desk, size)
+        found = flood(edges, parts, table, desk.places)
         if found:
-            return table, places[:found]
-    size = _SMALLEST
-    while size < 4 * count:
-        size *= 2
+            return table, found
     found = 0
     for part in range(len(parts)):
         for i in range(parts[part, FIRST], parts[part, LAST]):
-            places[found] = i
+            desk.places[found] = i
             found += 1
-    return np.full(size, _NOBODY), places
+    return cleared(desk, room_for(4 * count)), found
+
+
+@njit
+def cleared(desk, size):
+    """Return an empty table of this size."""
+    table = desk.table[:size]
+    table[:] = _NOBODY
+    return table
 
 
 @njit
