@@ -15,7 +15,7 @@ import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
-from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, cells_of, useful
+from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, cells_of, draws, useful
 from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
@@ -109,8 +109,7 @@ class Host:
     def _plan(self, rows, m, low, top, roots):
         """Return up to which (key, id) the next part goes, the bounds between batches, and if it is a small part."""
         t, trees, width = self.tuning, self.left + 1, self.comm.size
-        wanted = int(min(max(16 * m // trees, 4096), 16384, m))
-        drawn = sample(self.comm, rows, m, low, roots, wanted, trees)
+        drawn = sample(self.comm, rows, m, low, roots, draws(m, trees, width), trees)
         if len(drawn.keys) == 0:
             return top, (np.empty(0, rows.words.dtype), np.empty(0, np.int64)), True
         light = self._light(trees, drawn.edges)

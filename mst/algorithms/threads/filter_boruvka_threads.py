@@ -181,7 +181,7 @@ class _Run:
     def plan(self, low, top, roots):
         """Return up to which (key, id) the next part goes, and the bounds between its batches."""
         t, trees = self.tuning, self.left + 1
-        samples = int(min(max(16 * self.m // trees, 4096), 16384, self.m))
+        samples = draws(self.m, trees, self.width)
         keys, ids = sample_by_all(
             self.width, self.source, self.kind, *low, roots, samples, trees, self.counters
         )
@@ -295,6 +295,14 @@ def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
     if len(all_keys) > most:
         return bound_keys, bound_ids
+def draws(m: int, trees: int, width: int) -> int:
+    """Return how many of `m` edges to sample, some twenty a batch of the lightest if there are as many as `trees`.
+
+    At more width batches are fewer and larger, and one that was drawn far too large holds everybody up.
+    """
+    return int(min(max(128 * width * m // trees, 4096), 16384, m))
+
+
     order = np.lexsort((all_ids, all_keys))
     return all_keys[order], all_ids[order]
 
