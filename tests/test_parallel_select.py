@@ -102,7 +102,7 @@ def test_loose_batches_hold_one_key_each(rng):
     run = ours._Run(
         graph, (numbers, graph.u, graph.v), 1, ours.Tuning(light=30.0, filter_above=90.0, rounded=True), print
     )
-    _, bounds, _ = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None)
+    bounds = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None).bounds
     loose = run.loose(bounds)
     batch = np.array([batch_of(k, e, *ours.cells_of(bounds[0]), *bounds) for e, k in enumerate(numbers)])
     found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(loose)]

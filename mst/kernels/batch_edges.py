@@ -21,13 +21,16 @@ _HALF = np.uint64(32)
 _OUT, _END32, _END64 = np.uint64(1 << 63), np.uint64(0x7FFFFFFF), np.uint64((1 << 63) - 1)
 
 
-def new_edges(size: int, vertex_type, key_type, ids: int) -> tuple[np.ndarray, ...]:
-    """Return room for `size` edges, in the layout that fits vertices, keys and `ids` edge ids."""
+def new_edges(size: int, vertex_type, key_type, ids: int, empty=np.empty) -> tuple[np.ndarray, ...]:
+    """Return room for `size` edges, in the layout that fits vertices, keys and `ids` edge ids.
+
+    `empty` makes arrays of a shape and dtype.
+    """
     if np.dtype(vertex_type).itemsize == 8 or ids > 2**32:
-        return tuple(np.empty(size, np.uint64) for _ in range(4))
+        return tuple(empty(size, np.uint64) for _ in range(4))
     if np.dtype(key_type).itemsize == 8:
-        return np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint32)
-    return (np.empty((size, 2), np.uint64),)
+        return empty(size, np.uint64), empty(size, np.uint64), empty(size, np.uint32)
+    return (empty((size, 2), np.uint64),)
 
 
 def _compiled_only(*arguments):

@@ -119,11 +119,11 @@ def select_all(
             first, last = claim(counters, worker, width, grain, source[0].size)
 
 
-def new_kept(source, size: int, ids: int) -> Kept:
-    """Return room for `size` edges of a source with so many edge ids."""
+def new_kept(source, size: int, ids: int, empty=np.empty) -> Kept:
+    """Return room for `size` edges of a source with so many edge ids; `empty` makes arrays of a shape and dtype."""
     words, ends = source[0].dtype, source[1].dtype
     id_type = np.uint32 if ids <= 2**32 else np.int64
-    return Kept(*(np.empty(size, dtype) for dtype in (words, ends, ends, id_type)))
+    return Kept(*(empty(size, dtype) for dtype in (words, ends, ends, id_type)))
 
 
 @njit

@@ -84,15 +84,22 @@ def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: i
     return max(wanted // multiple, 1) * multiple
 
 
-def fresh(size: int, dtype, width: int, counters: np.ndarray) -> np.ndarray:
+def fresh(shape, dtype, width: int, counters: np.ndarray, used: int | None = None) -> np.ndarray:
     """Return an uninitialised array whose pages all `width` workers have touched in parallel.
 
-    The kernel clears a page when it is first written. Workers that share chunks out finely would all fault on
-    the same huge page at once, and clear pages one after the other.
+    The kernel clears a page when it is first written. Workers that write side by side would all fault on the same
+    huge page at once: each clears one, and all but one are thrown away.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    used : int, optional
+        How many rows are likely to be written; the pages behind them are left to whoever writes there.
     """
-    array = np.empty(size, dtype)
-    if array.nbytes >= 2 * _HUGE_PAGE:
-        raw = array.view(np.uint8)
+    array = np.empty(shape, dtype)
+    rows = len(array) if used is None else min(used, len(array))
+    if width > 1 and rows and array[:rows].nbytes >= 2 * _HUGE_PAGE:
+        raw = array[:rows].reshape(-1).view(np.uint8)
         _touch(width, raw, -raw.ctypes.data % _HUGE_PAGE, counters)
     return array
 

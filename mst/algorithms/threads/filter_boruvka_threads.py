@@ -124,6 +124,20 @@ def solve_source(graph, arrays, width: int, tuning: Tuning, lap=lambda phase: No
         return _Run(graph, arrays, width, tuning, lap).solve()
 
 
+class Plan(NamedTuple):
+    """The next part: up to which (key, id) it goes, the bounds between its batches, and what a sample tells.
+
+    `rare` says whether few of the edges that are read belong to it; `edges` is about how many do, `open` how many
+    still join two trees.
+    """
+
+    high: tuple
+    bounds: tuple[np.ndarray, np.ndarray]
+    rare: bool
+    edges: int
+    open: int
+
+
 class _Run:
     """One computation: the input, what all passes share, and the passes in their order."""
 
@@ -162,31 +176,31 @@ class _Run:
         low, top = self.everything
         roots, inside, share = None, None, 0.0
         while self.m and self.left and low != top:
-            high, bounds, rare = self.plan(low, top, roots)
+            plan = self.plan(low, top, roots)
             self.lap("sample")
-            if share > GIANT and high != top and not isinstance(self.source, Kept):
+            if share > GIANT and plan.high != top and not isinstance(self.source, Kept):
                 # Further parts would read all edges again.
-                self.read_from(self.open_edges(low, inside))
+                self.read_from(self.open_edges(low, inside, plan.open))
                 inside = None
                 self.lap("filter")
-            edges, starts = self.batches(low, high, rare, inside, bounds)
-            self.join(edges, starts, self.loose(bounds))
+            edges, starts = self.batches(low, inside, plan)
+            self.join(edges, starts, self.loose(plan.bounds))
             del edges
-            low = high
+            low = plan.high
             if self.left and low != top:
                 roots, (inside, share) = self.parent, self.inside_giant()
                 self.lap("giant")
         return Result(self.forest[: self.counters[FOREST]], self.counts)
 
     def plan(self, low, top, roots):
-        """Return up to which (key, id) the next part goes, and the bounds between its batches."""
+        """Return the next part of the edges above `low`: all, or what is light among those between two of `roots`."""
         t, trees = self.tuning, self.left + 1
         samples = draws(self.m, trees, self.width)
         keys, ids = sample_by_all(
             self.width, self.source, self.kind, *low, roots, samples, trees, self.counters
         )
         if len(keys) == 0:
-            return top, (np.empty(0, self.source[0].dtype), np.empty(0, np.int64)), True
+            return Plan(top, (np.empty(0, self.source[0].dtype), np.empty(0, np.int64)), True, 0, 0)
         edges = self.m * len(keys) / samples
         # Connected already by the light part, a dense graph needs no second look at all edges.
         light = trees * max(t.light, min(edges / trees / 64, log(trees) / 2 + 3))
@@ -205,11 +219,11 @@ class _Run:
             bound_keys, bound_ids = bound_keys[:-1], bound_ids[:-1]
         if t.rounded:
             bound_keys, bound_ids = with_every_key(bound_keys, bound_ids, keys[keys < high[0]], self.ids)
-        return high, (bound_keys, bound_ids), rare
+        return Plan(high, (bound_keys, bound_ids), rare, int(edges * share), int(edges))
 
-    def open_edges(self, low, inside):
-        """Return a copy of the edges above `low` that have an end outside the bitmap `inside`."""
-        kept = batches.new_kept(self.source, len(self.source[0]), self.ids)
+    def open_edges(self, low, inside, likely):
+        """Return a copy of the edges above `low` that have an end outside the bitmap `inside`: `likely` so many."""
+        kept = batches.new_kept(self.source, len(self.source[0]), self.ids, self.room(likely))
         batches.keep_open(self.width, self.grain, self.source, self.kind, *low, inside, kept, self.counters)
         return Kept(*(column[: self.counters[batches.SELECTED]] for column in kept))
 
@@ -222,26 +236,29 @@ class _Run:
             loose[1:-1] = (step == 0) | ((step == 1) & (ids[:-1] == self.ids))
         return loose
 
-    def batches(self, low, high, rare, inside, bounds):
-        """Return the edges above `low`, at most `high`, by batch, and where each batch begins."""
+    def batches(self, low, inside, plan):
+        """Return the edges of a part by batch, and where each batch begins."""
+        high, bounds = plan.high, plan.bounds
         w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
         chunks = -(-slots // grain)
         begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
         counts = np.empty((chunks, len(bounds[0]) + 1), np.int64)
-        batch, places = np.empty(slots, np.uint8), None
+        empty = self.room(plan.edges)
+        batch, places = empty(slots, np.uint8), None
         if (low, high) == self.everything and not has_rows(self.source):
             batches.select_all(
                 w, grain, self.source, self.kind, *cells_of(bounds[0]), *bounds, batch, begins, ends, counts, c
             )
         else:
-            places = np.empty(slots, np.uint32 if slots < 2**32 else np.int64)
+            places = empty(slots, np.uint32 if slots < 2**32 else np.int64)
             batches.select(
-                w, grain, self.source, self.kind, *low, *high, rare, inside,
+                w, grain, self.source, self.kind, *low, *high, plan.rare, inside,
                 *cells_of(bounds[0]), *bounds, places, batch, begins, ends, counts, c,
             )  # fmt: skip
         starts = batches.prefix(counts)
         self.lap("select")
-        edges = self.new_edges(int(starts[-1]))
+        size = int(starts[-1])
+        edges = new_edges(size, self.vertex_type, self.source[0].dtype, self.ids, self.room(size))
         batches.scatter(w, grain, self.source, self.kind, places, batch, begins, ends, counts, edges, c)
         self.lap("scatter")
         return edges, starts
@@ -261,8 +278,9 @@ class _Run:
             self.counts[name] += value
         self.lap("join")
 
-    def new_edges(self, size):
-        return new_edges(size, self.vertex_type, self.source[0].dtype, self.ids)
+    def room(self, likely):
+        """Return what makes arrays in place of `numpy.empty`, of which about so many rows will be written."""
+        return lambda shape, dtype: fresh(shape, dtype, self.width, self.counters, likely)
 
     def inside_giant(self):
         """Return the bitmap of the vertices in (what a sample takes for) the largest tree, and about their share.
@@ -275,6 +293,14 @@ class _Run:
         giant, share = giant_label(self.parent)
         parallel_join.mark_inside(w, 64, self.parent, giant, inside, c)
         return inside, share
+
+
+def draws(m: int, trees: int, width: int) -> int:
+    """Return how many of `m` edges to sample, some twenty a batch of the lightest if there are as many as `trees`.
+
+    At more width batches are fewer and larger, and one that was drawn far too large holds everybody up.
+    """
+    return int(min(max(128 * width * m // trees, 4096), 16384, m))
 
 
 def useful(still_open: float, heavy: int) -> float:
@@ -295,14 +321,6 @@ def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
     if len(all_keys) > most:
         return bound_keys, bound_ids
-def draws(m: int, trees: int, width: int) -> int:
-    """Return how many of `m` edges to sample, some twenty a batch of the lightest if there are as many as `trees`.
-
-    At more width batches are fewer and larger, and one that was drawn far too large holds everybody up.
-    """
-    return int(min(max(128 * width * m // trees, 4096), 16384, m))
-
-
     order = np.lexsort((all_ids, all_keys))
     return all_keys[order], all_ids[order]
 
