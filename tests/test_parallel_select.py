@@ -17,6 +17,7 @@ from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import new_counters, workers
 from mst.kernels.parallel_sample import quantiles, sample_by_all, sample_edges
 from mst.kernels.parallel_select import edge_at, pick, row_near, row_of
+from mst.kernels.room import lent
 from mst.order import keys
 
 pytestmark = pytest.mark.alone
@@ -100,8 +101,9 @@ def test_loose_batches_hold_one_key_each(rng):
     numbers = rng.integers(0, 50, 20_000).astype(np.uint32)
     graph = Graph(500, *rng.integers(0, 500, (2, 20_000)), numbers.astype(np.int32))
     run = ours._Run(
-        graph, (numbers, graph.u, graph.v), 1, ours.Tuning(light=30.0, filter_above=90.0, rounded=True), print
-    )
+        graph, (numbers, graph.u, graph.v), 1, ours.Tuning(light=30.0, filter_above=90.0, rounded=True), print,
+        ours.Room(),
+    )  # fmt: skip
     bounds = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None).bounds
     loose = run.loose(bounds)
     batch = np.array([batch_of(k, e, *ours.cells_of(bounds[0]), *bounds) for e, k in enumerate(numbers)])
@@ -153,3 +155,28 @@ def test_open_edges_are_copied_where_further_parts_read_them(form, dtype, monkey
     assert len(np.unique(kept.ids)) == len(kept.ids)
     ends = np.sort(np.stack([kept.u, kept.v]), axis=0)
     assert np.array_equal(ends, np.sort(np.stack([graph.u[kept.ids], graph.v[kept.ids]]), axis=0))
+
+
+def test_further_solves_use_the_memory_of_the_first(rng):
+    graph = generate("rmat", scale=14, m=200_000, seed=5)
+    problem = ours.prepare(graph, width=2, input="edges")
+    first = ours.solve(problem).edge_ids
+    (room,) = problem.rooms
+    taken = {name: array.ctypes.data for name, array in room._kept.items()}
+    expected = first.copy()
+    again = ours.solve(problem).edge_ids
+    assert {name: array.ctypes.data for name, array in room._kept.items()} == taken
+    assert taken.keys() >= {"parent 0", "edges 0", "kept 0", "batch 0"}
+    assert np.array_equal(first, expected)
+    assert np.array_equal(np.sort(again), by_kruskal(graph))
+
+
+def test_solves_of_one_problem_at_once_have_memory_of_their_own(rng):
+    graph = generate("uniform", n=2_000, m=6_000, seed=5)
+    problem = ours.prepare(graph, width=1, input="edges")
+    with lent(problem.rooms) as in_use:
+        kept = in_use.take("edges 0", (6_000, 2), np.uint64)
+        kept[:] = 7
+        assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
+        assert (kept == 7).all()
+    assert len(problem.rooms) == 2

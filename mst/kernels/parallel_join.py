@@ -45,9 +45,12 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # -- trees ------------------------------------------------------------------------------------------------------
 
 
-def new_trees(n: int, vertex_type, width: int, counters: np.ndarray) -> np.ndarray:
-    """Return the parents of `n` trees of one vertex each, as words of the unsigned type of `vertex_type`."""
-    parent = np.empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
+def new_trees(n: int, vertex_type, width: int, counters: np.ndarray, empty=np.empty) -> np.ndarray:
+    """Return the parents of `n` trees of one vertex each, as words of the unsigned type of `vertex_type`.
+
+    `empty` makes an array of a shape and dtype.
+    """
+    parent = empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
     _plant(width, 1 << 13, parent, counters)
     return parent
 

@@ -25,6 +25,7 @@ from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
 from mst.kernels.parallel_sample import quantiles, sample_by_all
 from mst.kernels.parallel_select import Kept, has_rows
+from mst.kernels.room import Room, lent
 
 ALGORITHM = dict(
     id="filter-boruvka-threads",
@@ -67,21 +68,26 @@ class Tuning:
 
 
 class Problem(NamedTuple):
-    """A graph, the arrays that edges are read from (`mst.kernels.parallel_select`), weights first, and the width."""
+    """A graph, the arrays that edges are read from (`mst.kernels.parallel_select`), weights first, and the width.
+
+    Solves leave their own arrays in `rooms`, for the next ones.
+    """
 
     graph: Graph
     arrays: tuple[np.ndarray, ...]
     width: int
+    rooms: list[Room]
 
 
 def prepare(graph, *, width, input):
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    return Problem(graph, arrays_of(graph, input), width)
+    return Problem(graph, arrays_of(graph, input), width, [])
 
 
 def solve(problem):
-    return solve_source(problem.graph, problem.arrays, problem.width, Tuning())
+    with lent(problem.rooms) as room:
+        return solve_source(*problem[:3], Tuning(), room=room)
 
 
 def collect(problem, result):
@@ -102,7 +108,8 @@ def phases(problem):
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
 
-    solve_source(problem.graph, problem.arrays, problem.width, Tuning(), lap)
+    with lent(problem.rooms) as room:
+        solve_source(*problem[:3], Tuning(), lap, room=room)
     return seconds
 
 
@@ -114,14 +121,16 @@ def arrays_of(graph, input: str) -> tuple[np.ndarray, ...]:
     return tuple(frozen(array) for array in (csr.weights, csr.neighbours, csr.edge_ids, csr.offsets))
 
 
-def solve_source(graph, arrays, width: int, tuning: Tuning, lap=lambda phase: None) -> Result:
+def solve_source(
+    graph, arrays, width: int, tuning: Tuning, lap=lambda phase: None, *, room: Room | None = None
+) -> Result:
     """Return the forest of the edges in `arrays`, whose weights need not be the graph's.
 
-    `lap` is called after each phase with its name.
+    `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `room`.
     """
     width = max(1, min(width, len(arrays[0]) // tuning.fewest))
     with workers(width):
-        return _Run(graph, arrays, width, tuning, lap).solve()
+        return _Run(graph, arrays, width, tuning, lap, room or Room()).solve()
 
 
 class Plan(NamedTuple):
@@ -141,9 +150,9 @@ class Plan(NamedTuple):
 class _Run:
     """One computation: the input, what all passes share, and the passes in their order."""
 
-    def __init__(self, graph, arrays, width, tuning, lap):
+    def __init__(self, graph, arrays, width, tuning, lap, room):
         self.n, self.ids, self.vertex_type = graph.n, graph.m, graph.u.dtype
-        self.width, self.tuning, self.lap = width, tuning, lap
+        self.width, self.tuning, self.lap, self.room = width, tuning, lap, room
         self.counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
         self.counters = new_counters(width, tuning.delay_seed)
         words, self.kind = words_of(arrays[0], width)
@@ -151,7 +160,9 @@ class _Run:
         self.forest = fresh(
             max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
         )
-        self.parent = parallel_join.new_trees(self.n, graph.u.dtype, width, self.counters)
+        self.parent = parallel_join.new_trees(
+            self.n, graph.u.dtype, width, self.counters, room.several("parent")
+        )
         self.lap("init")
 
     def read_from(self, source):
@@ -223,7 +234,7 @@ class _Run:
 
     def open_edges(self, low, inside, likely):
         """Return a copy of the edges above `low` that have an end outside the bitmap `inside`: `likely` so many."""
-        kept = batches.new_kept(self.source, len(self.source[0]), self.ids, self.room(likely))
+        kept = batches.new_kept(self.source, len(self.source[0]), self.ids, self.empty("kept", likely))
         batches.keep_open(self.width, self.grain, self.source, self.kind, *low, inside, kept, self.counters)
         return Kept(*(column[: self.counters[batches.SELECTED]] for column in kept))
 
@@ -243,14 +254,13 @@ class _Run:
         chunks = -(-slots // grain)
         begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
         counts = np.empty((chunks, len(bounds[0]) + 1), np.int64)
-        empty = self.room(plan.edges)
-        batch, places = empty(slots, np.uint8), None
+        batch, places = self.empty("batch", plan.edges)(slots, np.uint8), None
         if (low, high) == self.everything and not has_rows(self.source):
             batches.select_all(
                 w, grain, self.source, self.kind, *cells_of(bounds[0]), *bounds, batch, begins, ends, counts, c
             )
         else:
-            places = empty(slots, np.uint32 if slots < 2**32 else np.int64)
+            places = self.empty("places", plan.edges)(slots, np.uint32 if slots < 2**32 else np.int64)
             batches.select(
                 w, grain, self.source, self.kind, *low, *high, plan.rare, inside,
                 *cells_of(bounds[0]), *bounds, places, batch, begins, ends, counts, c,
@@ -258,7 +268,7 @@ class _Run:
         starts = batches.prefix(counts)
         self.lap("select")
         size = int(starts[-1])
-        edges = new_edges(size, self.vertex_type, self.source[0].dtype, self.ids, self.room(size))
+        edges = new_edges(size, self.vertex_type, self.source[0].dtype, self.ids, self.empty("edges", size))
         batches.scatter(w, grain, self.source, self.kind, places, batch, begins, ends, counts, edges, c)
         self.lap("scatter")
         return edges, starts
@@ -278,9 +288,11 @@ class _Run:
             self.counts[name] += value
         self.lap("join")
 
-    def room(self, likely):
-        """Return what makes arrays in place of `numpy.empty`, of which about so many rows will be written."""
-        return lambda shape, dtype: fresh(shape, dtype, self.width, self.counters, likely)
+    def empty(self, name, likely):
+        """Return what stands in for `numpy.empty`: of arrays that go by `name`, about so many rows will be written."""
+        return self.room.several(
+            name, lambda shape, dtype: fresh(shape, dtype, self.width, self.counters, likely)
+        )
 
     def inside_giant(self):
         """Return the bitmap of the vertices in (what a sample takes for) the largest tree, and about their share.
@@ -296,11 +308,11 @@ class _Run:
 
 
 def draws(m: int, trees: int, width: int) -> int:
-    """Return how many of `m` edges to sample, some twenty a batch of the lightest if there are as many as `trees`.
+    """Return how many of `m` edges to sample, some ten for each batch of the lightest.
 
     At more width batches are fewer and larger, and one that was drawn far too large holds everybody up.
     """
-    return int(min(max(128 * width * m // trees, 4096), 16384, m))
+    return int(min(max(64 * width * m // trees, 4096), 16384, m))
 
 
 def useful(still_open: float, heavy: int) -> float:
