@@ -350,6 +350,19 @@ def test_kinds_look_at_gpu_and_processor():
     assert kind.matches(TITAN.as_dict()) and not kind.matches(fake_records.GPU_BOX.as_dict())
 
 
+@pytest.mark.parametrize(
+    ("criterion", "why"),
+    [
+        ({"above": 1}, "cannot tell: the interval lies on both sides of 1"),
+        ({"low": 1.02, "high": 3}, "cannot tell: only one of the value and its interval meets 1.02 to 3"),
+    ],
+)
+def test_why_noise_decides_nothing(records, book, criterion, why):
+    both(records, "kruskal", 1.0, noise=0.05)
+    outcome = judged(claim(anywhere=criterion), both(records, "boruvka", 1.0, noise=0.05).source(), book)
+    assert outcome.verdict == NOT_COMPARABLE and outcome.reason == why
+
+
 # Stand-ins.
 
 STAND_IN = GRAPHS["uniform-2e14"]
