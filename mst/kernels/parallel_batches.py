@@ -164,13 +164,18 @@ def keep_open(width, grain, source, kind, low, low_id, inside, kept, counters):
 @njit
 def prefix(counts):
     """Turn counts into places, by batch and then chunk; return where each batch begins, and the end."""
-    bounds = np.empty(counts.shape[1] + 1, np.int64)
-    place = 0
-    for batch in range(counts.shape[1]):
-        bounds[batch] = place
-        for chunk in range(counts.shape[0]):
-            counts[chunk, batch], place = place, place + counts[chunk, batch]
-    bounds[counts.shape[1]] = place
+    chunks, batches = counts.shape
+    bounds, place = np.zeros(batches + 1, np.int64), np.zeros(batches, np.int64)
+    # Row by row: other cores have just written them.
+    for chunk in range(chunks):
+        for batch in range(batches):
+            bounds[batch + 1] += counts[chunk, batch]
+    for batch in range(batches):
+        bounds[batch + 1] += bounds[batch]
+        place[batch] = bounds[batch]
+    for chunk in range(chunks):
+        for batch in range(batches):
+            counts[chunk, batch], place[batch] = place[batch], place[batch] + counts[chunk, batch]
     return bounds
 
 

@@ -342,13 +342,9 @@ def cells_of(bound_keys, most=1 << 13):
     key = bound_keys.dtype.type
     if len(bound_keys) == 0:
         return key(0), key(0), np.zeros(1, np.int16)
-    base, span = int(bound_keys[0]), int(bound_keys[-1]) - int(bound_keys[0])
-    shift = max(0, span.bit_length() - most.bit_length() + 1)
-    cells = (span >> shift) + 1
-    firsts = base + (np.arange(cells, dtype=np.uint64) << np.uint64(shift))
-    before = np.searchsorted(bound_keys, firsts.astype(bound_keys.dtype))
-    after = np.append(before[1:], len(bound_keys))
-    before[0] = 0
+    base, span = bound_keys[0], int(bound_keys[-1] - bound_keys[0])
+    shift = key(max(0, span.bit_length() - most.bit_length() + 1))
+    within = np.bincount(((bound_keys - base) >> shift).astype(np.int64))
     # The last one is for all keys above.
-    table = np.append(np.where(after - before < 2, before, -1), len(bound_keys))
-    return key(base), key(shift), table.astype(np.int16)
+    table = np.append(np.where(within < 2, np.cumsum(within) - within, -1), len(bound_keys))
+    return base, shift, table.astype(np.int16)
