@@ -20,7 +20,7 @@ from mst.kernels.concurrent_union_find import unite as join_trees
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
 from mst.kernels.prefetch import prefetch_to_write
-from mst.kernels.settle import FIRST, LAST, LINKED, longest, new_desk, settle
+from mst.kernels.settle import FIRST, LAST, LINKED, new_desk, settle
 
 CHUNK = 4096
 
@@ -258,7 +258,7 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
                     joined = parts[chunks[batch] : chunks[batch + 1]]
                     if surplus[batch] and not loose[batch]:
                         if desk.places.size < starts[batch + 1] - starts[batch]:
-                            desk = new_desk(longest(starts))
+                            desk = new_desk(np.max(np.diff(starts)))
                         settle(edges, joined, surplus[batch], desk)
                         emit_settled(edges, joined, forest, counters)
                     else:

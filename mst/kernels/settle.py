@@ -45,28 +45,19 @@ class Desk(NamedTuple):
 @njit
 def new_desk(edges):
     """Return room to settle batches of up to so many edges."""
-    size = room_for(4 * edges)
+    size = table_size(4 * edges)
     places, spare = np.empty(edges, np.int64), np.empty(edges, np.int64)
     words, spare_words = np.empty(edges, np.uint64), np.empty(edges, np.uint64)
     return Desk(np.empty(size, np.uint64), np.empty(size, np.uint32), places, spare, words, spare_words)
 
 
 @njit
-def room_for(entries):
-    """Return the size of a table for so many entries: a power of two."""
+def table_size(entries):
+    """Return a power of two with room for so many entries."""
     size = _SMALLEST
     while size < entries:
         size *= 2
     return size
-
-
-@njit
-def longest(starts):
-    """Return how many edges the largest batch has."""
-    most = 0
-    for batch in range(starts.size - 1):
-        most = max(most, starts[batch + 1] - starts[batch])
-    return most
 
 
 @njit
@@ -95,7 +86,7 @@ def in_question(edges, parts, surplus, desk):
     Their places are the first of the desk's.
     """
     count = np.sum(parts[:, LAST] - parts[:, FIRST])
-    size = room_for(_ROOM * surplus)
+    size = table_size(_ROOM * surplus)
     if size < count:
         table = cleared(desk, size)
         found = flood(edges, parts, table, desk.places)
@@ -106,7 +97,7 @@ def in_question(edges, parts, surplus, desk):
         for i in range(parts[part, FIRST], parts[part, LAST]):
             desk.places[found] = i
             found += 1
-    return cleared(desk, room_for(4 * count)), found
+    return cleared(desk, table_size(4 * count)), found
 
 
 @njit
