@@ -308,9 +308,9 @@ class _Run:
 
 
 def draws(m: int, trees: int, width: int) -> int:
-    """Return how many of `m` edges to sample, some ten for each batch of the lightest.
+    """Return how many of `m` edges to sample: more where the light ones are a small share of them, and at more width.
 
-    At more width batches are fewer and larger, and one that was drawn far too large holds everybody up.
+    Batches are larger there, and one that was drawn far too large holds everybody up.
     """
     return int(min(max(64 * width * m // trees, 4096), 16384, m))
 
