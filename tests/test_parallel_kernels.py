@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from mst import order
+from mst.kernels import parallel_runtime
 from mst.kernels.parallel_compact import compact
 from mst.kernels.parallel_keys import keys_at, words_of
 from mst.kernels.parallel_radix import argsort
-from mst.kernels.parallel_runtime import facts, new_counters, refusal, workers
+from mst.kernels.parallel_runtime import facts, fresh, new_counters, refusal, workers
 
 pytestmark = pytest.mark.alone
 
@@ -56,3 +57,25 @@ def test_keys_are_those_of_the_order(weights):
 
 def test_runtime_facts_name_the_pinned_layer():
     assert facts()["layer"] == "omp"
+
+
+def test_pages_are_touched_within_an_array_and_nowhere_else():
+    around = np.ones(6 << 20, np.uint8)
+    raw = around[5_000:-7_000]
+    with workers(2):
+        parallel_runtime._touch(2, raw, -raw.ctypes.data % (1 << 21), new_counters(2))
+    touched = 5_000 + np.flatnonzero(raw == 0)
+    assert around[:5_000].all() and around[-7_000:].all()
+    pages = (around.ctypes.data + touched) // 4096
+    first, last = around.ctypes.data + 5_000, around.ctypes.data + around.size - 7_001
+    assert set(pages) >= set(range(first // 4096 + 1, last // 4096))
+
+
+@pytest.mark.parametrize(
+    ("width", "used", "rows"), [(2, None, 400_000), (2, 300_000, 300_000), (2, 10, 0), (1, None, 0)]
+)
+def test_what_is_likely_used_is_touched_where_workers_write_side_by_side(width, used, rows, monkeypatch):
+    sizes = [0]
+    monkeypatch.setattr(parallel_runtime, "_touch", lambda width, raw, head, counters: sizes.append(raw.size))
+    array = fresh((400_000, 2), np.uint64, width, new_counters(width), used)
+    assert array.shape == (400_000, 2) and sizes[-1] == rows * 16
