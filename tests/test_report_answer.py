@@ -101,6 +101,17 @@ def test_graphs_on_which_few_algorithms_ran_do_not_decide():
     assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 2, 2)
 
 
+def test_ours_beside_the_baseline_and_a_library_are_enough():
+    others = [(g, name, "sequential", 1, 9.0) for g in "ab" for name in ("boruvka", "prim-heap", "filter-kruskal")]
+    three = [(g, *run[1:]) for g in "cde" for run in TWO_GRAPHS[:3]]
+    (found,) = answer.findings(made(*TWO_GRAPHS, *others, *three), CORE, "kruskal")
+    assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 5, 5)
+    for missing in range(3):
+        fewer = [run for i, run in enumerate(three) if i % 3 != missing]
+        (found,) = answer.findings(made(*TWO_GRAPHS, *others, *fewer), CORE, "kruskal")
+        assert found.graphs == 2
+
+
 def test_few_algorithms_decide_nothing_among_themselves_or_on_their_own_machine():
     few = made(*TWO_GRAPHS, ("c", "boruvka", "sequential", 1, 1.0))
     assert answer.findings(few, CORE, "kruskal", ["c"]) == []

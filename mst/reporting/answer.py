@@ -148,7 +148,7 @@ def findings(
             here = [row for row in here if row["graph"] in wide]
             if not here:
                 continue
-        here = _well_covered(here, most)
+        here = _well_covered(here, records, most, {hardware.ours, baseline})
         if not here:
             continue
         found.append(_finding(str(machine), hardware, here, records, baseline, expected))
@@ -163,13 +163,18 @@ def _finished(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], set[st
     return finished
 
 
-def _well_covered(rows: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
-    """Return the rows of graphs on which half of `most` algorithms finished, or more.
+def _well_covered(
+    here: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, Any]], most: int, enough: set[str]
+) -> list[Mapping[str, Any]]:
+    """Return the rows of graphs on which half of `most` algorithms finished, or all that is `enough` and a library.
 
     Who is fastest of the few that an experiment on other graphs needed says little.
     """
-    finished = _finished(rows)
-    return [row for row in rows if 2 * len(finished[row["machine"], row["graph"]]) >= most]
+    finished, all_finished = _finished(here), _finished(everything)
+    with_library = {(row["machine"], row["graph"]) for row in everything if is_library(row)}
+    compared = {place for place in with_library if enough <= all_finished[place]}
+    covered = {place for place, names in finished.items() if 2 * len(names) >= most} | compared
+    return [row for row in here if (row["machine"], row["graph"]) in covered]
 
 
 def _finding(
