@@ -85,6 +85,10 @@ def test_ranks_of_a_host_share_memory():
     passes(4, "shared", "128", "60x300")
 
 
+def test_practice_leaves_nothing_to_compile():
+    passes(2, "practice")
+
+
 def test_distributed_labels_and_calls_in_pieces():
     passes(3, "distributed", "24", "60x300")
 

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import adversarial
 from mpi4py import MPI
+from numba.core.dispatcher import Dispatcher
 
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, filter_boruvka
@@ -206,6 +207,29 @@ def check_distributed(every: str, sizes: str) -> None:
     """Distributed labels to the last component, and every call of MPI cut into small pieces."""
     _distributed.FEW, mpi_exchange.CHUNK = 1, 500
     check_every("filter-boruvka-mpi", every, sizes, "scheme=distributed", "share=off", "sparsify=off")
+
+
+def check_practice() -> None:
+    """After practice no kernel is compiled, or loaded, for graphs of any size."""
+    module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
+    compiled = None
+    for n, m in ((9_000, 60_000), (2_000, 3_000), (200, 17_000), (50_000, 70_000)):
+        rng = np.random.default_rng(m)
+        graph = Graph(n, *rng.integers(0, n, (2, m)), rng.integers(0, 2**24, m).astype(np.int32))
+        part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+        if compiled is None:
+            _practise(module, part, COMM, options)
+            compiled = specialisations()
+        result = module.solve(module.prepare(part, comm=COMM, **options))
+        assert specialisations() == compiled, (n, m, specialisations() - compiled)
+        assert COMM.allreduce(len(result.edge_ids)) > n / 2
+
+
+def specialisations() -> set[tuple[str, str]]:
+    """Return every kernel that there is machine code of in this process, with its arguments' types."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("mst.")]
+    kernels = {id(k): k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
+    return {(kernel.__qualname__, str(types)) for kernel in kernels.values() for types in kernel.signatures}
 
 
 def check_exchange() -> None:
