@@ -85,6 +85,28 @@ def test_a_loose_batch_takes_any_spanning_forest(rng):
     assert surplus.sum() > 0
 
 
+@pytest.mark.parametrize("width", [1, 2, 5, 16])
+def test_every_chunk_of_every_phase_is_taken_once(width, rng):
+    chunks = np.append(0, np.cumsum(rng.integers(1, 20, 30)))
+    state = parallel_join.new_state(width)
+    parallel_join.begin(state, width, chunks)
+    for phase in range(2 * (len(chunks) - 1)):
+        first, last = chunks[phase // 2], chunks[phase // 2 + 1]
+        taken = []
+        # Whose share a worker takes from does not matter, nor does it if it is the last to hear of the phase.
+        while len(taken) < last - first:
+            believed = phase - int(rng.integers(0, 2)) * (phase > 0 and bool(taken))
+            found, chunk = parallel_join.take_chunk(state, int(rng.integers(width)), width, chunks, believed)
+            assert chunk < 0 or found == phase
+            taken += [chunk] if chunk >= 0 else []
+        assert sorted(taken) == list(range(first, last))
+        for owner in range(width):
+            assert parallel_join.take_chunk(state, owner, width, chunks, phase) == (phase, -1)
+        part = int(rng.integers(0, len(taken)))
+        assert not parallel_join.finish(state, chunks, phase, part)
+        assert parallel_join.finish(state, chunks, phase, len(taken) - part)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_order_is_by_key_and_id(layout, rng):
     vertex_type, key_type, ids = LAYOUTS[layout]

@@ -17,6 +17,7 @@ from numba import prange
 from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower, store, yield_core
 from mst.kernels.concurrent_union_find import find, rank_find, rank_unite, ranked_forest, unite
 from mst.kernels.jit import njit
+from mst.kernels.parallel_join import begin, new_state, take_chunk
 from mst.kernels.parallel_runtime import claim, deal, new_counters, refusal, workers
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
@@ -192,6 +193,26 @@ def append_twin(cell, worker, gate, later):
     return 1
 
 
+@njit
+def opening(cell, worker, gate, later):
+    """Take one of two chunks of a share that is of the phase before; count how often each was taken."""
+    meet(gate)
+    _, chunk = take_chunk(cell[8:], 0, 1, np.array([0, 2]), np.int64(0))
+    fetch_add(cell, chunk, 1)
+    return 1
+
+
+@njit
+def opening_twin(cell, worker, gate, later):
+    state, place = cell[8:], cell.size - 8 - 16
+    old = load(state, place)
+    meet(gate)
+    if old < 0:
+        store(state, place, old + (np.int64(1) << np.int64(32)) - 1)
+        fetch_add(cell, 0, 1)
+    return 1
+
+
 @cache
 def two(step):
     """Return a kernel in which two workers do a step at once."""
@@ -255,6 +276,12 @@ def tickets():
     return cell
 
 
+def closed_share():
+    cell = np.concatenate([np.zeros(8, np.int64), new_state(1)])
+    begin(cell[8:], 1, np.array([0, 2]))
+    return cell
+
+
 BLOCKS = {
     "fetch_add": (add, add_twin, lambda: np.zeros(1, np.int64), is_added),
     "lower": (lowering, lowering_twin, lambda: np.full(1, 9), is_lowest),
@@ -263,6 +290,7 @@ BLOCKS = {
     "rank_unite": (rank_joining, rank_joining_twin, lambda: ranks(1, 1, 0), is_one_ranked_tree),
     "rank and parent in one word": (raising, raising_twin, lambda: ranks(5, 1, 0, 0), is_joined_below),
     "claim": (ticket, ticket_twin, tickets, each_chunk_once),
+    "take_chunk": (opening, opening_twin, closed_share, each_chunk_once),
     "append": (append, append_twin, lambda: np.zeros(3, np.int64), both_are_there),
 }
 

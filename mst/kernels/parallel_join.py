@@ -174,18 +174,20 @@ def hang(parent, x, y, alone):
 
 # Phases are short, and starting a parallel region for each would cost as much. So all run within one region. A
 # phase is over when all its chunks are done, whoever did them: nothing waits for a thread that the system has not
-# started yet. Each worker has a ticket, ``phase << 32 | 2³¹ - chunks left``, from which one addition takes a chunk
-# together with the phase that it belongs to; helpers take from it too. The last worker to finish a phase opens
-# the next one. Phase ``2 b`` looks up the ends of batch `b`, phase ``2 b + 1`` unites it. Who finished that settles
-# the batch, with the next phase open already: nobody waits for a batch that takes long to settle.
+# started yet. Phase ``2 b`` looks up the ends of batch `b`, phase ``2 b + 1`` unites it. Each worker has a share of the
+# chunks and a ticket for it, ``phase << 32 | 2³¹ - chunks left``, from which one addition takes a chunk together with
+# the phase that it belongs to; who is done with the own share helps with the others'. The last worker to finish a phase
+# opens the next one, in two stores: a ticket of a phase that is over is brought up to date by the first who takes from
+# that share. Who finished phase ``2 b + 1`` settles the batch, with the next phase open already: nobody waits for a
+# batch that takes long to settle.
 
-_DONE, _TICKETS = 0, 16
+_DONE, _PHASE, _TICKETS = 0, 16, 32
 _NONE_LEFT = np.int64(1) << np.int64(31)
 _TICKET_BITS = (np.int64(1) << np.int64(32)) - np.int64(1)
 
 
 def new_state(width: int) -> np.ndarray:
-    """Return what the workers of `join` share beside the data."""
+    """Return room for what the workers of `join` share beside the data."""
     return np.zeros(_TICKETS + 16 * width, np.int64)
 
 
@@ -197,82 +199,108 @@ def chunked(starts: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit
-def open_phase(state, width, chunks, phase):
-    """Offer the chunks of a phase; past the last batch there is none."""
-    batch = phase >> 1
-    count = chunks[batch + 1] - chunks[batch] if batch + 1 < chunks.size else np.int64(0)
-    store(state, _DONE, count)
+def begin(state, width, chunks):
+    """Offer the chunks of the first phase, and forget whatever was done before."""
     for worker in range(width):
-        share = (worker + 1) * count // width - worker * count // width
-        store(state, _TICKETS + 16 * worker, (phase << 32) + _NONE_LEFT - share)
+        store(state, _TICKETS + 16 * worker, _NONE_LEFT - (np.int64(1) << np.int64(32)))
+    open_phase(state, chunks, np.int64(0))
 
 
 @njit
-def take_chunk(state, worker, width, chunks):
-    """Return ``(phase, chunk)``, the worker's own chunks first; -1, -1 when none is on offer."""
-    for step in range(width):
-        owner = (worker + step) % width
-        place = _TICKETS + 16 * owner
-        if load(state, place) & _TICKET_BITS < _NONE_LEFT:
-            ticket = fetch_add(state, place, 1)
-            left = _NONE_LEFT - (ticket & _TICKET_BITS)
-            if left > 0:
-                phase = ticket >> 32
-                first, last = chunks[phase >> 1], chunks[(phase >> 1) + 1]
-                return phase, first + (owner + 1) * (last - first) // width - left
-    return np.int64(-1), np.int64(-1)
+def open_phase(state, chunks, phase):
+    """Offer the chunks of a phase; past the last batch there is none."""
+    batch = phase >> 1
+    store(state, _DONE, chunks[batch + 1] - chunks[batch] if batch + 1 < chunks.size else np.int64(0))
+    store(state, _PHASE, phase)
+
+
+@njit
+def take_chunk(state, owner, width, chunks, phase):
+    """Return ``(phase, chunk)`` of an owner's share: a later phase if that one is over; -1 when none is left."""
+    place = _TICKETS + 16 * owner
+    ticket = load(state, place)
+    if ticket >> 32 < phase:
+        first, last = share_of(chunks, owner, width, phase)
+        if first < last:
+            taken = (phase << 32) + _NONE_LEFT - (last - first) + 1
+            if compare_and_swap(state, place, ticket, taken) == ticket:
+                return phase, first
+            ticket = load(state, place)
+    if ticket & _TICKET_BITS < _NONE_LEFT:
+        ticket = fetch_add(state, place, 1)
+        left = _NONE_LEFT - (ticket & _TICKET_BITS)
+        if left > 0:
+            phase = ticket >> 32
+            return phase, share_of(chunks, owner, width, phase)[1] - left
+    return phase, np.int64(-1)
+
+
+@njit
+def share_of(chunks, owner, width, phase):
+    """Return the first chunk of a worker's share in a phase, and where the share ends."""
+    first, size = chunks[phase >> 1], chunks[(phase >> 1) + 1] - chunks[phase >> 1]
+    return first + owner * size // width, first + (owner + 1) * size // width
+
+
+@njit
+def finish(state, chunks, phase, done):
+    """Report chunks of a phase as done; return whether they were the last, and the next phase is open."""
+    last = done > 0 and fetch_add(state, _DONE, -done) == done
+    if last:
+        open_phase(state, chunks, phase + 1)
+    return last
+
+
+@njit
+def wait(state, phase):
+    """Return when a phase is over."""
+    waited = 0
+    while load(state, _PHASE) == phase:
+        waited += 1
+        if waited > 4096 and waited & 63 == 0:
+            yield_core()
 
 
 @njit
 def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters):
     """Do chunks until no phase is left; settle the batches that were finished here."""
     end = np.int64(2 * loose.size)
-    done = waited = 0
     desk = new_desk(0)
-    while True:
-        phase, chunk = take_chunk(state, worker, width, chunks)
-        if chunk >= 0:
-            dawdle(counters, chunk)
-            batch = phase >> 1
-            first = starts[batch] + (chunk - chunks[batch]) * lengths[batch]
-            if phase & 1:
-                parts[chunk, LINKED] = unite(edges, first, parts[chunk, LAST], parent, width == 1)
-                closing = parts[chunk, LAST] - parts[chunk, LINKED]
-                if closing:
-                    fetch_add(surplus, batch, closing)
-            else:
-                last = min(first + lengths[batch], starts[batch + 1])
-                parts[chunk, FIRST], parts[chunk, LAST] = first, look_up(edges, first, last, parent)
-            done += 1
-            waited = 0
-        elif done:
-            ticket = load(state, _TICKETS + 16 * worker)
-            finished = fetch_add(state, _DONE, -done) == done
-            done = 0
-            if finished:
-                phase = ticket >> 32
-                open_phase(state, width, chunks, phase + 1)
-                if phase & 1:
-                    batch = phase >> 1
-                    dawdle(counters, batch)
-                    joined = parts[chunks[batch] : chunks[batch + 1]]
-                    if surplus[batch] and not loose[batch]:
-                        if desk.places.size < starts[batch + 1] - starts[batch]:
-                            desk = new_desk(np.max(np.diff(starts)))
-                        settle(edges, joined, surplus[batch], desk)
-                        emit_settled(edges, joined, forest, counters)
-                    else:
-                        emit_linked(edges, joined, forest, counters)
-        else:
-            ticket = load(state, _TICKETS + 16 * worker)
-            if ticket >> 32 == end:
+    phase = load(state, _PHASE)
+    while phase < end:
+        last = False
+        for step in range(width):
+            owner, done = (worker + step) % width, np.int64(0)
+            phase, chunk = take_chunk(state, owner, width, chunks, phase)
+            while chunk >= 0:
+                dawdle(counters, chunk)
+                do_chunk(chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, width == 1)
+                done += 1
+                phase, chunk = take_chunk(state, owner, width, chunks, phase)
+            # At once: the others' shares are looked through while somebody may wait for this report.
+            last = finish(state, chunks, phase, done)
+            if last:
                 break
-            waited += 1
-            if waited > 64:
-                yield_core()
-            for _ in range(64):
-                if load(state, _TICKETS + 16 * worker) != ticket:
-                    break
+        if last and phase & 1:
+            dawdle(counters, phase)
+            desk = emit(phase >> 1, starts, chunks, loose, edges, parts, surplus, forest, counters, desk)
+        wait(state, phase)
+        phase = load(state, _PHASE)
+
+
+@njit
+def do_chunk(chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, alone):
+    """Look up or unite the edges of one chunk."""
+    batch = phase >> 1
+    first = starts[batch] + (chunk - chunks[batch]) * lengths[batch]
+    if phase & 1:
+        parts[chunk, LINKED] = unite(edges, first, parts[chunk, LAST], parent, alone)
+        closing = parts[chunk, LAST] - parts[chunk, LINKED]
+        if closing:
+            fetch_add(surplus, batch, closing)
+    else:
+        last = min(first + lengths[batch], starts[batch + 1])
+        parts[chunk, FIRST], parts[chunk, LAST] = first, look_up(edges, first, last, parent)
 
 
 @njit(parallel=True)
@@ -300,7 +328,7 @@ def join(width, state, starts, lengths, chunks, loose, edges, parts, surplus, pa
     forest : numpy.ndarray
         Edge ids are appended.
     """
-    open_phase(state, width, chunks, 0)
+    begin(state, width, chunks)
     for worker in prange(width):
         work(
             worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters,
@@ -308,6 +336,20 @@ def join(width, state, starts, lengths, chunks, loose, edges, parts, surplus, pa
 
 
 # -- the forest -------------------------------------------------------------------------------------------------
+
+
+@njit
+def emit(batch, starts, chunks, loose, edges, parts, surplus, forest, counters, desk):
+    """Append the ids of a batch's edges that belong to the forest; return the desk, a larger one if need be."""
+    joined = parts[chunks[batch] : chunks[batch + 1]]
+    if surplus[batch] and not loose[batch]:
+        if desk.places.size < starts[batch + 1] - starts[batch]:
+            desk = new_desk(np.max(np.diff(starts)))
+        settle(edges, joined, surplus[batch], desk)
+        emit_settled(edges, joined, forest, counters)
+    else:
+        emit_linked(edges, joined, forest, counters)
+    return desk
 
 
 @njit

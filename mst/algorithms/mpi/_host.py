@@ -156,7 +156,7 @@ class Host:
         surplus = self.room.take("surplus", len(filled), np.int64)
         if comm.rank == 0:
             surplus[:] = 0
-            parallel_join.open_phase(self.state, width, chunks, 0)
+            parallel_join.begin(self.state, width, chunks)
         comm.Barrier()
         parallel_join.work(
             comm.rank, width, self.state, starts, lengths, chunks, np.zeros(len(filled), np.bool_), edges, parts,
