@@ -112,6 +112,16 @@ def test_loose_batches_hold_one_key_each(rng):
     assert all(len(of) <= 1 for of in found)
 
 
+def test_batches_are_as_the_root_of_their_edges_where_many_wait():
+    tuning = ours.Tuning()
+    few, many = (ours.batch_count(1.3 * trees, trees, 16, tuning) for trees in (100_000, 400_000))
+    assert 1 < few and many == pytest.approx(2 * few, abs=1)
+    assert ours.batch_count(1.3 * 400_000, 400_000, 64, tuning) == pytest.approx(many / 2, abs=2)
+    # Nobody waits at width 1, and a part never has more batches than fit a byte.
+    assert ours.batch_count(1.3 * 400_000, 400_000, 1, tuning) == int(1.3 * 128)
+    assert ours.batch_count(1e6, 200, 1, tuning) == 255 and ours.batch_count(0.0, 2, 16, tuning) == 1
+
+
 @pytest.mark.parametrize("form", ["edges", "csr"])
 def test_what_it_counts_is_recorded(form, graph):
     problem = ours.prepare(graph, width=1, input=form)

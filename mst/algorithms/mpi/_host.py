@@ -15,7 +15,7 @@ import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
-from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, cells_of, draws, useful
+from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, batch_count, cells_of, draws, useful
 from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
@@ -119,8 +119,7 @@ class Host:
             later = (drawn.edges - light) * useful(drawn.edges, self.heavy)
             whole = later * t.rescan < m + 2 * rows.n + PART * width
         share = 1.0 if whole else light / drawn.edges
-        size = max(trees // t.batches_per_tree, min(t.batch_per_worker * (width - 1), trees // 8), 1)
-        count = int(min(max(drawn.edges * share / size, 1), 255))
+        count = batch_count(drawn.edges * share, trees, width, t)
         keys, ids = drawn.bounds(np.arange(1, count + (not whole)) * (share / count))
         if whole:
             return top, (keys, ids), False

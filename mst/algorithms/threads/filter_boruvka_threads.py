@@ -9,7 +9,7 @@ threads join to the trees one after the other (`mst.kernels.parallel_join`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 from time import perf_counter
 from typing import NamedTuple
 
@@ -60,7 +60,7 @@ class Tuning:
     filter_above: float = 1.7
     rescan: float = 10.0
     batches_per_tree: int = 128
-    batch_per_worker: int = 1250
+    wait: float = 15.0
     fewest: int = 1024
     most: int = 1 << 14
     delay_seed: int = 0
@@ -220,8 +220,7 @@ class _Run:
         else:
             whole = (edges - light) * useful(edges, self.heavy) * t.rescan < self.m + 2 * self.n
         share = 1.0 if whole else light / edges
-        size = max(trees // t.batches_per_tree, min(t.batch_per_worker * (self.width - 1), trees // 8), 1)
-        count = int(min(max(edges * share / size, 1), 255))
+        count = batch_count(edges * share, trees, self.width, t)
         at = np.arange(1, count + (not whole)) * (share / count)
         bound_keys, bound_ids = quantiles(keys, ids, at)
         high, rare = top, False
@@ -313,6 +312,16 @@ def draws(m: int, trees: int, width: int) -> int:
     Batches are larger there, and one that was drawn far too large holds everybody up.
     """
     return int(min(max(64 * width * m // trees, 4096), 16384, m))
+
+
+def batch_count(edges: float, trees: int, width: int, tuning: Tuning) -> int:
+    """Return into how many batches to cut `edges` that join `trees`.
+
+    Each has all threads wait for each other twice, and the larger it is, the longer one of them settles it, perhaps the
+    last one while the others have nothing left to do. The sum of both is least where a batch is as the root of the edges.
+    """
+    size = max(trees // tuning.batches_per_tree, int(sqrt(tuning.wait * (width - 1) * edges)), 1)
+    return int(min(max(edges / size, 1), 255))
 
 
 def useful(still_open: float, heavy: int) -> float:
