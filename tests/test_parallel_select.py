@@ -115,7 +115,7 @@ def test_loose_batches_hold_one_key_each(rng):
 def test_batches_are_as_the_root_of_their_edges_where_many_wait():
     tuning = ours.Tuning()
     few, many = (ours.batch_count(1.3 * trees, trees, 16, tuning) for trees in (100_000, 400_000))
-    assert 1 < few and many == pytest.approx(2 * few, abs=1)
+    assert few > 1 and many == pytest.approx(2 * few, abs=1)
     assert ours.batch_count(1.3 * 400_000, 400_000, 64, tuning) == pytest.approx(many / 2, abs=2)
     # Nobody waits at width 1, and a part never has more batches than fit a byte.
     assert ours.batch_count(1.3 * 400_000, 400_000, 1, tuning) == int(1.3 * 128)
@@ -179,6 +179,15 @@ def test_further_solves_use_the_memory_of_the_first(rng):
     assert taken.keys() >= {"parent 0", "edges 0", "kept 0", "batch 0"}
     assert np.array_equal(first, expected)
     assert np.array_equal(np.sort(again), by_kruskal(graph))
+
+
+def test_what_outgrew_its_memory_gets_some_to_spare():
+    room = ours.Room()
+    first = room.take("rows", (100, 2), np.uint64)
+    assert room.take("rows", 400, np.uint32).base is first.base and room.bytes == 1600
+    assert room.take("rows", (101, 2), np.uint64).shape == (101, 2)
+    assert room.bytes == (101 + 25) * 16
+    assert room.take("other", 0, np.int64).size == 0 and room.bytes == 126 * 16
 
 
 def test_solves_of_one_problem_at_once_have_memory_of_their_own(rng):

@@ -34,18 +34,23 @@ class Room:
         self, name: str, shape: int | tuple[int, ...], dtype, empty: Callable[..., np.ndarray] = np.empty
     ) -> np.ndarray:
         """Return the array of a name, with what happens to be in it; `empty` makes one of a shape and dtype."""
-        shape = shape if isinstance(shape, tuple) else (int(shape),)
-        size = math.prod(shape) * np.dtype(dtype).itemsize
+        rows, *others = shape if isinstance(shape, tuple) else (int(shape),)
+        size = math.prod((rows, *others)) * np.dtype(dtype).itemsize
         if name not in self._kept or self._kept[name].nbytes < size:
-            # Not both at once.
-            self._kept.pop(name, None)
-            self._kept[name] = empty(shape, dtype).reshape(-1).view(np.uint8)
-        return self._kept[name][:size].view(dtype).reshape(shape)
+            # Not both at once; and what has grown may grow again.
+            more = rows // 4 if self._kept.pop(name, None) is not None else 0
+            self._kept[name] = empty((rows + more, *others), dtype).reshape(-1).view(np.uint8)
+        return self._kept[name][:size].view(dtype).reshape(rows, *others)
 
     def several(self, name: str, empty: Callable[..., np.ndarray] = np.empty) -> Callable[..., np.ndarray]:
         """Return what stands in for `numpy.empty` where arrays are made that go by one name, one after the other."""
         numbers = itertools.count()
         return lambda shape, dtype: self.take(f"{name} {next(numbers)}", shape, dtype, empty)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all arrays."""
+        return sum(array.nbytes for array in self._kept.values())
 
 
 @contextmanager

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import mmap
 import os
 from typing import Any
 
 import numpy as np
+
+from mst.kernels.room import Room
 
 _HUGE = 1 << 21
 _MAP_FIXED, _MADV_COLLAPSE = 0x10, 25
@@ -78,30 +81,25 @@ def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
             memory.madvise(_MADV_COLLAPSE, at, _HUGE)
 
 
-class SharedRoom:
-    """Named shared arrays that are kept from one use to the next, and replaced by larger ones when need be."""
+class SharedRoom(Room):
+    """A room of shared arrays: all ranks take the same in the same order.
+
+    Raises
+    ------
+    OSError
+        By `take`, on all ranks: there is no shared memory between them.
+    """
 
     def __init__(self, comm: Any):
-        self.comm = comm
-        self._kept: dict[str, np.ndarray] = {}
+        super().__init__()
+        self._comm = comm
 
-    def take(self, name: str, size: int, dtype: Any) -> np.ndarray:
-        """Return `size` entries of the array of that name; all ranks ask for the same in the same order.
+    def take(self, name: str, shape: int | tuple[int, ...], dtype: Any, empty: Any = None) -> np.ndarray:
+        """Return the array of a name, with what happens to be in it, which all ranks see; `empty` is not asked."""
+        return super().take(name, shape, dtype, self._shared)
 
-        Raises
-        ------
-        OSError
-            On all ranks: there is no shared memory between them.
-        """
-        kept = self._kept.get(name)
-        if kept is None or len(kept) < size or kept.dtype != dtype:
-            kept = shared_array(self.comm, size + size // 4 if name in self._kept else size, dtype)
-            if kept is None:
-                raise OSError("the ranks of this host cannot share memory")
-            self._kept[name] = kept
-        return kept[:size]
-
-    @property
-    def bytes(self) -> int:
-        """Size of all arrays, once per host."""
-        return sum(array.nbytes for array in self._kept.values())
+    def _shared(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        array = shared_array(self._comm, math.prod(shape), dtype)
+        if array is None:
+            raise OSError("the ranks of this host cannot share memory")
+        return array.reshape(shape)

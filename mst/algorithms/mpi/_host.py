@@ -92,12 +92,7 @@ class Host:
         self.inside = take("inside", -(-n // 64), np.uint64)
 
     def _edges(self, size: int) -> tuple[np.ndarray, ...]:
-        layout = new_edges(0, np.int32, self.rows.words.dtype, self.rows.m)
-        taken = (
-            self.room.take(f"edges {i}", size * int(np.prod(part.shape[1:])), part.dtype)
-            for i, part in enumerate(layout)
-        )
-        return tuple(array.reshape(size, *part.shape[1:]) for array, part in zip(taken, layout))
+        return new_edges(size, np.int32, self.rows.words.dtype, self.rows.m, self.room.several("edges"))
 
     def _light(self, trees: int, edges: float) -> float:
         return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
@@ -151,7 +146,7 @@ class Host:
         filled = np.flatnonzero(np.diff(starts))
         starts = np.append(starts[filled], starts[-1])
         lengths, chunks = parallel_join.chunked(starts, width)
-        parts = self.room.take("parts", 3 * int(chunks[-1]), np.int64).reshape(-1, 3)
+        parts = self.room.take("parts", (int(chunks[-1]), 3), np.int64)
         surplus = self.room.take("surplus", len(filled), np.int64)
         if comm.rank == 0:
             surplus[:] = 0
