@@ -87,7 +87,7 @@ def prepare(graph, *, width, input):
 
 def solve(problem):
     with lent(problem.rooms) as room:
-        return solve_source(*problem[:3], Tuning(), room=room)
+        return solve_source(problem.graph, problem.arrays, problem.width, Tuning(), room=room)
 
 
 def collect(problem, result):
@@ -109,7 +109,7 @@ def phases(problem):
         last = now
 
     with lent(problem.rooms) as room:
-        solve_source(*problem[:3], Tuning(), lap, room=room)
+        solve_source(problem.graph, problem.arrays, problem.width, Tuning(), lap, room=room)
     return seconds
 
 
@@ -317,8 +317,8 @@ def draws(m: int, trees: int, width: int) -> int:
 def batch_count(edges: float, trees: int, width: int, tuning: Tuning) -> int:
     """Return into how many batches to cut `edges` that join `trees`.
 
-    Each has all threads wait for each other twice, and the larger it is, the longer one of them settles it, perhaps the
-    last one while the others have nothing left to do. The sum of both is least where a batch is as the root of the edges.
+    Each has all threads wait for each other twice, and the larger it is, the longer one of them settles it: the last
+    one, while the others have nothing left to do. The sum of both is least where a batch is as the root of the edges.
     """
     size = max(trees // tuning.batches_per_tree, int(sqrt(tuning.wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), 255))
