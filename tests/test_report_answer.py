@@ -102,7 +102,9 @@ def test_graphs_on_which_few_algorithms_ran_do_not_decide():
 
 
 def test_ours_beside_the_baseline_and_a_library_are_enough():
-    others = [(g, name, "sequential", 1, 9.0) for g in "ab" for name in ("boruvka", "prim-heap", "filter-kruskal")]
+    others = [
+        (g, name, "sequential", 1, 9.0) for g in "ab" for name in ("boruvka", "prim-heap", "filter-kruskal")
+    ]
     three = [(g, *run[1:]) for g in "cde" for run in TWO_GRAPHS[:3]]
     (found,) = answer.findings(made(*TWO_GRAPHS, *others, *three), CORE, "kruskal")
     assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 5, 5)
