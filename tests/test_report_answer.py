@@ -160,6 +160,9 @@ def test_missing_hardware_says_why(rows):
         status="unsupported", reason="needs cupy, not installed", shown=False
     )
     assert answer.missing(unsupported, GPU) == "needs cupy, not installed"
+    gone = [unsupported.assign(graph=g, status="unavailable", reason="no location has it") for g in "bcd"]
+    assert answer.missing(pd.concat([unsupported, *gone]), GPU) == "needs cupy, not installed"
+    assert answer.missing(pd.concat(gone), GPU) == "none of its graphs is to be had"
 
 
 @pytest.mark.parametrize(

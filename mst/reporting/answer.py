@@ -286,7 +286,11 @@ def _widths(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def missing(rows: pd.DataFrame, hardware: Hardware) -> str:
     """Return why a kind of hardware has no finding: the commonest reason of its planned runs."""
-    planned = rows[rows["paradigm"].isin(hardware.paradigms)]
+    asked = rows[rows["paradigm"].isin(hardware.paradigms)]
+    # That a graph is missing says nothing of the hardware.
+    planned = asked[asked["status"] != "unavailable"]
+    if len(asked) and planned.empty:
+        return "none of its graphs is to be had"
     reasons = Counter(str(reason) for reason in planned["reason"].dropna())
     if reasons:
         return reasons.most_common(1)[0][0]
