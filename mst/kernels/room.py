@@ -27,22 +27,26 @@ class Room:
     ((20, 2), True)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, empty: Callable[..., np.ndarray] = np.empty) -> None:
+        self._empty = empty
         self._kept: dict[str, np.ndarray] = {}
 
     def take(
-        self, name: str, shape: int | tuple[int, ...], dtype, empty: Callable[..., np.ndarray] = np.empty
+        self, name: str, shape: int | tuple[int, ...], dtype, empty: Callable[..., np.ndarray] | None = None
     ) -> np.ndarray:
-        """Return the array of a name, with what happens to be in it; `empty` makes one of a shape and dtype."""
+        """Return the array of a name, with what happens to be in it.
+
+        `empty` makes one of a shape and dtype, in place of what makes all others of this room.
+        """
         rows, *others = shape if isinstance(shape, tuple) else (int(shape),)
         size = math.prod((rows, *others)) * np.dtype(dtype).itemsize
         if name not in self._kept or self._kept[name].nbytes < size:
             # Not both at once; and what has grown may grow again.
             more = rows // 4 if self._kept.pop(name, None) is not None else 0
-            self._kept[name] = empty((rows + more, *others), dtype).reshape(-1).view(np.uint8)
+            self._kept[name] = (empty or self._empty)((rows + more, *others), dtype).reshape(-1).view(np.uint8)
         return self._kept[name][:size].view(dtype).reshape(rows, *others)
 
-    def several(self, name: str, empty: Callable[..., np.ndarray] = np.empty) -> Callable[..., np.ndarray]:
+    def several(self, name: str, empty: Callable[..., np.ndarray] | None = None) -> Callable[..., np.ndarray]:
         """Return what stands in for `numpy.empty` where arrays are made that go by one name, one after the other."""
         numbers = itertools.count()
         return lambda shape, dtype: self.take(f"{name} {next(numbers)}", shape, dtype, empty)

@@ -81,25 +81,16 @@ def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
             memory.madvise(_MADV_COLLAPSE, at, _HUGE)
 
 
-class SharedRoom(Room):
-    """A room of shared arrays: all ranks take the same in the same order.
+def shared_room(comm: Any) -> Room:
+    """Return a room of shared arrays: all ranks take the same from it, in the same order.
 
-    Raises
-    ------
-    OSError
-        By `take`, on all ranks: there is no shared memory between them.
+    Its `take` raises `OSError` on all ranks where there is no shared memory between them.
     """
 
-    def __init__(self, comm: Any):
-        super().__init__()
-        self._comm = comm
-
-    def take(self, name: str, shape: int | tuple[int, ...], dtype: Any, empty: Any = None) -> np.ndarray:
-        """Return the array of a name, with what happens to be in it, which all ranks see; `empty` is not asked."""
-        return super().take(name, shape, dtype, self._shared)
-
-    def _shared(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        array = shared_array(self._comm, math.prod(shape), dtype)
+    def shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        array = shared_array(comm, math.prod(shape), dtype)
         if array is None:
             raise OSError("the ranks of this host cannot share memory")
         return array.reshape(shape)
+
+    return Room(shared)

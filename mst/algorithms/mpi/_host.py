@@ -23,7 +23,7 @@ from mst.kernels.filter import giant_label
 from mst.kernels.mpi_exchange import allgather, reduced
 from mst.kernels.parallel_runtime import FOREST, new_counters
 from mst.kernels.parallel_select import BLOCK
-from mst.kernels.shared_memory import SharedRoom
+from mst.kernels.shared_memory import shared_room
 
 PART = 100_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
@@ -43,7 +43,7 @@ class Host:
     def __post_init__(self):
         rows, comm = self.rows, self.comm
         self.m = reduced(comm, len(rows.words))
-        self.room = SharedRoom(comm)
+        self.room = shared_room(comm)
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
