@@ -204,6 +204,7 @@ def opening(cell, worker, gate, later):
 
 @njit
 def opening_twin(cell, worker, gate, later):
+    # The only worker's ticket is the last line of the state.
     state, place = cell[8:], cell.size - 8 - 16
     old = load(state, place)
     meet(gate)

@@ -223,9 +223,10 @@ def take_chunk(state, owner, width, chunks, phase):
         first, last = share_of(chunks, owner, width, phase)
         if first < last:
             taken = (phase << 32) + _NONE_LEFT - (last - first) + 1
-            if compare_and_swap(state, place, ticket, taken) == ticket:
+            seen = compare_and_swap(state, place, ticket, taken)
+            if seen == ticket:
                 return phase, first
-            ticket = load(state, place)
+            ticket = seen
     if ticket & _TICKET_BITS < _NONE_LEFT:
         ticket = fetch_add(state, place, 1)
         left = _NONE_LEFT - (ticket & _TICKET_BITS)
@@ -268,7 +269,6 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
     desk = new_desk(0)
     phase = load(state, _PHASE)
     while phase < end:
-        last = False
         for step in range(width):
             owner, done = (worker + step) % width, np.int64(0)
             phase, chunk = take_chunk(state, owner, width, chunks, phase)
@@ -278,12 +278,11 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
                 done += 1
                 phase, chunk = take_chunk(state, owner, width, chunks, phase)
             # At once: the others' shares are looked through while somebody may wait for this report.
-            last = finish(state, chunks, phase, done)
-            if last:
+            if finish(state, chunks, phase, done):
+                if phase & 1:
+                    dawdle(counters, phase)
+                    desk = emit(phase >> 1, starts, chunks, loose, edges, parts, surplus, forest, counters, desk)
                 break
-        if last and phase & 1:
-            dawdle(counters, phase)
-            desk = emit(phase >> 1, starts, chunks, loose, edges, parts, surplus, forest, counters, desk)
         wait(state, phase)
         phase = load(state, _PHASE)
 
