@@ -28,8 +28,6 @@ from mst.kernels.shared_memory import shared_room
 PART = 100_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
 
-_STATE = len(parallel_join.new_state(0))
-
 
 @dataclass
 class Host:
@@ -86,7 +84,7 @@ class Host:
     def _share(self) -> None:
         take, n = self.room.take, self.rows.n
         self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
-        self.state = take("state", _STATE + 16 * self.comm.size, np.int64)
+        self.state = take("state", len(parallel_join.new_state(self.comm.size)), np.int64)
         self.parent = take("parent", n, np.uint32)
         self.forest = take("forest", self.size, np.int32 if self.rows.m < 2**31 else np.int64)
         self.inside = take("inside", -(-n // 64), np.uint64)
