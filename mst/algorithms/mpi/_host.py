@@ -8,14 +8,21 @@ only. What it finds light goes to shared memory, batch by batch, where any rank 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import log
 from typing import Any
 
 import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
-from mst.algorithms.threads.filter_boruvka_threads import GIANT, Tuning, batch_count, cells_of, draws, useful
+from mst.algorithms.threads.filter_boruvka_threads import (
+    GIANT,
+    Tuning,
+    batch_count,
+    cells_of,
+    draws,
+    light_count,
+    useful,
+)
 from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
@@ -45,7 +52,7 @@ class Host:
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
-        light = self._light(rows.n, self.m)
+        light = light_count(self.m, rows.n, self.tuning)
         whole = self._few(self.m, light)
         self._edges(self.m if whole else min(self.m, int(light * 1.1) + 64 * comm.size))
 
@@ -92,9 +99,6 @@ class Host:
     def _edges(self, size: int) -> tuple[np.ndarray, ...]:
         return new_edges(size, np.int32, self.rows.words.dtype, self.rows.m, self.room.several("edges"))
 
-    def _light(self, trees: int, edges: float) -> float:
-        return trees * max(self.tuning.light, min(edges / max(trees, 1) / 64, log(max(trees, 1)) / 2 + 3))
-
     def _few(self, edges: float, light: float) -> bool:
         """Return whether so many edges, the first to be joined, are not worth a filter."""
         return edges < light * self.tuning.filter_above / self.tuning.light
@@ -105,7 +109,7 @@ class Host:
         drawn = sample(self.comm, rows, m, low, roots, draws(m, trees, width), trees)
         if len(drawn.keys) == 0:
             return top, (np.empty(0, rows.words.dtype), np.empty(0, np.int64)), True
-        light = self._light(trees, drawn.edges)
+        light = light_count(drawn.edges, trees, t)
         if roots is None:
             whole = self._few(drawn.edges, light)
         else:

@@ -213,8 +213,7 @@ class _Run:
         if len(keys) == 0:
             return Plan(top, (np.empty(0, self.source[0].dtype), np.empty(0, np.int64)), True, 0, 0)
         edges = self.m * len(keys) / samples
-        # Connected already by the light part, a dense graph needs no second look at all edges.
-        light = trees * max(t.light, min(edges / trees / 64, log(trees) / 2 + 3))
+        light = light_count(edges, trees, t)
         if roots is None:
             whole = edges < light * t.filter_above / t.light
         else:
@@ -314,11 +313,21 @@ def draws(m: int, trees: int, width: int) -> int:
     return int(min(max(64 * width * m // trees, 4096), 16384, m))
 
 
+def light_count(edges: float, trees: int, tuning: Tuning) -> float:
+    """Return how many of `edges` between `trees` are light: a little more than there are trees, or what connects all.
+
+    Connected already by the light part, a dense graph needs no second look at all edges.
+    """
+    trees = max(trees, 1)
+    return trees * max(tuning.light, min(edges / trees / 64, log(trees) / 2 + 3))
+
+
 def batch_count(edges: float, trees: int, width: int, tuning: Tuning) -> int:
     """Return into how many batches to cut `edges` that join `trees`.
 
     Each has all threads wait for each other twice, and the larger it is, the longer one of them settles it: the last
-    one, while the others have nothing left to do. The sum of both is least where a batch is as the root of the edges.
+    one, while the others have nothing left to do. The sum of both is least where a batch is as the root of the edges;
+    `tuning.wait` says how many edges are settled in the time that both waits take, for each of the other threads.
     """
     size = max(trees // tuning.batches_per_tree, int(sqrt(tuning.wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), 255))
