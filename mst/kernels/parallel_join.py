@@ -281,7 +281,8 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
             if finish(state, chunks, phase, done):
                 if phase & 1:
                     dawdle(counters, phase)
-                    desk = emit(phase >> 1, starts, chunks, loose, edges, parts, surplus, forest, counters, desk)
+                    batch = phase >> 1
+                    desk = emit(batch, starts, chunks, loose, edges, parts, surplus, forest, counters, desk)
                 break
         wait(state, phase)
         phase = load(state, _PHASE)
