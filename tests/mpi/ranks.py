@@ -210,7 +210,7 @@ def check_distributed(every: str, sizes: str) -> None:
 
 
 def check_practice() -> None:
-    """After practice no kernel is compiled, or loaded, for graphs of any size."""
+    """After practice no kernel is compiled, or loaded, for graphs that ranks treat in different ways."""
     module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
     compiled = None
     for n, m in ((9_000, 60_000), (2_000, 3_000), (200, 17_000), (50_000, 70_000)):
