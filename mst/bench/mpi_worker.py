@@ -35,8 +35,8 @@ from mst.kernels.mpi_exchange import gather
 from mst.mpi import abort
 from mst.order import total
 
-# Vertices and edges: so many that ranks of one host meet in shared memory (`SMALL` of filter-boruvka-mpi), fewer, and many
-# to a vertex, which a rank reduces to its own forest first.
+# Vertices and edges: so many that ranks of one host meet in shared memory (`SMALL` of filter-boruvka-mpi), fewer, and
+# many to a vertex, which a rank reduces to its own forest first.
 _PRACTICE = (1000, 40_000), (10_000, 8000), (100, 30_000)
 
 
