@@ -85,6 +85,20 @@ def test_a_loose_batch_takes_any_spanning_forest(rng):
     assert surplus.sum() > 0
 
 
+@pytest.mark.parametrize("sizes", [[3], [0, 3], [3, 0], [0, 0], [5, 0, 0, 90_000, 0, 64, 1]])
+@pytest.mark.parametrize("width", [1, 16])
+def test_every_edge_is_in_a_chunk_of_its_batch(sizes, width):
+    starts = np.append(0, np.cumsum(sizes))
+    begins, loose = parallel_join.without_empty(starts, np.array(sizes) % 2 == 0)
+    filled = [size for size in sizes if size]
+    assert np.diff(begins).tolist() == filled and begins[-1] == sum(sizes)
+    assert loose.tolist() == [size % 2 == 0 for size in filled]
+    lengths, chunks = parallel_join.chunked(begins, width)
+    for size, length, count in zip(filled, lengths, np.diff(chunks), strict=True):
+        assert (count - 1) * length < size <= count * length
+        assert 64 <= length <= parallel_join.CHUNK
+
+
 @pytest.mark.parametrize("width", [1, 2, 5, 16])
 def test_every_chunk_of_every_phase_is_taken_once(width, rng):
     chunks = np.append(0, np.cumsum(rng.integers(1, 20, 30)))

@@ -84,6 +84,40 @@ def test_all_workers_draw_what_one_does(samples, labelled, graph, rng):
         assert set(drawn[1]) == set(np.flatnonzero(above))
 
 
+def drawn_keys(rng, dtype, size):
+    """Return keys of which a few, many or none are equal, over a narrow range or all there is."""
+    highest = (1, 3, 1_000, np.iinfo(dtype).max)[rng.integers(4)]
+    keys = rng.integers(0, highest, size, dtype, endpoint=True)
+    return keys if rng.integers(3) else np.iinfo(dtype).max - keys
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_quantiles_are_places_of_the_sorted_sample(dtype, rng):
+    for size in np.append([1, 2, 3], rng.integers(1, 5_000, 150)):
+        numbers, ids = drawn_keys(rng, dtype, size), rng.permutation(10 * size)[:size]
+        ids = np.sort(ids) if rng.integers(2) else ids
+        fractions = np.sort(rng.random(rng.integers(0, 9))) * rng.choice([1, 0.2, 0.01])
+        order = np.lexsort((ids, numbers))[np.minimum((fractions * size).astype(int), size - 1)]
+        found = quantiles(numbers, ids, fractions)
+        assert np.array_equal(found[0], numbers[order]) and np.array_equal(found[1], ids[order])
+        assert found[0].dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
+    for count in np.append([1, 2], rng.integers(1, 255, 40)):
+        bounds = np.sort(drawn_keys(rng, dtype, count)), np.arange(count)
+        base, shift, cells = ours.cells_of(bounds[0])
+        assert len(cells) <= 2**13 + 1
+        probes = np.sort(np.append(drawn_keys(rng, dtype, 300), bounds[0]))
+        batch = np.array([batch_of(key, 10_000, base, shift, cells, *bounds) for key in probes])
+        assert (np.diff(batch) >= 0).all()
+        cell, taken = ((np.maximum(keys, base) - base) >> shift for keys in (probes, bounds[0]))
+        free = ~np.isin(cell, taken)
+        assert np.array_equal(batch[free], np.searchsorted(bounds[0], probes[free]))
+        assert (np.abs(batch - np.searchsorted(bounds[0], probes, side="right")) <= 1).all()
+
+
 @pytest.mark.parametrize("highest", [1, 5, 300, 2**31 - 1])
 def test_batches_ascend_and_divide_ties(highest, rng):
     weights = rng.integers(0, highest, 20_000).astype(np.int32)

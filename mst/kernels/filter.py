@@ -92,14 +92,20 @@ class Sample(NamedTuple):
         return Window(kind(low), kind(high), kind(max(0, (high - low).bit_length() - 32)))
 
 
-def stratified(m: int, size: int) -> np.ndarray:
+@njit
+def stratified(m, size):
     """Return `size` places among ``0 … m - 1``, ascending: a hashed one in each of equal stretches.
 
     Sorted, reversed or periodic input biases it not, and it depends on nothing but `m` and `size`.
     """
-    bounds = np.linspace(0, m, min(size, m) + 1).astype(np.int64)
-    hashed = np.arange(1, len(bounds), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(11)
-    return bounds[:-1] + (hashed * 2.0**-53 * np.diff(bounds)).astype(np.int64)
+    places = np.empty(min(size, m), np.int64)
+    first = 0
+    for i in range(places.size):
+        last = (i + 1) * m // places.size
+        hashed = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(11)
+        places[i] = first + np.int64(hashed * 2.0**-53 * (last - first))
+        first = last
+    return places
 
 
 def sample(keys, places, ids, of: int) -> Sample:
@@ -220,8 +226,20 @@ def flatten(parent):
 
 def giant_label(label: np.ndarray, size: int = 512):
     """Return the commonest label of a sample of vertices, and its share of the sample."""
-    seen, counts = np.unique(label[stratified(len(label), size)], return_counts=True)
-    return seen[counts.argmax()], counts.max() / counts.sum()
+    giant, share = _commonest(label, size)
+    return label.dtype.type(giant), share
+
+
+@njit
+def _commonest(label, size):
+    seen = np.sort(label[stratified(label.size, size)])
+    first = best = most = 0
+    for i in range(seen.size):
+        if seen[i] != seen[first]:
+            first = i
+        if i + 1 - first > most:
+            best, most = i, i + 1 - first
+    return seen[best], most / seen.size
 
 
 class Ends(NamedTuple):

@@ -15,6 +15,26 @@ from mst.kernels.prefetch import prefetch
 
 SELECTED = LIVE
 _AHEAD = 32
+_CELLS = 1 << 13
+
+
+@njit
+def cells_of(bound_keys):
+    """Return the ``(shift, cells)`` of `batch_of` for keys of bounds, which ascend; there is one at least."""
+    base, shift = bound_keys[0], np.uint64(0)
+    span = np.uint64(bound_keys[-1] - base)
+    while span >> shift >= _CELLS:
+        shift += np.uint64(1)
+    cells = np.empty(np.int64(span >> shift) + 2, np.int16)
+    bound = 0
+    for cell in range(cells.size - 1):
+        before = bound
+        while bound < bound_keys.size and np.int64(np.uint64(bound_keys[bound] - base) >> shift) == cell:
+            bound += 1
+        cells[cell] = before if bound < before + 2 else -1
+    # The last one is for all keys above.
+    cells[-1] = bound_keys.size
+    return shift, cells
 
 
 @njit

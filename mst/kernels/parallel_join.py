@@ -191,11 +191,27 @@ def new_state(width: int) -> np.ndarray:
     return np.zeros(_TICKETS + 16 * width, np.int64)
 
 
-def chunked(starts: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+@njit
+def without_empty(starts, loose):
+    """Return where the batches begin that hold any edge, and the end, and which of these are loose."""
+    kept_starts, kept = np.empty_like(starts), np.empty_like(loose)
+    count = 0
+    for batch in range(loose.size):
+        kept_starts[count], kept[count] = starts[batch], loose[batch]
+        count += starts[batch] < starts[batch + 1]
+    kept_starts[count] = starts[-1]
+    return kept_starts[: count + 1], kept[:count]
+
+
+@njit
+def chunked(starts, width):
     """Return how long a chunk of each batch is, and how many chunks come before each batch, and in all."""
-    sizes = np.diff(starts)
-    lengths = np.clip(-(-sizes // (8 * width)), 64, CHUNK)
-    return lengths, np.append(0, np.cumsum(-(-sizes // lengths)))
+    lengths, chunks = np.empty(starts.size - 1, np.int64), np.zeros(starts.size, np.int64)
+    for batch in range(lengths.size):
+        size = starts[batch + 1] - starts[batch]
+        lengths[batch] = min(max(-(-size // (8 * width)), 64), CHUNK)
+        chunks[batch + 1] = chunks[batch] - (-size // lengths[batch])
+    return lengths, chunks
 
 
 @njit

@@ -9,9 +9,10 @@ from mst.kernels.jit import njit
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_runtime import claim, deal
 from mst.kernels.parallel_select import edge_at, row_near
+from mst.kernels.prefetch import prefetch
 from mst.kernels.radix import argsort
 
-_GRAIN = 512
+_GRAIN, _BLOCK, _STRETCHES = 512, 64, 1024
 _HALF = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -28,19 +29,28 @@ def draw(i, first, last, seed):
 @njit
 def sample_range(begin, end, source, kind, low, low_id, labels, samples, seed, keys, ids):
     """Write the hits among draws ``begin … end - 1`` of `sample_edges` from place `begin` on; return where they end."""
-    hits = begin
-    last = begin * source[0].size // samples
-    for i in range(begin, end):
-        # One draw from each of as many equal stretches.
-        first, last = last, (i + 1) * source[0].size // samples
-        place = draw(i, first, last, seed)
-        key = key_of(source[0][place], kind)
-        a, b, e = edge_at(source, place, row_near(source, place))
-        apart = True
-        if labels is not None:
-            apart = labels[a] != labels[b]
-        keys[hits], ids[hits] = key, e
-        hits += apart & ((key > low) | ((key == low) & (e > low_id)))
+    hits, size = begin, source[0].size
+    places = np.empty(_BLOCK, np.int64)
+    # One draw from each of as many equal stretches, whose ends are stepped to: a division takes as long as a draw.
+    each, more = size // samples, size % samples
+    last, over = begin * size // samples, begin * size % samples
+    for block in range(begin, end, _BLOCK):
+        count = min(_BLOCK, end - block)
+        for j in range(count):
+            first, over = last, over + more
+            carry = np.int64(over >= samples)
+            last, over = last + each + carry, over - carry * samples
+            places[j] = draw(block + j, first, last, seed)
+            prefetch(source[0], places[j])
+        for j in range(count):
+            place = places[j]
+            key = key_of(source[0][place], kind)
+            a, b, e = edge_at(source, place, row_near(source, place))
+            apart = True
+            if labels is not None:
+                apart = labels[a] != labels[b]
+            keys[hits], ids[hits] = key, e
+            hits += apart & ((key > low) | ((key == low) & (e > low_id)))
     return hits
 
 
@@ -63,17 +73,11 @@ def sample_edges(source, kind, low, low_id, labels, samples, seed):
     return keys[:hits], ids[:hits]
 
 
+@njit(parallel=True)
 def sample_by_all(width, source, kind, low, low_id, labels, samples, seed, counters):
     """Return what `sample_edges` does, drawn by `width` workers: each draw waits for memory."""
     keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
-    ends = np.empty(-(-samples // _GRAIN), np.int64)
-    _sample_all(width, source, kind, low, low_id, labels, samples, seed, keys, ids, ends, counters)
-    hits = [slice(chunk * _GRAIN, end) for chunk, end in enumerate(ends)]
-    return np.concatenate([keys[some] for some in hits]), np.concatenate([ids[some] for some in hits])
-
-
-@njit(parallel=True)
-def _sample_all(width, source, kind, low, low_id, labels, samples, seed, keys, ids, ends, counters):
+    ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
     deal(counters, width)
     for worker in prange(width):
         first, last = claim(counters, worker, width, _GRAIN, samples)
@@ -82,16 +86,48 @@ def _sample_all(width, source, kind, low, low_id, labels, samples, seed, keys, i
                 first, last, source, kind, low, low_id, labels, samples, seed, keys, ids
             )
             first, last = claim(counters, worker, width, _GRAIN, samples)
+    hits = 0
+    for chunk in range(ends.size):
+        for i in range(chunk * _GRAIN, ends[chunk]):
+            keys[hits], ids[hits] = keys[i], ids[i]
+            hits += 1
+    return keys[:hits], ids[:hits]
 
 
-def quantiles(keys: np.ndarray, ids: np.ndarray, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys and ids that about each of `fractions` of a sample does not exceed.
+@njit
+def quantiles(keys, ids, fractions):
+    """Return the keys and ids that about each of `fractions`, which ascend, of a sample does not exceed.
 
     Ids break ties, so that many equal keys are divided too. The sample is not empty.
     """
-    ranks = np.minimum((np.asarray(fractions) * len(keys)).astype(np.int64), len(keys) - 1)
-    if (np.diff(ids) < 0).any():
-        by_id = np.argsort(ids)
+    if np.any(ids[1:] < ids[:-1]):
+        by_id = argsort(ids)
         keys, ids = keys[by_id], ids[by_id]
+    ranks = np.empty(fractions.size, np.int64)
+    for i in range(ranks.size):
+        ranks[i] = min(np.int64(fractions[i] * keys.size), keys.size - 1)
+    if ranks.size and 4 * ranks[-1] < keys.size:
+        few = among_lightest(keys, ranks[-1] + 1)
+        keys, ids = keys[few], ids[few]
     at = argsort(keys)[ranks]
     return keys[at], ids[at]
+
+
+@njit
+def among_lightest(keys, count):
+    """Return the places, ascending, of the `count` least keys and of whichever lie in the same stretch as the last."""
+    low, span, shift = keys.min(), np.uint64(keys.max() - keys.min()), np.uint64(0)
+    while span >> shift >= _STRETCHES:
+        shift += np.uint64(1)
+    held = np.zeros(_STRETCHES, np.int64)
+    for key in keys:
+        held[np.uint64(key - low) >> shift] += 1
+    last, below = 0, held[0]
+    while below < count:
+        last += 1
+        below += held[last]
+    places, found = np.empty(keys.size, np.int64), 0
+    for i in range(keys.size):
+        places[found] = i
+        found += np.uint64(keys[i] - low) >> shift <= np.uint64(last)
+    return places[:found]

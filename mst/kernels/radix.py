@@ -62,12 +62,21 @@ def argsort(keys: np.ndarray) -> np.ndarray:
 
 @overload(argsort)
 def _argsort(keys):
+    packed = keys.dtype.bitwidth == 32
+
     def compiled(keys):
-        words, ids = np.empty(keys.size, np.uint64), np.arange(keys.size)
-        for i in range(keys.size):
-            words[i] = keys[i]
-        spare = np.empty_like(ids)
-        return spare if sort_words(words, ids, 0, words.size, np.empty_like(words), spare) else ids
+        words, order = np.empty(keys.size, np.uint64), np.arange(keys.size)
+        _fill(keys, packed, words)
+        # Packed, a word holds its place.
+        ids = order[:0] if packed else order
+        spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
+        there = sort_words(words, ids, 0, words.size, spare_words, spare_ids)
+        if not packed:
+            return spare_ids if there else ids
+        words = spare_words if there else words
+        for i in range(words.size):
+            order[i] = words[i] & _LOW
+        return order
 
     return compiled
 

@@ -145,21 +145,20 @@ class Host:
 
     def _join(self, edges, starts) -> None:
         comm, width = self.comm, self.comm.size
-        filled = np.flatnonzero(np.diff(starts))
-        starts = np.append(starts[filled], starts[-1])
+        starts, loose = parallel_join.without_empty(starts, np.zeros(len(starts) - 1, np.bool_))
         lengths, chunks = parallel_join.chunked(starts, width)
         parts = self.room.take("parts", (int(chunks[-1]), 3), np.int64)
-        surplus = self.room.take("surplus", len(filled), np.int64)
+        surplus = self.room.take("surplus", len(loose), np.int64)
         if comm.rank == 0:
             surplus[:] = 0
             parallel_join.begin(self.state, width, chunks)
         comm.Barrier()
         parallel_join.work(
-            comm.rank, width, self.state, starts, lengths, chunks, np.zeros(len(filled), np.bool_), edges, parts,
-            surplus, self.parent, self.forest, self.counters,
+            comm.rank, width, self.state, starts, lengths, chunks, loose, edges, parts, surplus,
+            self.parent, self.forest, self.counters,
         )  # fmt: skip
         comm.Barrier()
-        self.batches += len(filled)
+        self.batches += len(loose)
         self.light += int(starts[-1])
         self.heavy -= int(starts[-1])
         self.left = self.rows.n - 1 - int(self.counters[FOREST])

@@ -272,16 +272,15 @@ class _Run:
         return edges, starts
 
     def join(self, edges, starts, loose):
-        filled = np.flatnonzero(np.diff(starts))
-        starts, loose = np.append(starts[filled], starts[-1]), loose[filled]
+        starts, loose = parallel_join.without_empty(starts, loose)
         lengths, chunks = parallel_join.chunked(starts, self.width)
-        parts, surplus = np.empty((chunks[-1], 3), np.int64), np.zeros(len(filled), np.int64)
+        parts, surplus = np.empty((chunks[-1], 3), np.int64), np.zeros(len(loose), np.int64)
         parallel_join.join(
             self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, parts, surplus,
             self.parent, self.forest, self.counters,
         )  # fmt: skip
         self.heavy -= int(starts[-1])
-        found = dict(parts=1, batches=len(filled), light=int(starts[-1]), surplus=int(surplus.sum()))
+        found = dict(parts=1, batches=len(loose), light=int(starts[-1]), surplus=int(surplus.sum()))
         for name, value in found.items():
             self.counts[name] += value
         self.lap("join")
@@ -355,14 +354,10 @@ def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):
     return all_keys[order], all_ids[order]
 
 
-def cells_of(bound_keys, most=1 << 13):
+def cells_of(bound_keys):
     """Return ``(base, shift, cells)``: see `mst.kernels.parallel_batches.batch_of`."""
     key = bound_keys.dtype.type
     if len(bound_keys) == 0:
         return key(0), key(0), np.zeros(1, np.int16)
-    base, span = bound_keys[0], int(bound_keys[-1] - bound_keys[0])
-    shift = key(max(0, span.bit_length() - most.bit_length() + 1))
-    within = np.bincount(((bound_keys - base) >> shift).astype(np.int64))
-    # The last one is for all keys above.
-    table = np.append(np.where(within < 2, np.cumsum(within) - within, -1), len(bound_keys))
-    return base, shift, table.astype(np.int16)
+    shift, cells = batches.cells_of(bound_keys)
+    return bound_keys[0], key(shift), cells

@@ -68,7 +68,7 @@ def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
     parts = [(bottom, top)]
     if prefix * n < m and sample:
         keys, ids = sample_edges((words, u, v), kind, *bottom, None, sample, 1)
-        pivot = tuple(part[0] for part in quantiles(keys, ids, [prefix * n / m]))
+        pivot = tuple(part[0] for part in quantiles(keys, ids, np.array([prefix * n / m])))
         parts = [(bottom, pivot), (pivot, top)]
     found, rounds = [], 0
     for low, high in parts:
