@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import prange
 
-from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower
+from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower, store_where
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import refusal, workers
 
@@ -73,3 +73,18 @@ def test_lower_keeps_the_smallest(dtype):
     with workers(2):
         lower_all(cell, 2, 10_000)
     assert cell[0] == 2
+
+
+@njit
+def store_each(chosen, here, there, values):
+    for i in range(chosen.size):
+        store_where(chosen[i], here, i, there, chosen.size - 1 - i, values[i])
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.int64])
+def test_a_store_goes_to_one_of_two_places(dtype):
+    chosen = np.array([True, False, False, True, False])
+    here, there = np.zeros(5, dtype), np.zeros(5, dtype)
+    store_each(chosen, here, there, np.arange(1, 6).astype(dtype))
+    assert here.tolist() == [1, 0, 0, 4, 0]
+    assert there.tolist() == [5, 0, 3, 2, 0]

@@ -26,7 +26,7 @@ def _fill(edges, u, v, keys, order):
         put(edges, i, u[e], v[e], keys[e], e)
 
 
-def joined(n, u, v, w, cuts, layout, loose=False):
+def joined(n, u, v, w, cuts, layout, loose=False, crowded=False):
     """Return the forest of edges in batches that end at the places `cuts` of their order, and the surplus edges."""
     vertex_type, key_type, ids = LAYOUTS[layout]
     order = np.lexsort((np.arange(len(w)), w))
@@ -45,7 +45,7 @@ def joined(n, u, v, w, cuts, layout, loose=False):
         forest = np.empty(n, np.int64 if layout == 4 else np.int32)
         parallel_join.join(
             1, parallel_join.new_state(1), starts, lengths, chunks, np.full(filled, loose), edges, parts,
-            surplus, parent, forest, counters,
+            surplus, parent, crowded, forest, counters,
         )  # fmt: skip
     return forest[: counters[FOREST]], surplus
 
@@ -66,12 +66,15 @@ def shapes(rng):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("cuts", [(), (10, 2_900), (60, 61, 200, 299)])
 @pytest.mark.parametrize("highest", [1, 1000])
-def test_the_lightest_edges_are_taken(layout, cuts, highest, rng):
+@pytest.mark.parametrize("crowded", [False, True])
+def test_the_lightest_edges_are_taken(layout, cuts, highest, crowded, rng):
     some_surplus = 0
     for n, u, v in shapes(rng):
         w = rng.integers(0, highest, len(u)).astype(np.int32)
         graph = Graph(n, u, v, w)
-        forest, surplus = joined(n, graph.u, graph.v, w, [c for c in cuts if c < len(w)], layout)
+        forest, surplus = joined(
+            n, graph.u, graph.v, w, [c for c in cuts if c < len(w)], layout, False, crowded
+        )
         expected = kruskal.solve(kruskal.prepare(graph, width=1, sort="radix"))
         assert np.array_equal(np.sort(forest), np.sort(expected)), (n, len(u))
         some_surplus += surplus.sum()

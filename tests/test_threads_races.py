@@ -60,7 +60,7 @@ def race(width, seconds, seed):
 def compare(graph, width, turn):
     """Assert that every algorithm finds the forest; `turn` chooses batches, delays and the input's form."""
     expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
-    tuning = dict(fewest=16, most=16, wait=turn % 5 / 100, delay_seed=turn % 3)
+    tuning = dict(fewest=16, most=16, wait=turn % 5 / 100, crowded=turn // 2 % 2 * 4096, delay_seed=turn % 3)
     arrays = ours.arrays_of(graph, ("edges", "csr")[turn % 2])
     found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning), room=ROOM).edge_ids
     assert np.array_equal(np.sort(found), expected), ("filter-boruvka-threads", width, turn)

@@ -44,6 +44,23 @@ def store(typing_context, array, index, value):
 
 
 @intrinsic
+def store_where(typing_context, condition, array, index, other, place, value):
+    """`store` to ``array[index]`` where the condition holds, elsewhere to ``other[place]``; without a branch."""
+
+    def generate(context, builder, signature, arguments):
+        condition, array_value, index_value, other_value, place_value, word = arguments
+        address = builder.select(
+            condition,
+            _element(context, builder, array, array_value, index, index_value),
+            _element(context, builder, other, other_value, place, place_value),
+        )
+        builder.store_atomic(word, address, "release", array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(types.boolean, array, index, other, place, array.dtype), generate
+
+
+@intrinsic
 def fetch_add(typing_context, array, index, value):
     """Add `value` to ``array[index]`` and return what was there before."""
 

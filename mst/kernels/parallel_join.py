@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.atomics import compare_and_swap, fetch_add, load, store, yield_core
+from mst.kernels.atomics import compare_and_swap, fetch_add, load, store, store_where, yield_core
 from mst.kernels.batch_edges import dropped, ends_at, id_at, move, swap
 from mst.kernels.concurrent_union_find import find
 from mst.kernels.concurrent_union_find import unite as join_trees
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, claim, dawdle, deal
-from mst.kernels.prefetch import prefetch_to_write
+from mst.kernels.prefetch import prefetch, prefetch_to_write
 from mst.kernels.settle import FIRST, LAST, LINKED, new_desk, settle
 
 CHUNK = 4096
@@ -104,29 +104,39 @@ def mark(parent, giant, first, last, inside):
 
 
 @njit
-def look_up(edges, first, last, parent):
+def look_up(edges, first, last, parent, crowded):
     """Move the edges between two trees to the front, ends replaced by roots; return where they end.
 
     Paths are four steps long at most, nearly always: four loads without a branch, for both ends of many edges
     at a time, few enough that what was loaded is still at hand when the roots are checked. Where the paths begin
-    is asked for ahead, and to write: another core has mostly written there since.
+    is asked for ahead, and to write: another core has mostly written there since. With `crowded`, all ask for the
+    same few lines, which stay with everybody as long as nobody writes what they hold already.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
-    end = np.uint64(first)
+    end, final = np.uint64(first), np.uint64(last - 1)
     for block in range(first, last, _BLOCK):
         # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
         size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
         for i in range(size):
-            u, v = ends_at(edges, min(base + i + _FAR, np.uint64(last - 1)))
-            prefetch_to_write(parent, u)
-            prefetch_to_write(parent, v)
+            u, v = ends_at(edges, min(base + i + _FAR, final))
+            if crowded:
+                prefetch(parent, u)
+                prefetch(parent, v)
+            else:
+                prefetch_to_write(parent, u)
+                prefetch_to_write(parent, v)
             u, v = ends_at(edges, base + i)
-            x = load(parent, load(parent, load(parent, load(parent, u))))
-            y = load(parent, load(parent, load(parent, load(parent, v))))
-            # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
-            store(parent, u, x)
-            store(parent, v, y)
+            above_u, above_v = load(parent, u), load(parent, v)
+            x = load(parent, load(parent, load(parent, above_u)))
+            y = load(parent, load(parent, load(parent, above_v)))
             roots_a[i], roots_b[i] = x, y
+            # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
+            if crowded:
+                store_where(above_u != x, parent, u, roots_a, i, x)
+                store_where(above_v != y, parent, v, roots_b, i, y)
+            else:
+                store(parent, u, x)
+                store(parent, v, y)
         for i in range(size):
             x, y = roots_a[i], roots_b[i]
             if (load(parent, x) != x) | (load(parent, y) != y):
@@ -279,7 +289,22 @@ def wait(state, phase):
 
 
 @njit
-def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters):
+def work(
+    worker,
+    width,
+    state,
+    starts,
+    lengths,
+    chunks,
+    loose,
+    edges,
+    parts,
+    surplus,
+    parent,
+    crowded,
+    forest,
+    counters,
+):
     """Do chunks until no phase is left; settle the batches that were finished here."""
     end = np.int64(2 * loose.size)
     desk = new_desk(0)
@@ -290,7 +315,9 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
             phase, chunk = take_chunk(state, owner, width, chunks, phase)
             while chunk >= 0:
                 dawdle(counters, chunk)
-                do_chunk(chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, width == 1)
+                do_chunk(
+                    chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, crowded, width == 1
+                )
                 done += 1
                 phase, chunk = take_chunk(state, owner, width, chunks, phase)
             # At once: the others' shares are looked through while somebody may wait for this report.
@@ -305,7 +332,7 @@ def work(worker, width, state, starts, lengths, chunks, loose, edges, parts, sur
 
 
 @njit
-def do_chunk(chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, alone):
+def do_chunk(chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, crowded, alone):
     """Look up or unite the edges of one chunk."""
     batch = phase >> 1
     first = starts[batch] + (chunk - chunks[batch]) * lengths[batch]
@@ -316,11 +343,13 @@ def do_chunk(chunk, phase, starts, lengths, chunks, edges, parts, surplus, paren
             fetch_add(surplus, batch, closing)
     else:
         last = min(first + lengths[batch], starts[batch + 1])
-        parts[chunk, FIRST], parts[chunk, LAST] = first, look_up(edges, first, last, parent)
+        parts[chunk, FIRST], parts[chunk, LAST] = first, look_up(edges, first, last, parent, crowded)
 
 
 @njit(parallel=True)
-def join(width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters):
+def join(
+    width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, crowded, forest, counters
+):
     """Join the edges of all batches to the forest.
 
     Parameters
@@ -341,13 +370,16 @@ def join(width, state, starts, lengths, chunks, loose, edges, parts, surplus, pa
         Zeros; written: how many edges of a batch closed a cycle within it.
     parent : numpy.ndarray
         The trees, from `new_trees`.
+    crowded : bool
+        Whether the trees are so few words that workers want the same cache lines at the same time.
     forest : numpy.ndarray
         Edge ids are appended.
     """
     begin(state, width, chunks)
     for worker in prange(width):
         work(
-            worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, forest, counters,
+            worker, width, state, starts, lengths, chunks, loose, edges, parts, surplus, parent, crowded, forest,
+            counters,
         )  # fmt: skip
 
 

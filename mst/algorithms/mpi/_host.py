@@ -19,6 +19,7 @@ from mst.algorithms.threads.filter_boruvka_threads import (
     Tuning,
     batch_count,
     cells_of,
+    crowded,
     draws,
     light_count,
     useful,
@@ -155,7 +156,7 @@ class Host:
         comm.Barrier()
         parallel_join.work(
             comm.rank, width, self.state, starts, lengths, chunks, loose, edges, parts, surplus,
-            self.parent, self.forest, self.counters,
+            self.parent, crowded(self.rows.n, width, self.tuning), self.forest, self.counters,
         )  # fmt: skip
         comm.Barrier()
         self.batches += len(loose)

@@ -61,6 +61,7 @@ class Tuning:
     rescan: float = 10.0
     batches_per_tree: int = 128
     wait: float = 15.0
+    crowded: int = 4096
     fewest: int = 1024
     most: int = 1 << 14
     delay_seed: int = 0
@@ -277,7 +278,7 @@ class _Run:
         parts, surplus = np.empty((chunks[-1], 3), np.int64), np.zeros(len(loose), np.int64)
         parallel_join.join(
             self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, parts, surplus,
-            self.parent, self.forest, self.counters,
+            self.parent, crowded(self.n, self.width, self.tuning), self.forest, self.counters,
         )  # fmt: skip
         self.heavy -= int(starts[-1])
         found = dict(parts=1, batches=len(loose), light=int(starts[-1]), surplus=int(surplus.sum()))
@@ -330,6 +331,11 @@ def batch_count(edges: float, trees: int, width: int, tuning: Tuning) -> int:
     """
     size = max(trees // tuning.batches_per_tree, int(sqrt(tuning.wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), 255))
+
+
+def crowded(n: int, width: int, tuning: Tuning) -> bool:
+    """Return whether the cache lines that all threads have asked for are a good part of those of `n` vertices."""
+    return width > 1 and n < tuning.crowded * width
 
 
 def useful(still_open: float, heavy: int) -> float:
