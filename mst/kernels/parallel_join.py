@@ -107,36 +107,18 @@ def mark(parent, giant, first, last, inside):
 def look_up(edges, first, last, parent, crowded):
     """Move the edges between two trees to the front, ends replaced by roots; return where they end.
 
-    Paths are four steps long at most, nearly always: four loads without a branch, for both ends of many edges
-    at a time, few enough that what was loaded is still at hand when the roots are checked. Where the paths begin
-    is asked for ahead, and to write: another core has mostly written there since. With `crowded`, all ask for the
-    same few lines, which stay with everybody as long as nobody writes what they hold already.
+    Many edges at a time, few enough that what was loaded is still at hand when the roots are checked. With `crowded`,
+    all threads ask for the same few lines.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
-    end, final = np.uint64(first), np.uint64(last - 1)
+    end = np.uint64(first)
     for block in range(first, last, _BLOCK):
         # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
         size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
-        for i in range(size):
-            u, v = ends_at(edges, min(base + i + _FAR, final))
-            if crowded:
-                prefetch(parent, u)
-                prefetch(parent, v)
-            else:
-                prefetch_to_write(parent, u)
-                prefetch_to_write(parent, v)
-            u, v = ends_at(edges, base + i)
-            above_u, above_v = load(parent, u), load(parent, v)
-            x = load(parent, load(parent, load(parent, above_u)))
-            y = load(parent, load(parent, load(parent, above_v)))
-            roots_a[i], roots_b[i] = x, y
-            # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
-            if crowded:
-                store_where(above_u != x, parent, u, roots_a, i, x)
-                store_where(above_v != y, parent, v, roots_b, i, y)
-            else:
-                store(parent, u, x)
-                store(parent, v, y)
+        if crowded:
+            climb_among_many(edges, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
+        else:
+            climb(edges, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
         for i in range(size):
             x, y = roots_a[i], roots_b[i]
             if (load(parent, x) != x) | (load(parent, y) != y):
@@ -144,6 +126,45 @@ def look_up(edges, first, last, parent, crowded):
             move(edges, base + i, end, x, y)
             end += np.uint64(x != y)
     return np.int64(end)
+
+
+@njit
+def climb(edges, base, size, final, parent, roots_a, roots_b):
+    """Write what both ends of `size` edges from `base` on lie under, four steps up, and let the ends point there.
+
+    Paths are no longer, nearly always: four loads without a branch. Where the paths begin is asked for ahead, up to the
+    edge `final`, and to write: another core has mostly written there since.
+    """
+    for i in range(size):
+        u, v = ends_at(edges, min(base + i + _FAR, final))
+        prefetch_to_write(parent, u)
+        prefetch_to_write(parent, v)
+        u, v = ends_at(edges, base + i)
+        x = load(parent, load(parent, load(parent, load(parent, u))))
+        y = load(parent, load(parent, load(parent, load(parent, v))))
+        # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
+        store(parent, u, x)
+        store(parent, v, y)
+        roots_a[i], roots_b[i] = x, y
+
+
+@njit
+def climb_among_many(edges, base, size, final, parent, roots_a, roots_b):
+    """As `climb`; but lines stay with all cores as long as nobody writes what they hold already.
+
+    A store whose address waits for a load holds up the loads behind it: where lines are many, that costs more.
+    """
+    for i in range(size):
+        u, v = ends_at(edges, min(base + i + _FAR, final))
+        prefetch(parent, u)
+        prefetch(parent, v)
+        u, v = ends_at(edges, base + i)
+        above_u, above_v = load(parent, u), load(parent, v)
+        x = load(parent, load(parent, load(parent, above_u)))
+        y = load(parent, load(parent, load(parent, above_v)))
+        roots_a[i], roots_b[i] = x, y
+        store_where(above_u != x, parent, u, roots_a, i, x)
+        store_where(above_v != y, parent, v, roots_b, i, y)
 
 
 @njit
