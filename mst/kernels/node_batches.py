@@ -6,6 +6,7 @@ import numpy as np
 
 from mst.kernels.batch_edges import put
 from mst.kernels.jit import njit
+from mst.kernels.parallel_batches import place_at
 from mst.kernels.parallel_keys import key_of
 from mst.kernels.parallel_select import BLOCK, bit
 from mst.kernels.prefetch import prefetch
@@ -50,11 +51,14 @@ def keep_open(source, kind, ids, low, low_place, inside, kept):
 
 @njit
 def scatter(source, kind, ids, places, batch, next_places, start, edges):
-    """Write the edges at `places` to the next places of their batches; what is known as `i` has id ``start + i``."""
+    """Write the edges at `places`, or all, to the next places of their batches.
+
+    What is known as `i` has the id ``start + i``.
+    """
     words, u, v = source
     to = np.empty(BLOCK, np.int64)
-    for block in range(0, places.size, BLOCK):
-        size = min(BLOCK, places.size - block)
+    for block in range(0, batch.size, BLOCK):
+        size = min(BLOCK, batch.size - block)
         # Places first: a store whose address waits for a load would hold up the loads behind it.
         for i in range(size):
             b = batch[block + i]
@@ -64,6 +68,6 @@ def scatter(source, kind, ids, places, batch, next_places, start, edges):
             far = to[min(i + _AHEAD, size - 1)]
             prefetch(edges[0], far)
             prefetch(edges[-1], far)
-            place = np.uint64(places[block + i])
+            place = place_at(places, block + i)
             row = np.int64(place) if ids is None else np.int64(ids[place])
             put(edges, to[i], u[place], v[place], key_of(words[place], kind), start + row)

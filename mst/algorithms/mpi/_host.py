@@ -31,6 +31,7 @@ from mst.kernels.filter import giant_label
 from mst.kernels.mpi_exchange import allgather, reduced
 from mst.kernels.parallel_runtime import FOREST, new_counters
 from mst.kernels.parallel_select import BLOCK
+from mst.kernels.room import Room
 from mst.kernels.shared_memory import shared_room
 
 PART = 100_000
@@ -49,7 +50,7 @@ class Host:
     def __post_init__(self):
         rows, comm = self.rows, self.comm
         self.m = reduced(comm, len(rows.words))
-        self.room = shared_room(comm)
+        self.room, self.own = shared_room(comm), Room()
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
@@ -126,20 +127,25 @@ class Host:
     def _batches(self, rows, low, high, rare, inside, bounds):
         """Put the edges above `low`, at most `high`, into shared memory; return them and where batches begin."""
         comm, (keys, ids) = self.comm, bounds
-        source, size = rows.source, len(rows.words)
-        places, batch = np.empty(size, np.uint32), np.empty(size, np.uint8)
-        counts, picked = np.zeros(len(keys) + 1, np.int64), np.empty(BLOCK + 1, np.uint64)
-        selected = batches.sort_out_range(
-            0, size, source, rows.kind, *local(rows, low), *local(rows, high), rare, inside,
-            *cells_of(keys), keys, places_up_to(rows, ids), places, batch, counts, picked,
-        )  # fmt: skip
+        source, size, counts = rows.source, len(rows.words), np.zeros(len(keys) + 1, np.int64)
+        batch, places = self.own.take("batch", size, np.uint8), None
+        cells, bounds = cells_of(keys), (keys, places_up_to(rows, ids))
+        if (low, high) == everything(rows):
+            batches.number_range(0, size, source, rows.kind, *cells, *bounds, batch, counts)
+        else:
+            places, picked = self.own.take("places", size, np.uint32), np.empty(BLOCK + 1, np.uint64)
+            selected = batches.sort_out_range(
+                0, size, source, rows.kind, *local(rows, low), *local(rows, high), rare, inside,
+                *cells, *bounds, places, batch, counts, picked,
+            )  # fmt: skip
+            places, batch = places[:selected], batch[:selected]
         self.lap("select")
         next_places = allgather(comm, counts[None])
         starts = batches.prefix(next_places)
         edges = self._edges(int(starts[-1]))
         self.lap("place")
         node_batches.scatter(
-            source, rows.kind, rows.ids, places[:selected], batch, next_places[comm.rank], rows.start, edges
+            source, rows.kind, rows.ids, places, batch, next_places[comm.rank], rows.start, edges
         )
         self.lap("scatter")
         return edges, starts
