@@ -89,6 +89,10 @@ def test_practice_leaves_nothing_to_compile():
     passes(2, "practice")
 
 
+def test_edges_that_a_further_filter_spares_are_not_joined():
+    passes(2, "parts")
+
+
 def test_distributed_labels_and_calls_in_pieces():
     passes(3, "distributed", "24", "60x300")
 

@@ -24,7 +24,7 @@ from mpi4py import MPI
 from numba.core.dispatcher import Dispatcher
 
 from mst import edge_slice, registry
-from mst.algorithms.mpi import _distributed, filter_boruvka
+from mst.algorithms.mpi import _distributed, _host, filter_boruvka
 from mst.algorithms.sequential import kruskal
 from mst.bench import mpi_worker, samples
 from mst.bench.mpi_worker import _practise
@@ -223,6 +223,16 @@ def check_practice() -> None:
         result = module.solve(module.prepare(part, comm=COMM, **options))
         assert specialisations() == compiled, (n, m, specialisations() - compiled)
         assert COMM.allreduce(len(result.edge_ids)) > n / 2
+
+
+def check_parts() -> None:
+    """What a filter leaves open is joined part by part, with a filter in between, where these are of use."""
+    _host.PART, n = 0, 5_000
+    rng = np.random.default_rng(3)
+    graph = Graph(n, *rng.integers(0, n, (2, 16 * n)), rng.permutation(16 * n))
+    ids, counted = solve("filter-boruvka-mpi", graph)
+    right(graph, ids, "parts")
+    assert counted["scheme"] == "shared" and counted["light"] < 3 * n, counted
 
 
 def specialisations() -> set[tuple[str, str]]:

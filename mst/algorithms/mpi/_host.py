@@ -34,7 +34,7 @@ from mst.kernels.parallel_select import BLOCK
 from mst.kernels.room import Room
 from mst.kernels.shared_memory import shared_room
 
-PART = 100_000
+PART = 200_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
 
 
@@ -78,6 +78,9 @@ class Host:
         self.batches, self.light, self.left = 0, 0, n - 1
         while m and self.left > 0 and low != top:
             high, bounds, rare = self._plan(rows, m, low, top, roots)
+            if inside is None:
+                # Not before: what the filter left of all heavy edges says whether another one is of use.
+                self.heavy = m
             lap("sample")
             self._join(*self._batches(rows, low, high, rare, inside, bounds))
             low = high
@@ -86,7 +89,7 @@ class Host:
                 lap("giant")
                 if share > GIANT:
                     rows, m = self._open(rows, low, inside)
-                    inside, self.heavy = None, m
+                    inside = None
                     lap("filter")
         return self.forest[: self.counters[FOREST]]
 
