@@ -217,7 +217,7 @@ comm.Barrier()
 
 @pytest.mark.parametrize("width", [1, 2])
 def test_what_ranks_compile_first_is_not_held_against_the_run(probe, tmp_path, width):
-    hoard, budget = 1 << 29, 8
+    hoard, budget = 1 << 29, 16
     found = probe(
         COMPILES.format(cache=tmp_path, hoard=hoard, seconds=budget), width, processes=3, budget=budget
     )
