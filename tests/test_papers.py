@@ -143,6 +143,14 @@ def test_boxes_need_a_sample(names, sources, tmp_path):
     assert not drawing.draw(fill("ecl-mst", few, sources, names), tmp_path)
 
 
+@pytest.mark.parametrize("draw", ["bars", "points"])
+def test_rows_without_numbers_are_not_drawn(draw, names, tmp_path):
+    setup()
+    exhibit = one("bhargava-zaia", "speedups").model_copy(update={"draw": draw})
+    ((_, svg),) = drawing.draw(fill("bhargava-zaia", exhibit, [], names), tmp_path)
+    assert "arithmetic mean" in svg and "circulant-50k" not in svg
+
+
 def test_printed_and_measured_stand_side_by_side(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
     ((_, printed, grids),) = filled.panels

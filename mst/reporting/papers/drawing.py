@@ -50,21 +50,22 @@ def _axes(width: float, height: float, title: str) -> tuple[Any, Any]:
 
 def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Rows from top to bottom, a marker for each column; a thin line joins printed and measured."""
-    figure, axes = _axes(5.2, 0.27 * len(grid.rows) + 1.3 + 0.17 * len(grid.columns), title)
+    rows = _with_numbers(grid, printed)
+    figure, axes = _axes(5.2, 0.27 * len(rows) + 1.3 + 0.17 * len(grid.columns), title)
     for place, column in enumerate(grid.columns):
         colour, shape = LIGHT[place % len(LIGHT)], _SHAPES[place % len(_SHAPES)]
-        for row in range(len(grid.rows)):
+        for at, row in enumerate(rows):
             here = _scaled(filled, column, grid.cells[row][place])
             there = _scaled(filled, column, printed.cells[row][place]) if printed else None
             if here is not None and there is not None:
-                axes.plot([there, here], [row, row], color=colour, linewidth=0.6, alpha=0.6)
+                axes.plot([there, here], [at, at], color=colour, linewidth=0.6, alpha=0.6)
             if there is not None:
-                axes.plot(there, row, shape, color=colour, markerfacecolor="none", markersize=5)
+                axes.plot(there, at, shape, color=colour, markerfacecolor="none", markersize=5)
             if here is not None:
-                axes.plot(here, row, shape, color=colour, markersize=5)
+                axes.plot(here, at, shape, color=colour, markersize=5)
         axes.plot([], [], shape, color=colour, markersize=5, label=column)
-    axes.set_yticks(range(len(grid.rows)), grid.labels)
-    axes.set_ylim(len(grid.rows) - 0.4, -0.6)
+    axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     _logarithmic(axes.xaxis, filled, grid, printed)
     axes.set_xlabel(_label(filled))
     axes.legend(
@@ -79,15 +80,15 @@ def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
 
 def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Rows from top to bottom, a bar for each column and an outline for what is printed."""
-    number = len(grid.columns)
+    number, rows = len(grid.columns), _with_numbers(grid, printed)
     height = 0.8 / number
     figure, axes = _axes(
-        4.6, max(1.6, 0.2 * len(grid.rows) * max(number, 1.3) + 1.1 + 0.17 * (number > 1) * number), title
+        4.6, max(1.6, 0.2 * len(rows) * max(number, 1.3) + 1.1 + 0.17 * (number > 1) * number), title
     )
     for place, column in enumerate(grid.columns):
         colour = LIGHT[place % len(LIGHT)]
-        for row in range(len(grid.rows)):
-            at = row - 0.4 + height * (place + 0.5)
+        for i, row in enumerate(rows):
+            at = i - 0.4 + height * (place + 0.5)
             here = _scaled(filled, column, grid.cells[row][place])
             there = _scaled(filled, column, printed.cells[row][place]) if printed else None
             if here is not None:
@@ -97,8 +98,8 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
                     at, there, height * 0.9, facecolor="none", edgecolor=_GREY, linewidth=1, linestyle="--"
                 )
         axes.barh([0], [0], color=colour, label=column)
-    axes.set_yticks(range(len(grid.rows)), grid.labels)
-    axes.set_ylim(len(grid.rows) - 0.4, -0.6)
+    axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(_label(filled))
     if filled.exhibit.unit == "ratio":
@@ -181,6 +182,16 @@ def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
 
 
 _DRAWERS = {"points": _points, "bars": _bars, "curves": _curves, "boxes": _boxes}
+
+
+def _with_numbers(grid: Grid, printed: Grid | None) -> list[int]:
+    """Return the rows of which anything is measured or printed; why of others nothing is, the table says."""
+    grids = [g for g in (grid, printed) if g]
+    return [
+        row
+        for row in range(len(grid.rows))
+        if any(cell.value is not None and math.isfinite(cell.value) for g in grids for cell in g.cells[row])
+    ]
 
 
 def _scaled(filled: Filled, column: str, cell: Cell) -> float | None:
