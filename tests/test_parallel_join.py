@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from mst.algorithms.sequential import kruskal
 from mst.graph import Graph
 from mst.kernels import parallel_join
-from mst.kernels.batch_edges import ends_at, in_order, new_edges, put
+from mst.kernels.batch_edges import drop, dropped, ends_at, in_order, new_edges, put
 from mst.kernels.jit import njit
 from mst.kernels.parallel_runtime import FOREST, new_counters, workers
+from mst.kernels.settle import new_desk, peel
 
 pytestmark = pytest.mark.alone
 
@@ -51,7 +53,11 @@ def joined(n, u, v, w, cuts, layout, loose=False, crowded=False):
 
 
 def shapes(rng):
-    """Yield graphs of which one batch holds: few cycles, nearly all edges surplus, cycles through one vertex."""
+    """Yield graphs of which one batch holds: few cycles, nearly all edges surplus, cycles through one vertex.
+
+    And few cycles among many connected edges, so that the search from them gives up.
+    """
+    yield 8_000, *rng.integers(0, 8_000, (2, 5_000))
     yield 50_000, *rng.integers(0, 50_000, (2, 6_000))
     yield 40, *rng.integers(0, 40, (2, 6_000))
     yield (
@@ -79,6 +85,51 @@ def test_the_lightest_edges_are_taken(layout, cuts, highest, crowded, rng):
         assert np.array_equal(np.sort(forest), np.sort(expected)), (n, len(u))
         some_surplus += surplus.sum()
     assert some_surplus
+
+
+def peeled(u, v, layout):
+    """Return the ids of the edges that are left when leaves have been taken off; one chunk is without any."""
+    size, (vertex_type, key_type, ids) = len(u), LAYOUTS[layout]
+    edges = new_edges(size, vertex_type, key_type, ids)
+    _fill(edges, u, v, np.zeros(size, key_type), np.arange(size))
+    parts = np.array([[0, size // 3, size // 2], [size // 2, size // 2, size // 2], [size // 2, size, size]])
+    desk = new_desk(size)
+    left, out = _peeled(edges, parts, desk.counts, desk.places)
+    assert out == 0
+    return left
+
+
+@njit
+def _peeled(edges, parts, counts, places):
+    """`peel`, once all edges have been dropped; return what is left, and how many edges still are dropped."""
+    for i in range(parts[0, 0], parts[-1, 2]):
+        drop(edges, i, True)
+    left = places[: peel(edges, parts, counts, places)]
+    out = 0
+    for i in range(parts[0, 0], parts[-1, 2]):
+        out += dropped(edges, i)
+    return left, out
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("hub", [0, 300, 2_000])
+def test_what_is_peeled_off_lies_on_no_cycle(layout, hub, rng):
+    for n, m in ((4_000, 1_000), (4_000, 2_000), (4_000, 3_000), (50, 3_000)):
+        # And a vertex with more edges than its count can say; some of them are on cycles.
+        u, v = rng.integers(1, n, (2, m))
+        u[:hub] = 0
+        u, v = u[u != v], v[u != v]
+        graph = nx.Graph(zip(u.tolist(), v.tolist(), strict=True))
+        bridges = set(nx.bridges(graph))
+        pairs = np.sort(np.stack([u, v]), axis=0)
+        _, group, times = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+        alone = np.array([(a, b) in bridges or (b, a) in bridges for a, b in zip(u, v, strict=True)])
+        on_a_cycle = np.flatnonzero(~alone | (times[group.reshape(-1)] > 1))
+        left = peeled(u, v, layout)
+        assert np.isin(on_a_cycle, left).all()
+        if 2 * m <= n:
+            # Trees, nearly all of them: hardly any leaf is overlooked.
+            assert len(left) < len(on_a_cycle) + hub + m // 10
 
 
 def test_a_loose_batch_takes_any_spanning_forest(rng):

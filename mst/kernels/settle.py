@@ -3,8 +3,10 @@
 The edges of a batch linked their trees in any order, and some, the *surplus* edges, found theirs linked already
 (`mst.kernels.parallel_join`). Only what can lie on a cycle with one of these has to be settled: whatever the batch's
 edges connect to their ends, among the roots of that batch. One root may be left out of that search, since a cycle
-through it also connects its other vertices without it: the giant tree's, to which half of a batch may lead. What the
-search finds is sorted and joined once more, in order; mostly that is little.
+through it also connects its other vertices without it: the giant tree's, to which half of a batch may lead. Where the
+search finds much, as in the batches in which the giant tree grows together, edges are taken off instead that alone lead
+to some root, as leaves are, until few more come off. What is left is sorted and joined once more, in order; mostly that
+is little.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ FIRST, LINKED, LAST = 0, 1, 2
 _ROOM, _SAMPLE, _SMALLEST, _TURNS = 16, 32, 512, 8
 _SIEVE = 1 << 14
 _SIFTED = np.uint64(_SIEVE - 1)
-_ONE, _HALF = np.uint64(1), np.uint64(32)
+_COUNTS, _MANY = 8, np.uint8(255)
+_ONE, _FOUR, _HALF = np.uint64(1), np.uint64(4), np.uint64(32)
 _NOBODY = ~np.uint64(0)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -31,9 +34,11 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 class Desk(NamedTuple):
     """Room to settle batches one after the other: new pages for each would be cleared while everybody waits for it.
 
-    `table` and `above` have four places and more for each of the edges that `places` and the others have room for.
+    `counts`, `table` and `above` have so many places and more for each of the edges that `places` and the others have
+    room for: `_COUNTS`, four and four.
     """
 
+    counts: np.ndarray
     table: np.ndarray
     above: np.ndarray
     places: np.ndarray
@@ -45,10 +50,10 @@ class Desk(NamedTuple):
 @njit
 def new_desk(edges):
     """Return room to settle batches of up to so many edges."""
-    size = table_size(4 * edges)
+    counts, size = np.empty(table_size(_COUNTS * edges), np.uint8), table_size(4 * edges)
     places, spare = np.empty(edges, np.int64), np.empty(edges, np.int64)
     words, spare_words = np.empty(edges, np.uint64), np.empty(edges, np.uint64)
-    return Desk(np.empty(size, np.uint64), np.empty(size, np.uint32), places, spare, words, spare_words)
+    return Desk(counts, np.empty(size, np.uint64), np.empty(size, np.uint32), places, spare, words, spare_words)
 
 
 @njit
@@ -92,12 +97,8 @@ def in_question(edges, parts, surplus, desk):
         found = flood(edges, parts, table, desk.places)
         if found:
             return table, found
-    found = 0
-    for part in range(len(parts)):
-        for i in range(parts[part, FIRST], parts[part, LAST]):
-            desk.places[found] = i
-            found += 1
-    return cleared(desk, table_size(4 * count)), found
+    found = peel(edges, parts, desk.counts[: table_size(_COUNTS * count)], desk.places)
+    return cleared(desk, table_size(4 * found)), found
 
 
 @njit
@@ -143,6 +144,45 @@ def flood(edges, parts, table, places):
 
 
 @njit
+def peel(edges, parts, counts, places):
+    """Write the places of all edges but those that are soon found to lie on no cycle; return how many. None is dropped.
+
+    `counts` of edges at each vertex may be shared by several vertices: then some edges are not found.
+    """
+    counts[:] = 0
+    found = np.uint64(0)
+    for part in range(len(parts)):
+        for i in range(parts[part, FIRST], parts[part, LAST]):
+            drop(edges, i, False)
+            a, b = ends_at(edges, i)
+            for at in (_hashed(a, counts), _hashed(b, counts)):
+                counts[at] += np.uint8(counts[at] < _MANY)
+            places[found] = i
+            found += _ONE
+    before = found + found
+    while found + found // _FOUR < before:
+        before, found = found, np.uint64(0)
+        for j in range(before):
+            i = places[j]
+            places[found] = i
+            found += np.uint64(not taken_off(edges, i, counts))
+    return np.int64(found)
+
+
+@njit(inline="always")
+def taken_off(edges, i, counts):
+    """Return whether edge `i` alone leads to one of its ends; it is not counted any more then."""
+    a, b = ends_at(edges, i)
+    at_a, at_b = _hashed(a, counts), _hashed(b, counts)
+    count_a, count_b = counts[at_a], counts[at_b]
+    leaf = (count_a == 1) | (count_b == 1)
+    # Written in any case, since a branch would be guessed wrong; a full count stays full.
+    counts[at_a] = count_a - np.uint8(leaf & (count_a < _MANY))
+    counts[at_b] = count_b - np.uint8(leaf & (count_b < _MANY))
+    return leaf
+
+
+@njit
 def near_ones(edges, first, last, sieve):
     """Return the places of the edges of ``first … last - 1`` that the sieve lets through at one end or both."""
     places, count = np.empty(last - first, np.int64), np.uint64(0)
@@ -177,12 +217,17 @@ def commonest_end(edges, parts):
 
 
 @njit(inline="always")
+def _hashed(x, table):
+    """Return a place for `x` in a table whose size is a power of two."""
+    return (np.uint64(x) * _GOLDEN) >> _HALF & np.uint64(table.size - 1)
+
+
+@njit(inline="always")
 def _slot(table, x):
     """Return the place of `x` in a table that is not full, or the free one where it would go."""
-    mask = np.uint64(table.size - 1)
-    at = (np.uint64(x) * _GOLDEN) >> np.uint64(32) & mask
+    at = _hashed(x, table)
     while table[at] != x and table[at] != _NOBODY:
-        at = (at + _ONE) & mask
+        at = (at + _ONE) & np.uint64(table.size - 1)
     return at
 
 
