@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
-from mst.algorithms.mpi._spread import Rows, everything, frozen, local, places_up_to, sample
+from mst.algorithms.mpi._spread import Rows, Sampled, draw, everything, frozen, local, places_up_to
 from mst.algorithms.threads.filter_boruvka_threads import (
     GIANT,
     Tuning,
@@ -28,7 +28,7 @@ from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges
 from mst.kernels.filter import giant_label
-from mst.kernels.mpi_exchange import allgather, reduced
+from mst.kernels.mpi_exchange import reduced
 from mst.kernels.parallel_runtime import FOREST, new_counters
 from mst.kernels.parallel_select import BLOCK
 from mst.kernels.room import Room
@@ -54,6 +54,9 @@ class Host:
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
+        self._shown("counts", np.zeros(256, np.int64))
+        self._shown("hits", np.zeros(2, np.int64))
+        self._room_for_hits(draws(self.m, 1, comm.size) + comm.size)
         light = light_count(self.m, rows.n, self.tuning)
         whole = self._few(self.m, light)
         self._edges(self.m if whole else min(self.m, int(light * 1.1) + 64 * comm.size))
@@ -111,7 +114,7 @@ class Host:
     def _plan(self, rows, m, low, top, roots):
         """Return up to which (key, id) the next part goes, the bounds between batches, and if it is a small part."""
         t, trees, width = self.tuning, self.left + 1, self.comm.size
-        drawn = sample(self.comm, rows, m, low, roots, draws(m, trees, width), trees)
+        drawn = self._sample(rows, m, low, roots, draws(m, trees, width), trees)
         if len(drawn.keys) == 0:
             return top, (np.empty(0, rows.words.dtype), np.empty(0, np.int64)), True
         light = light_count(drawn.edges, trees, t)
@@ -126,6 +129,28 @@ class Host:
         if whole:
             return top, (keys, ids), False
         return (keys[-1], int(ids[-1])), (keys[:-1], ids[:-1]), light * 128 < m
+
+    def _sample(self, rows, m, low, labels, wanted, seed) -> Sampled:
+        """Return what all ranks draw (`mst.algorithms.mpi._spread.draw`)."""
+        keys, ids, drawn = draw(rows, m, low, labels, wanted, seed)
+        hits, drawn = self._shown("hits", np.array([len(keys), drawn])).T
+        last = np.cumsum(hits)
+        own = slice(last[self.comm.rank] - len(keys), last[self.comm.rank])
+        all_keys, all_ids = self._room_for_hits(int(last[-1]))
+        all_keys[own], all_ids[own] = keys, ids
+        self.comm.Barrier()
+        return Sampled(all_keys, all_ids, m * int(last[-1]) / max(int(drawn.sum()), 1))
+
+    def _room_for_hits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        take = self.room.take
+        return take("sampled keys", size, self.rows.words.dtype), take("sampled ids", size, np.int64)
+
+    def _shown(self, name: str, row: np.ndarray) -> np.ndarray:
+        """Return the rows that all ranks show under a name, in shared memory; after another barrier they may change."""
+        board = self.room.take(name, (self.comm.size, len(row)), row.dtype)
+        board[self.comm.rank] = row
+        self.comm.Barrier()
+        return board
 
     def _batches(self, rows, low, high, rare, inside, bounds):
         """Put the edges above `low`, at most `high`, into shared memory; return them and where batches begin."""
@@ -143,7 +168,7 @@ class Host:
             )  # fmt: skip
             places, batch = places[:selected], batch[:selected]
         self.lap("select")
-        next_places = allgather(comm, counts[None])
+        next_places = self._shown("counts", counts).copy()
         starts = batches.prefix(next_places)
         edges = self._edges(int(starts[-1]))
         self.lap("place")

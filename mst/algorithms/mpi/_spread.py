@@ -158,16 +158,26 @@ class Sampled(NamedTuple):
         return quantiles(self.keys, self.ids, fractions)
 
 
+def draw(
+    rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Draw a rank's share of `wanted` of `m` edges; return the keys and ids of hits, and how often it drew.
+
+    A hit is an edge above `low` that joins different labels.
+    """
+    if not len(rows.words):
+        return np.empty(0, rows.words.dtype), np.empty(0, np.int64), 0
+    size = max(1, min(wanted * len(rows.words) // max(m, 1), len(rows.words)))
+    keys, places = sample_edges(rows.source, rows.kind, *local(rows, low), labels, size, seed)
+    ids = places if rows.ids is None else rows.ids[places].astype(np.int64)
+    return keys, ids + rows.start, size
+
+
 def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int) -> Sampled:
     """Sample the edges above `low` that join different labels; `m` edges lie on the ranks of `comm`."""
-    size = max(1, min(wanted * len(rows.words) // max(m, 1), len(rows.words)))
-    keys, ids = np.empty(0, rows.words.dtype), np.empty(0, np.int64)
-    if len(rows.words):
-        bound = local(rows, low)
-        keys, ids = sample_edges(rows.source, rows.kind, *bound, labels, size, seed)
-    drawn = reduced(comm, size if len(rows.words) else 0)
-    ids = ids if rows.ids is None else rows.ids[ids].astype(np.int64)
-    keys, ids = allgather(comm, keys), allgather(comm, ids + rows.start)
+    keys, ids, drawn = draw(rows, m, low, labels, wanted, seed)
+    drawn = reduced(comm, drawn)
+    keys, ids = allgather(comm, keys), allgather(comm, ids)
     return Sampled(keys, ids, m * len(keys) / max(drawn, 1))
 
 
