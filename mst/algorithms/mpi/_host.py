@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mst.algorithms.mpi._laps import Lap, no_lap
-from mst.algorithms.mpi._spread import Rows, Sampled, draw, everything, frozen, local, places_up_to
+from mst.algorithms.mpi._spread import Rows, Sampled, everything, frozen, local, places_up_to, sample_own
 from mst.algorithms.threads.filter_boruvka_threads import (
     GIANT,
     Tuning,
@@ -54,6 +54,7 @@ class Host:
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
+        # As many batches as a byte tells apart.
         self._shown("counts", np.zeros(256, np.int64))
         self._shown("hits", np.zeros(2, np.int64))
         self._room_for_hits(draws(self.m, 1, comm.size) + comm.size)
@@ -131,15 +132,15 @@ class Host:
         return (keys[-1], int(ids[-1])), (keys[:-1], ids[:-1]), light * 128 < m
 
     def _sample(self, rows, m, low, labels, wanted, seed) -> Sampled:
-        """Return what all ranks draw (`mst.algorithms.mpi._spread.draw`)."""
-        keys, ids, drawn = draw(rows, m, low, labels, wanted, seed)
-        hits, drawn = self._shown("hits", np.array([len(keys), drawn])).T
+        """Return what `mst.algorithms.mpi._spread.sample` does, by way of shared memory."""
+        keys, ids, drawn = sample_own(rows, m, low, labels, wanted, seed)
+        hits, draws_of_all = self._shown("hits", np.array([len(keys), drawn])).T
         last = np.cumsum(hits)
         own = slice(last[self.comm.rank] - len(keys), last[self.comm.rank])
         all_keys, all_ids = self._room_for_hits(int(last[-1]))
         all_keys[own], all_ids[own] = keys, ids
         self.comm.Barrier()
-        return Sampled(all_keys, all_ids, m * int(last[-1]) / max(int(drawn.sum()), 1))
+        return Sampled(all_keys, all_ids, m * len(all_keys) / max(int(draws_of_all.sum()), 1))
 
     def _room_for_hits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         take = self.room.take

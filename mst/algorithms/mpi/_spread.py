@@ -158,7 +158,7 @@ class Sampled(NamedTuple):
         return quantiles(self.keys, self.ids, fractions)
 
 
-def draw(
+def sample_own(
     rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Draw a rank's share of `wanted` of `m` edges; return the keys and ids of hits, and how often it drew.
@@ -175,7 +175,7 @@ def draw(
 
 def sample(comm: Any, rows: Rows, m: int, low: tuple, labels: Any, wanted: int, seed: int) -> Sampled:
     """Sample the edges above `low` that join different labels; `m` edges lie on the ranks of `comm`."""
-    keys, ids, drawn = draw(rows, m, low, labels, wanted, seed)
+    keys, ids, drawn = sample_own(rows, m, low, labels, wanted, seed)
     drawn = reduced(comm, drawn)
     keys, ids = allgather(comm, keys), allgather(comm, ids)
     return Sampled(keys, ids, m * len(keys) / max(drawn, 1))
