@@ -153,6 +153,7 @@ def peel(edges, parts, counts, places):
     found = np.uint64(0)
     for part in range(len(parts)):
         for i in range(parts[part, FIRST], parts[part, LAST]):
+            # A search that gave up has dropped some.
             drop(edges, i, False)
             a, b = ends_at(edges, i)
             for at in (_hashed(a, counts), _hashed(b, counts)):
