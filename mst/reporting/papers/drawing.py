@@ -190,14 +190,17 @@ def _with_numbers(grid: Grid, printed: Grid | None) -> list[int]:
     return [
         row
         for row in range(len(grid.rows))
-        if any(cell.value is not None and math.isfinite(cell.value) for g in grids for cell in g.cells[row])
+        if any(_number(cell) is not None for g in grids for cell in g.cells[row])
     ]
 
 
+def _number(cell: Cell) -> float | None:
+    return cell.value if cell.value is not None and math.isfinite(cell.value) else None
+
+
 def _scaled(filled: Filled, column: str, cell: Cell) -> float | None:
-    if cell.value is None or not math.isfinite(cell.value):
-        return None
-    return cell.value * _SCALE.get(kind_of(filled, column), 1.0)
+    value = _number(cell)
+    return None if value is None else value * _SCALE.get(kind_of(filled, column), 1.0)
 
 
 def _label(filled: Filled) -> str:
