@@ -45,9 +45,9 @@ def sample_range(begin, end, source, kind, low, low_id, labels, samples, seed, k
         for j in range(count):
             place = places[j]
             key = key_of(source[0][place], kind)
-            a, b, e = edge_at(source, place, row_near(source, place))
-            apart = True
+            e, apart = edge_at(source, place, 0)[2], True
             if labels is not None:
+                a, b, e = edge_at(source, place, row_near(source, place))
                 apart = labels[a] != labels[b]
             keys[hits], ids[hits] = key, e
             hits += apart & ((key > low) | ((key == low) & (e > low_id)))

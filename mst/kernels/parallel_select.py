@@ -115,6 +115,9 @@ def _pick(source, kind, first, last, low, high, rare, inside, picked):
         )
 
     def pick(source, kind, first, last, low, high, rare, inside, picked):
+        if inside is None and rare:
+            size = _pick_between(source[0], kind, first, last, low, high, rare, picked)
+            return _keep_at_smaller_end(source, picked, size)
         # Ends first and keys of the few that are left: most edges of a heavy part lie inside.
         size = np.uint64(pick_outside(source, first, last, inside, picked))
         return _keep_between(source[0], kind, low, high, picked, size)
@@ -194,6 +197,19 @@ def _keep_between(words, kind, low, high, picked, size):
         e = picked[i]
         picked[kept] = e
         kept += np.uint64(unsigned(key_of(words[np.uint64(e)], kind) - low) <= span)
+    return np.int64(kept)
+
+
+@njit
+def _keep_at_smaller_end(source, picked, size):
+    if size == 0:
+        return size
+    kept, row = np.uint64(0), row_near(source, picked[0])
+    for i in range(np.uint64(size)):
+        place = picked[i]
+        row = row_of(source, place, row)
+        picked[kept] = place
+        kept += np.uint64(row < source[1][place])
     return np.int64(kept)
 
 
