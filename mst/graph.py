@@ -12,6 +12,9 @@ from mst.errors import InputError
 
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
+# No processor addresses more bytes than this, and every algorithm keeps some for each vertex.
+_MOST_VERTICES = 2**57
+
 
 @dataclass(frozen=True, eq=False)
 class CSR:
@@ -56,8 +59,8 @@ class Graph:
     Raises
     ------
     InputError
-        For lengths that differ, ids outside ``0 … n - 1``, NaN weights or dtypes without an exact home; the
-        message names the row.
+        For lengths that differ, ids outside ``0 … n - 1``, NaN weights, masked values or dtypes without an exact
+        home; the message names the row.
 
     Examples
     --------
@@ -120,13 +123,27 @@ def _vertex_count(n: Any) -> int:
         count = -1
     if count < 0 or count != n:
         raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
+    if count > _MOST_VERTICES:
+        raise InputError(f"{count:,} vertices fit into no memory: number them from 0 without gaps")
     return count
 
 
-def _ends(ids: Any, n: int, field: str) -> np.ndarray:
-    array = np.asarray(ids)
+def _column(values: Any, field: str) -> np.ndarray:
+    """Return one value per edge as an array of one dimension, whatever its dtype."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{field} is not an array of numbers: {error}") from error
     if array.ndim != 1:
         raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
+    if np.ma.is_masked(values):
+        row = int(np.argmax(np.ma.getmaskarray(values)))
+        raise InputError(f"{field}[{row}] is masked: drop that edge, or give it a value")
+    return array
+
+
+def _ends(ids: Any, n: int, field: str) -> np.ndarray:
+    array = _column(ids, field)
     if array.size == 0:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
@@ -142,9 +159,7 @@ def _ends(ids: Any, n: int, field: str) -> np.ndarray:
 
 
 def _weights(weights: Any) -> np.ndarray:
-    array = np.asarray(weights)
-    if array.ndim != 1:
-        raise InputError(f"w must be one-dimensional, got shape {array.shape}")
+    array = _column(weights, "w")
     if array.size == 0 and array.dtype not in WEIGHT_DTYPES:
         return np.empty(0, np.int32 if array.dtype.kind in "iub" else np.float64)
     kind, size = array.dtype.kind, array.dtype.itemsize

@@ -243,7 +243,8 @@ def get(algorithm: str) -> Algorithm:
     """Return the algorithm of that id, or raise `ConfigError` with the nearest known one."""
     known = algorithms()
     if algorithm not in known:
-        raise ConfigError(f"no algorithm {algorithm!r}{nearest(algorithm, known)}; `mst list` shows them all")
+        hint = nearest(str(algorithm), known)
+        raise ConfigError(f"no algorithm {algorithm!r}{hint}; `mst list` shows them all")
     return known[algorithm]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from pathlib import Path
@@ -67,6 +68,8 @@ def minimum_spanning_forest(
         No such algorithm or option.
     UnsupportedError, DependencyError
         The algorithm does not fit this graph, or is not installed.
+    OutOfMemoryError
+        The graph's forest does not fit into memory.
 
     Examples
     --------
@@ -83,6 +86,15 @@ def minimum_spanning_forest(
 
         return forest_on_device(*graph, algorithm=algorithm, **options)
     graph = as_graph(graph)
+    try:
+        return _of_graph(graph, algorithm, threads, options)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"no memory for a forest of {graph!r}: {error or 'no more to be had'}"
+        ) from error
+
+
+def _of_graph(graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     if algorithm != "auto":
         return _forest(graph, registry.get(algorithm), threads, options)
     choice = choose(graph, threads)
@@ -128,13 +140,22 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
     """Return the width that `threads` means for an algorithm: all usable cores when it is not given."""
-    if threads is not None and threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}")
+    threads = _whole_threads(threads)
     if algorithm.paradigm in ("sequential", "peer") and threads not in (None, 1):
         raise UnsupportedError(f"{algorithm.id} runs on one thread, not on {threads}: leave threads out")
     if threads is None and algorithm.paradigm == "threads":
         return cores or len(os.sched_getaffinity(0))
     return threads or 1
+
+
+def _whole_threads(threads: int | None) -> int | None:
+    try:
+        whole = None if threads is None else operator.index(threads)
+    except TypeError:
+        raise InputError(f"threads must be a whole number, got {threads!r}") from None
+    if whole is not None and whole < 1:
+        raise InputError(f"threads must be at least 1, got {whole}")
+    return whole
 
 
 def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
@@ -148,8 +169,7 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
     gpu : str, optional
         *host* to consider a GPU, None to leave it out; *loaded* considers it where `usable_gpu` says so.
     """
-    if threads is not None and threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}")
+    threads = _whole_threads(threads)
     if gpu == "loaded":
         gpu = "host" if usable_gpu() else None
     return advice.choose_for(graph, width=threads or usable_width(), gpu=gpu)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import mst
@@ -212,11 +213,33 @@ def test_a_peers_fingerprint_covers_its_version(monkeypatch):
     assert registry.get("scipy").source_fingerprint() != before
 
 
+def test_an_unknown_algorithm_is_named():
+    with pytest.raises(ConfigError, match=r"no algorithm 'kruskl' \(did you mean 'kruskal'\?\)"):
+        registry.get("kruskl")
+    with pytest.raises(ConfigError, match="no algorithm None; `mst list` shows them all"):
+        mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=None)
+
+
 def test_one_thread_algorithms_refuse_more():
     with pytest.raises(UnsupportedError, match="kruskal runs on one thread, not on 2"):
         mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=2)
     with pytest.raises(InputError, match="threads must be at least 1, got 0"):
         mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=0)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kruskal", "filter-boruvka-threads"])
+def test_threads_are_counted_in_whole_numbers(algorithm):
+    for threads in ("2", 1.5):
+        with pytest.raises(InputError, match=f"threads must be a whole number, got {threads!r}"):
+            mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=algorithm, threads=threads)
+    assert mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=algorithm, threads=np.int64(1)).weight == 1
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kruskal", "filter-boruvka"])
+@pytest.mark.parametrize("exponent", [46, 57])
+def test_a_forest_without_memory_is_an_error_of_ours(algorithm, exponent):
+    with pytest.raises(mst.OutOfMemoryError, match=f"no memory for a forest of <Graph n={2**exponent:,} m=1 "):
+        mst.minimum_spanning_forest((2**exponent, [0], [1], [1]), algorithm=algorithm)
 
 
 def test_listing_loads_none_of_the_heavy_packages():
