@@ -118,7 +118,7 @@ class Forest:
         Raises
         ------
         InputError
-            `nodes` has another length than the graph has vertices.
+            `nodes` has another length than the graph has vertices, or names two of them alike.
 
         Examples
         --------
@@ -135,6 +135,8 @@ class Forest:
         u, v, w = (array.tolist() for array in self.edges())
         tree = networkx.Graph()
         tree.add_nodes_from(names)
+        if len(tree) != self.graph.n:
+            raise InputError(f"{self.graph.n} vertices were given only {len(tree)} different names")
         tree.add_edges_from(
             (names[a], names[b], {weight: x, "id": e}) for a, b, x, e in zip(u, v, w, self.edge_ids.tolist())
         )

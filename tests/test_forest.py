@@ -70,6 +70,8 @@ def test_to_networkx_leads_back_to_the_callers_nodes():
     assert networkx.get_edge_attributes(tree, "length") == {("a", "b"): 1.5, ("a", "c"): 0.5}
     with pytest.raises(InputError, match="2 nodes were given to name 3 vertices"):
         forest.to_networkx(["a", "b"])
+    with pytest.raises(InputError, match="3 vertices were given only 2 different names"):
+        forest.to_networkx("aba")
 
 
 def test_linkage_is_scipys_where_distances_differ(rng):
