@@ -14,7 +14,7 @@ import numpy as np
 import oracles
 import pytest
 
-from mst import order
+from mst import order, registry
 from mst.graph import Graph
 from mst.kernels import sources
 from mst.kernels.cache import cache_root
@@ -70,14 +70,35 @@ BASE = {
     "kernels__one": "from mst.kernels import two\n\ndef f(x):\n    return two.g(x)\n",
     "kernels__two": "def g(x):\n    return x + 1\n",
     "kernels__other": "y = 1\n",
-    "order": "def keys(x):\n    return x\n",
+    "kernels__keys": "def keys(x):\n    return x\n",
+    "kernels__csr": "def build(x):\n    return x\n",
+    "order": "def keys(x):\n    from mst.kernels import keys\n    return keys.keys(x)\n",
+    "graph": "def csr(x):\n    return x\n",
 }
 
 
 def test_a_closure_holds_what_is_reached_and_nothing_else(package):
     root = package(**BASE)
     found = {f.relative_to(root).as_posix() for f in sources.closure(root / "algorithms/threads/a.py")}
-    assert found == {"algorithms/threads/a.py", "kernels/one.py", "kernels/two.py"}
+    assert found == {
+        "algorithms/threads/a.py",
+        "order.py",
+        "kernels/keys.py",
+        "kernels/one.py",
+        "kernels/two.py",
+    }
+
+
+@pytest.mark.parametrize("algorithm,kernel", [("kruskal", "keys.py"), ("prim-heap", "csr.py")])
+def test_what_an_algorithm_spends_time_in_is_reached(algorithm, kernel):
+    assert kernel in {file.name for file in sources.closure(registry.get(algorithm).file)}
+
+
+def test_who_asks_for_rows_reaches_what_builds_them(package):
+    root = package(**BASE)
+    asks = package(algorithms__threads__b="def prepare(graph):\n    return graph.csr()\n")
+    found = {f.relative_to(root).as_posix() for f in sources.closure(asks / "algorithms/threads/b.py")}
+    assert found == {"algorithms/threads/b.py", "kernels/csr.py"}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +114,10 @@ def test_a_closure_holds_what_is_reached_and_nothing_else(package):
         ("kernels__two", "x + 1", "x + 1  ", False),
         ("kernels__two", "x + 1", "x + 1  # more", False),
         ("kernels__other", "y = 1", "y = 2", False),
-        ("order", "return x", "return -x", False),
+        ("order", "keys.keys(x)", "-keys.keys(x)", True),
+        ("kernels__keys", "return x", "return -x", True),
+        ("kernels__csr", "return x", "return -x", False),
+        ("graph", "return x", "return -x", False),
     ],
 )
 def test_fingerprints_follow_the_meaning_of_what_is_reached(package, name, old, new, changes):
@@ -104,19 +128,36 @@ def test_fingerprints_follow_the_meaning_of_what_is_reached(package, name, old, 
     assert (sources.fingerprint(file) != before) is changes
 
 
+CUDA = {
+    "algorithms__cuda__a": "SOURCE = 'a.cu'\n",
+    "algorithms__cuda__a_cu": '#include "b.cu"\n#include <system.cu>\n',
+    "kernels__cuda__b_cu": 'int b = 1; // here\n/* and\n   here */ const char* at = "// no comment";\n',
+    "kernels__cuda__c_cu": "int c = 1;\n",
+}
+
+
 def test_cuda_files_and_what_they_include_are_reached(package):
-    files = {
-        "algorithms__cuda__a": "SOURCE = 'a.cu'\n",
-        "algorithms__cuda__a_cu": '#include "b.cu"\n#include <system.cu>\n',
-        "kernels__cuda__b_cu": "// here\n",
-        "kernels__cuda__c_cu": "// elsewhere\n",
-    }
-    root = package(**files)
-    file = root / "algorithms/cuda/a.py"
+    file = package(**CUDA) / "algorithms/cuda/a.py"
     assert {f.name for f in sources.closure(file)} == {"a.py", "a.cu", "b.cu"}
+
+
+@pytest.mark.parametrize(
+    "name,old,new,changes",
+    [
+        ("kernels__cuda__b_cu", "b = 1", "b = 2", True),
+        ("kernels__cuda__b_cu", "// no comment", "// another", True),
+        ("kernels__cuda__b_cu", "// here", "// there", False),
+        ("kernels__cuda__b_cu", "and\n   here", "and 'there'\n\n", False),
+        ("kernels__cuda__b_cu", "/* and", "\n\n/* and", False),
+        ("kernels__cuda__c_cu", "c = 1", "c = 2", False),
+    ],
+)
+def test_cuda_fingerprints_follow_the_meaning(package, name, old, new, changes):
+    file = package(**CUDA) / "algorithms/cuda/a.py"
     before = sources.fingerprint(file)
-    package(**{**files, "kernels__cuda__b_cu": "// changed\n"})
-    assert sources.fingerprint(file) != before
+    assert old in CUDA[name]
+    package(**{**CUDA, name: CUDA[name].replace(old, new)})
+    assert (sources.fingerprint(file) != before) is changes
 
 
 def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_path):

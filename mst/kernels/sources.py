@@ -1,8 +1,8 @@
 """Which source files a piece of code reaches, and a fingerprint of what they say.
 
-The fingerprint covers a file and, transitively, what it imports from `mst.kernels` and `mst.algorithms`, and
-the CUDA files that these include. Comments, blank lines and docstrings do not count: editing them changes no
-result and reruns nothing.
+The fingerprint covers a file and, transitively, what it imports from `mst.kernels`, `mst.algorithms`, `mst.order` and
+`mst.edge_slice`, what builds a graph's rows where it asks for them, and the CUDA files that these include. Comments,
+blank lines and docstrings do not count: editing them changes no result and reruns nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-_REACHED = ("mst.kernels", "mst.algorithms")
+_REACHED = ("mst.kernels", "mst.algorithms", "mst.order", "mst.edge_slice")
+# `Graph.csr` works for whoever calls it, and of `Graph` it alone takes time.
+_WORKERS_OF_CALLS = {"csr": "mst.kernels.csr"}
+_CUDA_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
 _CUDA_NAME = re.compile(r"""["']([\w/.-]+\.cuh?)["']""")
 
 
@@ -59,6 +62,8 @@ def _reached_from(file: Path) -> list[Path]:
             modules += [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
         elif isinstance(node, ast.Import):
             modules += [name.name for name in node.names]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            modules += filter(None, [_WORKERS_OF_CALLS.get(node.func.attr)])
     files = [_module_file(module) for module in modules if module.startswith(_REACHED)]
     return [f for f in files if f is not None] + _cuda_files(file, _CUDA_NAME.findall(text))
 
@@ -81,7 +86,8 @@ def _cuda_files(file: Path, names: list[str]) -> list[Path]:
 def _meaning(file: Path) -> str:
     text = file.read_text()
     if file.suffix != ".py":
-        return text
+        code = _CUDA_TOKEN.sub(lambda token: " " if token[0].startswith("/") else token[0], text)
+        return "\n".join(line.rstrip() for line in code.splitlines() if line.strip())
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
