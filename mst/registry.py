@@ -34,6 +34,17 @@ and these functions:
     What the run counted itself: rounds, edges kept, messages, …
 ``phases(problem) -> dict[str, float]`` (optional)
     Seconds per named phase, from a separate instrumented run.
+``timed_solve(problem) -> (result, seconds)`` (optional)
+    `solve` for those whose own clock counts, not the caller's: programs on disk, without what they take to start.
+
+**On a GPU** (paradigm cuda) there may be three more:
+
+``edge_ids(result) -> cupy.ndarray``
+    What `collect` copies to the host, left on the device; without it, graphs on the device are refused.
+``device_bytes(problem) -> int``
+    Device memory that `solve` works in, in bytes.
+``PROFILED`` and ``profiled(launches) -> dict``
+    Names of metrics of NVIDIA's profiler, and the counters made of what it measured for each launch.
 
 **Under MPI** (paradigm mpi) all ranks call these functions together, each on its own part:
 

@@ -82,6 +82,10 @@ def minimum_spanning_forest(
         and len(graph) == 4
         and any(hasattr(a, "__cuda_array_interface__") for a in graph)
     ):
+        if _whole_threads(threads) not in (None, 1):
+            raise UnsupportedError(
+                f"arrays on a device are solved on that one, not on {threads}: leave threads out"
+            )
         from mst.algorithms.cuda._resident import forest_on_device
 
         return forest_on_device(*graph, algorithm=algorithm, **options)

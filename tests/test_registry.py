@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -233,6 +234,14 @@ def test_threads_are_counted_in_whole_numbers(algorithm):
         with pytest.raises(InputError, match=f"threads must be a whole number, got {threads!r}"):
             mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=algorithm, threads=threads)
     assert mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=algorithm, threads=np.int64(1)).weight == 1
+
+
+def test_arrays_on_a_device_take_no_threads():
+    on_device = SimpleNamespace(__cuda_array_interface__={})
+    with pytest.raises(UnsupportedError, match="arrays on a device are solved on that one, not on 2"):
+        mst.minimum_spanning_forest((2, on_device, on_device, on_device), threads=2)
+    with pytest.raises(InputError, match="threads must be at least 1, got -1"):
+        mst.minimum_spanning_forest((2, on_device, on_device, on_device), threads=-1)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "kruskal", "filter-boruvka"])

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from mst import registry
+from mst.algorithms.cuda import bucket as bucket_cuda
 from mst.algorithms.sequential import bucket, filter_boruvka
+from mst.algorithms.threads import bucket_threads
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.order import total
@@ -215,10 +217,16 @@ def test_bucket_is_not_exact(rng):
     assert solve("bucket", graph, epsilon=0.25) != solve("kruskal", graph)
 
 
-def test_bucket_refuses_negative_weights():
+@pytest.mark.parametrize(
+    "module,options", [(bucket, {}), (bucket_threads, {}), (bucket_cuda, dict(start="edges"))]
+)
+def test_buckets_refuse_negative_weights(module, options):
     graph = Graph(3, [0, 1], [1, 2], [4, -1])
-    with pytest.raises(UnsupportedError, match=r"w\[1\] = -1 is negative"):
-        bucket.prepare(graph, width=1, epsilon=0.25)
+    with pytest.raises(UnsupportedError, match=rf"^{module.ALGORITHM['id']} .* w\[1\] = -1 is negative"):
+        module.prepare(graph, width=1, epsilon=0.25, **options)
+
+
+def test_bucket_says_before_that_it_needs_weights_from_zero_on():
     facts = registry.Facts(n=3, m=2, weight_min=-1)
     assert "weights ≥ 0" in registry.get("bucket").skip(facts)
     assert registry.get("bucket").skip(registry.Facts(n=3, m=2, weight_min=0)) is None

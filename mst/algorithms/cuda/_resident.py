@@ -162,7 +162,7 @@ def forest_on_device(
     u, v, w : array
         See `device_graph`.
     algorithm : str
-        One of this folder's, or ``"auto"``: what was measured to be fastest for such a graph (`mst.advice`).
+        One on a GPU, or ``"auto"``: what was measured to be fastest for such a graph (`mst.advice`).
         filter-boruvka-cuda starts from the edge list as it is, unless ``start="csr"``.
     """
     import cupy
@@ -176,7 +176,7 @@ def forest_on_device(
         algorithm, options = choice.algorithm, {**choice.options, **options}
 
     chosen = registry.get(algorithm)
-    if chosen.file.parent.name != "cuda":
+    if chosen.paradigm != "cuda":
         raise InputError(
             f"u, v and w are on the device, and {algorithm} runs on the host: copy them there first"
         )
@@ -188,6 +188,10 @@ def forest_on_device(
     if reason := chosen.skip(facts, width=1, options=resolved):
         raise UnsupportedError(f"{algorithm} does not take this graph: {reason}")
     module = chosen.load()
+    if not hasattr(module, "edge_ids"):
+        raise UnsupportedError(
+            f"{algorithm} has no edge_ids, which leave a result on the device: see mst.registry"
+        )
     problem = module.transfer(module.prepare(graph, width=1, **resolved))
     ids = module.edge_ids(module.solve(problem))
     return DeviceForest(graph, cupy.sort(ids.astype(cupy.int64)), algorithm)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst.algorithms.cuda import filter_boruvka
-from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits
-from mst.errors import UnsupportedError
+from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits, refuse_negative
 
 ALGORITHM = dict(
     id="bucket-cuda",
@@ -42,11 +41,7 @@ def skip(facts, *, width, epsilon, start):
 
 
 def prepare(graph, *, width, epsilon, start):
-    if graph.m and bool((graph.w < 0).any()):
-        raise UnsupportedError(
-            "bucket-cuda does not take this graph: it has a negative weight, and a factor of 1 + ε bounds nothing "
-            "then; use an exact algorithm"
-        )
+    refuse_negative("bucket-cuda", graph.w)
     keys = buckets(graph.w, mantissa_bits(epsilon))
     return filter_boruvka.arranged(graph, keys, start, dict(factor=0.0, samples=4096, seed=1))
 

@@ -35,12 +35,7 @@ def skip(facts, *, width, epsilon):
 
 
 def prepare(graph, *, width, epsilon):
-    if graph.m and graph.w.min() < 0:
-        row = int(np.argmax(graph.w < 0))
-        raise UnsupportedError(
-            f"bucket does not take this graph: w[{row}] = {graph.w[row]} is negative, and a factor of 1 + ε "
-            "bounds nothing then; use an exact algorithm"
-        )
+    refuse_negative("bucket", graph.w)
     return graph, mantissa_bits(epsilon)
 
 
@@ -63,6 +58,16 @@ def exact_in_float64(weights: np.ndarray) -> np.ndarray:
     if weights.dtype == np.int64 and len(weights) and weights.max() > 2**53:
         return np.where(weights > 2**53, weights & ~np.int64(2047), weights)
     return weights
+
+
+def refuse_negative(algorithm, weights) -> None:
+    """Raise the reason why `algorithm` does not take these weights, on the side where they are, if one is below 0."""
+    if len(weights) and weights.min() < 0:
+        row = int((weights < 0).argmax())
+        raise UnsupportedError(
+            f"{algorithm} does not take this graph: w[{row}] = {weights[row]} is negative, and a factor of 1 + ε "
+            "bounds nothing then; use an exact algorithm"
+        )
 
 
 def mantissa_bits(epsilon: float) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits
+from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits, refuse_negative
 from mst.algorithms.threads.filter_boruvka_threads import Result, Tuning, solve_source
 from mst.errors import UnsupportedError
 from mst.graph import Graph
@@ -49,12 +49,7 @@ def skip(facts, *, width, epsilon):
 def prepare(graph, *, width, epsilon):
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    if graph.m and graph.w.min() < 0:
-        row = int(np.argmax(graph.w < 0))
-        raise UnsupportedError(
-            f"bucket-threads does not take this graph: w[{row}] = {graph.w[row]} is negative, and a factor of "
-            "1 + ε bounds nothing then; use an exact algorithm"
-        )
+    refuse_negative("bucket-threads", graph.w)
     return Problem(graph, mantissa_bits(epsilon), width)
 
 
