@@ -93,7 +93,7 @@ def link(parent, x, y, how):
 
 @njit(parallel=True)
 def unite_cheapest(width, grain, a, b, words, ids, cheapest, parent, how, forest, counters):
-    """Join the components along their cheapest edges, append those to the forest and reset `cheapest`.
+    """Join the components along their cheapest edges, and append those to the forest.
 
     An edge that is the cheapest of both ends counts once, for its first end.
     """

@@ -25,12 +25,12 @@ def scan(worker, first, last, u, v, words, ids, parent, owner, minimum, covered)
     """Let edges lower the minima of the components that a worker owns; without room, `covered` is off."""
     skip_covered = covered.size > 0
     for e in range(first, last):
-        if skip_covered and covered[e]:
+        if skip_covered and load(covered, e):
             continue
         x, y = find(parent, u[e]), find(parent, v[e])
         if x == y:
             if skip_covered:
-                covered[e] = 1
+                store(covered, e, 1)
             continue
         if owner[x] == worker and (minimum[x] < 0 or lighter(words, ids, e, minimum[x])):
             minimum[x] = e
@@ -111,4 +111,4 @@ def unite_minima(width, u, v, parent, owner, minimum, covered, permissions, fore
                     continue
                 forest[fetch_add(counters, FOREST, 1)] = e
             if covered.size:
-                covered[e] = 1
+                store(covered, e, 1)

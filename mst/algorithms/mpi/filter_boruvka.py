@@ -36,7 +36,7 @@ ALGORITHM = dict(
         scheme=dict(
             default="auto",
             choices=("auto", "replicated", "distributed"),
-            help="labels on every rank, or spread over the ranks; auto: by the number of hosts and vertices",
+            help="labels on every rank, or spread over the ranks; auto: on every rank if there are at most 64",
         ),
         share=dict(default=True, help="ranks of one host join their edges in shared memory first"),
         sparsify=dict(
@@ -58,7 +58,7 @@ LIGHT = 2.0
 SMALL = 1 << 15
 """Edges on a host up to which the ranks do not meet in shared memory: they would wait more than work."""
 
-TENS = 64
+MOST_REPLICATED = 64
 """Ranks up to which labels are replicated."""
 
 
@@ -122,7 +122,7 @@ def solve(problem, lap: Lap = no_lap):
         lap("sparsify")
     scheme = problem.options["scheme"]
     if scheme == "auto":
-        scheme = "replicated" if comm.size <= TENS else "distributed"
+        scheme = "replicated" if comm.size <= MOST_REPLICATED else "distributed"
     trees = (Replicated if scheme == "replicated" else Distributed)(comm, rows.n, not rows.packed, lap)
     kept = (
         filtered_join(comm, rows, trees)

@@ -4,10 +4,11 @@
 // Memory ordering, once for all kernels
 // -------------------------------------
 // Kernels are sequences of phases. Within a phase, threads of different blocks communicate only through
-// (a) atomic read-modify-writes whose outcome does not depend on their order (minimum, addition that hands out
-//     disjoint places), and
-// (b) single 32-bit words that change once, from one valid value to another (a hook to the root it leads to), read
-//     and written with relaxed operations: either value is right.
+// (a) atomic read-modify-writes whose order does not matter (a minimum, an addition that hands out disjoint places, a
+//     hook: every order makes the same sets), and
+// (b) single words of 32 or 64 bits of which every value, old or new, is right: a parent or a label that leads to
+//     the same root, a minimum that only falls. They are read and written with relaxed operations, or through the
+//     first-level cache where a file says why an old value will do.
 // Everything else that one thread writes and another reads is separated by `Grid::sync` or by a kernel's end.
 //
 // `Grid::sync` publishes: bar.sync makes the block's writes happen before thread 0's fence, and that fence is

@@ -9,7 +9,8 @@
 // self-loops are left out (Listing 6 does not test for them).
 //
 // Ordering: a launch ends every step. Within a step, threads meet in atomic minima, in places taken from a counter,
-// and in the records of `wait_free.cuh`. `unite` reads only ends that were representatives before it started.
+// and in the records of `wait_free.cuh`. A union that is met half-way still leads to the root
+// of its set, which is where `join` looks.
 #include "wait_free.cuh"
 
 #ifndef WORKLIST

@@ -171,7 +171,7 @@ def items_per_thread(n: int, m: int, *, csr: bool) -> int:
 
 
 def capacity(m: int) -> int:
-    """Return the places of a list of records: at most an eighth of what a stage appends is holes, hence 8/7 of `m`."""
+    """Return the places of a list of records: at most an eighth of what a stage appends is holes, hence 8/7 of `m`, and a margin."""
     return m + m // 6 + 1024
 
 

@@ -2,7 +2,7 @@
 // Shou-He's Listing 4 and Bhargava-Zaia use it. A record is (rank, parent) in one 64-bit word, so that one
 // compare-and-swap checks that a root is still one of that rank.
 //
-// COMPRESSION: halve paths during find.
+// COMPRESSION: split paths during find.
 //
 // Ordering: a set hooks below one of larger (rank, number), and that pair only grows towards the root, so no cycle
 // arises. A join retries until its compare-and-swap meets the record that it read; it reads past the first-level
