@@ -27,6 +27,7 @@ from typing import Any
 
 from mst import registry
 from mst.errors import ConfigError
+from mst.facts import Facts
 from mst.resources import path as resource
 from mst.traits import SKEWED, WEIGHTS, Traits, sample_size, traits_of
 
@@ -183,7 +184,7 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     width, gpu
         As of `choose`.
     """
-    facts = registry.Facts.of(graph)
+    facts = Facts.of(graph)
     without: frozenset[str] = frozenset()
     while True:
         choice = table().choose_for(graph, width=width, gpu=gpu, without=without)

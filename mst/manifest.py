@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from mst.entry import Number, Sha256, Strict, first_complaint
 from mst.errors import FormatError, InputError, UnavailableError
-
-if TYPE_CHECKING:
-    from mst.registry import Facts
+from mst.facts import Facts
 
 
 class Check(Strict):
@@ -125,8 +123,6 @@ class Manifest(Strict):
         UnavailableError
             There is no graph.
         """
-        from mst.registry import Facts
-
         if self.n is None or self.m is None or self.weight_dtype is None:
             raise UnavailableError(f"{self.name} is not to be had: {self.reason}")
         return Facts(

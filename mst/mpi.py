@@ -18,6 +18,7 @@ import numpy as np
 from mst import registry
 from mst.edge_slice import EdgeSlice
 from mst.errors import InputError, MSTError, UnsupportedError
+from mst.facts import Facts
 from mst.formats.edge_slice import read_edge_slice
 from mst.graph import Graph
 from mst.order import total
@@ -103,7 +104,7 @@ def minimum_spanning_forest(
     part = _together(comm, lambda: _slice_of(path_or_local_edges, comm))
     if not isinstance(path_or_local_edges, str | os.PathLike):
         part = _numbered(part, comm)
-    facts = registry.Facts(n=part.n, m=part.m, weight_dtype=part.w.dtype.name)
+    facts = Facts(n=part.n, m=part.m, weight_dtype=part.w.dtype.name)
     if reason := chosen.skip(facts, width=comm.size, options=resolved):
         raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
     module = _together(comm, chosen.load)

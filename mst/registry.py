@@ -85,6 +85,7 @@ from typing import Any
 
 from mst import programs
 from mst.errors import ConfigError, DependencyError, nearest
+from mst.facts import Facts
 from mst.kernels.sources import PACKAGE, fingerprint
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
@@ -134,25 +135,6 @@ class Option:
                 )
             )
         return parsed
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of a graph without loading it; None where it is not known."""
-
-    n: int
-    m: int
-    weight_dtype: str = "int32"
-    components: int | None = None
-    weight_min: float | None = None
-    weight_max: float | None = None
-    loops: int | None = None
-    parallel: int | None = None
-
-    @classmethod
-    def of(cls, graph: Any) -> Facts:
-        """Return the facts of a `Graph` or `DeviceGraph` that cost nothing."""
-        return cls(n=graph.n, m=graph.m, weight_dtype=_name(graph.w.dtype))
 
 
 @dataclass(frozen=True)
@@ -355,11 +337,6 @@ def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | N
             exec(compile(ast.Module([node], []), str(file), "exec", flags, dont_inherit=True), namespace)
             return namespace[name]
     return None
-
-
-@cache
-def _name(dtype: Any) -> str:
-    return dtype.name  # numpy makes it anew each time: 3 µs
 
 
 def _text(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from mst import advice, registry
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
+from mst.facts import Facts
 from mst.forest import Forest
 from mst.graph import Graph
 
@@ -120,7 +121,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
         raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
     width = width_of(chosen, threads)
     resolved = chosen.resolve(options)
-    if reason := chosen.skip(registry.Facts.of(graph), width=width, options=resolved):
+    if reason := chosen.skip(Facts.of(graph), width=width, options=resolved):
         raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
     module = chosen.load()
     started = perf_counter()

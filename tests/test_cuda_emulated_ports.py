@@ -15,6 +15,7 @@ import pytest
 from mst import Graph, registry
 from mst.algorithms.cuda import ecl_mst
 from mst.errors import UnsupportedError
+from mst.facts import Facts
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
 import emulated_ports
@@ -110,9 +111,9 @@ def test_ports_find_the_forest(folder, name, options):
 @pytest.mark.parametrize("name", CONNECTED)
 def test_unconnected_graphs_are_refused(folder, name):
     graph = Graph(4, [0, 2], [1, 3], [1, 2])
-    facts = registry.Facts(n=4, m=2, components=2)
+    facts = Facts(n=4, m=2, components=2)
     assert "connected graphs only, and this one has 2 components" in registry.get(name).skip(facts)
-    assert registry.get(name).skip(registry.Facts(n=4, m=3, components=1)) is None
+    assert registry.get(name).skip(Facts(n=4, m=3, components=1)) is None
     with pytest.raises(UnsupportedError, match=f"{name} does not take this graph: it is not connected"):
         emulated_ports.solve(folder, name, graph)
 

@@ -12,7 +12,8 @@ import mst
 from mst import Graph
 from mst.algorithms.peers import cugraph as peer
 from mst.errors import DependencyError, OutOfMemoryError, UnsupportedError
-from mst.registry import Facts, get
+from mst.facts import Facts
+from mst.registry import get
 
 
 class OnDevice(np.ndarray):

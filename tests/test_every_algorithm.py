@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mst import registry
+from mst.facts import Facts
 from mst.graph import Graph
 from mst.order import total
 from mst.proof import check_forest, prove
@@ -65,8 +66,8 @@ def reason_to_skip(algorithm: registry.Algorithm) -> str | None:
     return None
 
 
-def facts_of(graph: Graph) -> registry.Facts:
-    return registry.Facts(
+def facts_of(graph: Graph) -> Facts:
+    return Facts(
         n=graph.n,
         m=graph.m,
         weight_dtype=graph.w.dtype.name,

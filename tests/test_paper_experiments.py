@@ -18,7 +18,7 @@ from mst.bench.machine import Machine
 from mst.bench.plan import GraphState, plan
 from mst.bench.site import Place
 from mst.errors import ConfigError
-from mst.registry import Facts
+from mst.facts import Facts
 from mst.reporting import claims
 from mst.reporting.formula import Leaf, Missing, evaluate, parse_selection
 from mst.reporting.observations import options_text, published

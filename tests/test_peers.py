@@ -19,6 +19,7 @@ from mst.bench.experiment import Measure
 from mst.bench.records import Run
 from mst.bench.runner import Order, measure_run
 from mst.bench.verify import make_reference, verify_record
+from mst.facts import Facts
 from mst.formats.canonical import content_digest, write_canonical
 from mst.order import total
 
@@ -157,10 +158,10 @@ def test_options_and_width_fill_the_command(program):
 
 def test_weights_that_it_does_not_understand_are_skipped(program):
     algorithm = program(**EDGES, limits={"m": 100})
-    reason = algorithm.skip(registry.Facts(n=5, m=6, weight_dtype="float64"))
+    reason = algorithm.skip(Facts(n=5, m=6, weight_dtype="float64"))
     assert reason == "it takes int32, int64 weights, not float64"
-    assert algorithm.skip(registry.Facts(n=5, m=6)) is None
-    assert "above its limit of 100" in algorithm.skip(registry.Facts(n=5, m=101))
+    assert algorithm.skip(Facts(n=5, m=6)) is None
+    assert "above its limit of 100" in algorithm.skip(Facts(n=5, m=101))
 
 
 def test_a_missing_program_is_unavailable_not_fatal(program):

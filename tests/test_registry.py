@@ -13,8 +13,9 @@ import pytest
 
 import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
+from mst.facts import Facts
 from mst.kernels.sources import PACKAGE
-from mst.registry import Facts, Option, read_literal
+from mst.registry import Option, read_literal
 
 
 @pytest.fixture

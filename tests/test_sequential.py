@@ -13,6 +13,7 @@ from mst.algorithms.cuda import bucket as bucket_cuda
 from mst.algorithms.sequential import bucket, filter_boruvka
 from mst.algorithms.threads import bucket_threads
 from mst.errors import UnsupportedError
+from mst.facts import Facts
 from mst.graph import Graph
 from mst.order import total
 
@@ -227,9 +228,9 @@ def test_buckets_refuse_negative_weights(module, options):
 
 
 def test_bucket_says_before_that_it_needs_weights_from_zero_on():
-    facts = registry.Facts(n=3, m=2, weight_min=-1)
+    facts = Facts(n=3, m=2, weight_min=-1)
     assert "weights ≥ 0" in registry.get("bucket").skip(facts)
-    assert registry.get("bucket").skip(registry.Facts(n=3, m=2, weight_min=0)) is None
+    assert registry.get("bucket").skip(Facts(n=3, m=2, weight_min=0)) is None
 
 
 PEAK = """

@@ -14,6 +14,7 @@ from mst.bench.plan import GraphState, plan
 from mst.bench.records import Run
 from mst.bench.site import Place, Site, hardware, hardware_profiles, leave_job_step, profile_site, read_site
 from mst.errors import ConfigError
+from mst.facts import Facts
 from mst.typed import parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,7 +108,7 @@ def test_each_kind_of_node_plans_what_it_takes():
     )
     blocks = [{"algorithms": ["kruskal", "filter-boruvka-threads"], "widths": [1, 2]}]
     experiment = parse(Experiment, {"title": "t", "graphs": ["g"], "runs": blocks}, "e")
-    facts = registry.Facts(n=3, m=3)
+    facts = Facts(n=3, m=3)
     rows = {}
     for node in described.nodes.values():
         place = Place(node.machine, node.declared(), node)

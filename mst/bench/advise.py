@@ -33,6 +33,7 @@ from mst import registry
 from mst.advice import HOPELESS, Candidate, Table, kind_of
 from mst.bench.machine import this_machine, usable_cores
 from mst.errors import MSTError
+from mst.facts import Facts
 from mst.generators import generate
 from mst.graph import Graph
 from mst.traits import Traits, traits_of
@@ -275,7 +276,7 @@ class Caller:
     def __init__(self, graph: Graph, candidates: Iterable[Candidate]):
         self.graph = graph
         self.resident: Any = None
-        facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+        facts = Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
         self.ways = {}
         for candidate in candidates:
             algorithm = registry.get(candidate.algorithm)

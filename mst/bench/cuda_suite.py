@@ -27,6 +27,7 @@ import numpy as np
 from mst import registry
 from mst.algorithms.cuda import _resident as resident
 from mst.algorithms.cuda import filter_boruvka
+from mst.facts import Facts
 
 REPETITIONS = 15
 ECL_RUNS = 5
@@ -221,7 +222,7 @@ def huge(n: int, m: int) -> list[dict[str, Any]]:
     rows, first = [], None
     algorithm = registry.get("filter-boruvka-cuda")
     for start in ("edges", "csr"):
-        facts = registry.Facts(n=n, m=m, weight_dtype="int32")
+        facts = Facts(n=n, m=m, weight_dtype="int32")
         if reason := algorithm.skip(facts, width=1, options={"start": start}):
             print(f"from {start}: {reason}")
             continue

@@ -13,6 +13,7 @@ from mst.bench.experiment import Block, Experiment, Measure, option_sets, widths
 from mst.bench.launch import find_launcher
 from mst.bench.records import Run, ids_path, proof_path, read_measurement, run_fingerprint
 from mst.bench.site import Place
+from mst.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class GraphState:
 
     name: str
     status: str
-    facts: registry.Facts | None = None
+    facts: Facts | None = None
     digest: str = ""
     reason: str = ""
     bytes: int = 0

@@ -39,6 +39,7 @@ from mst.bench.samples import peak, reset_peak
 from mst.bench.session import pinned_environment
 from mst.bench.worker import PR_SET_PDEATHSIG
 from mst.errors import ConfigError, MSTError
+from mst.facts import Facts
 
 _SECONDS_PER_CHILD = 0.3
 _MOST_SAMPLES = 25
@@ -456,7 +457,7 @@ def work(spec: dict[str, Any]) -> int:
         with np.load(spec["file"]) as arrays:
             graph = Graph(int(arrays["n"]), arrays["u"], arrays["v"], arrays["w"], trusted=True)
         options = algorithm.resolve(spec["options"])
-        facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+        facts = Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
         if reason := algorithm.missing() or algorithm.skip(facts, width=spec["width"], options=options):
             out.write(json.dumps({"reason": reason}) + "\n")
             return 0

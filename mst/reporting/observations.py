@@ -16,6 +16,7 @@ from pydantic import Field
 from mst import registry, resources
 from mst.bench.records import Record, load_records, medians
 from mst.errors import ConfigError, nearest
+from mst.facts import Facts
 from mst.reporting.formula import DRAWS, Failed, Leaf, Missing, Selection, Unfit, parse_selection
 from mst.typed import StrictModel, parse, read_yaml
 
@@ -153,8 +154,8 @@ class Measured:
         manifest = self.facts.get(graph, {})
         if known is None or manifest.get("status") != "ok":
             return None
-        names = [f.name for f in fields(registry.Facts)]
-        facts = registry.Facts(**{k: v for k, v in manifest.items() if k in names})
+        names = [f.name for f in fields(Facts)]
+        facts = Facts(**{k: v for k, v in manifest.items() if k in names})
         return known.skip(facts, width=1, options=dict(selection.options))
 
     def _excess(self, record: Record) -> Found | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mst import order
 from mst.errors import InputError, OutOfMemoryError, UnsupportedError
+from mst.facts import Facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +185,7 @@ def forest_on_device(
         options = {"start": "edges", **options}
     resolved = chosen.resolve(options)
     graph = graph or device_graph(n, u, v, w)
-    facts = registry.Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+    facts = Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
     if reason := chosen.skip(facts, width=1, options=resolved):
         raise UnsupportedError(f"{algorithm} does not take this graph: {reason}")
     module = chosen.load()

@@ -171,7 +171,7 @@ def items_per_thread(n: int, m: int, *, csr: bool) -> int:
 
 
 def capacity(m: int) -> int:
-    """Return the places of a list of records: at most an eighth of what a stage appends is holes, hence 8/7 of `m`, and a margin."""
+    """Return the places of a list of `m` records: an eighth of what a stage appends is holes at most, and 7/6 > 8/7."""
     return m + m // 6 + 1024
 
 
