@@ -85,7 +85,7 @@ class Graph:
                     f"u, v and w must be of one length, got {len(u)}, {len(v)} and {len(w)}: "
                     "give one row per edge"
                 )
-        for field, value in (("n", n), ("u", _frozen(u)), ("v", _frozen(v)), ("w", _frozen(w))):
+        for field, value in (("n", n), ("u", frozen(u)), ("v", frozen(v)), ("w", frozen(w))):
             object.__setattr__(self, field, value)
         object.__setattr__(self, "name", name)
 
@@ -184,8 +184,14 @@ def _weights(weights: Any) -> np.ndarray:
     return array
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
-    """Return a read-only view, so that a cached CSR or forest can never disagree with its graph."""
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view, as all arrays of a graph are; kernels are compiled for one kind, wherever it comes from.
+
+    >>> import numpy as np
+    >>> from mst.graph import frozen
+    >>> frozen(np.arange(3)).flags.writeable
+    False
+    """
     view = array.view()
     view.flags.writeable = False
     return view

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mst import order
+from mst.graph import frozen
 from mst.kernels import batches, buckets, csr, filter_rows, kruskal, partition, radix
 from mst.kernels import filter as edge_filter
 from mst.kernels.jit import njit
@@ -16,11 +17,6 @@ from mst.kernels.union_find import four_hops
 
 U32, U64 = np.uint32, np.uint64
 LOW = U64(2**32 - 1)
-
-
-def frozen(array):
-    array.flags.writeable = False
-    return array
 
 
 def plain_keys(values, dtype=U32):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.algorithms.mpi._laps import Lap, no_lap
+from mst.algorithms._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
 from mst.edge_slice import bounds as parts
 from mst.kernels import spread_boruvka as kernels

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mst.algorithms.mpi._laps import Lap, no_lap
-from mst.algorithms.mpi._spread import Rows, Sampled, everything, frozen, local, places_up_to, sample_own
+from mst.algorithms._laps import Lap, no_lap
+from mst.algorithms.mpi._spread import Rows, Sampled, everything, local, places_up_to, sample_own
 from mst.algorithms.threads.filter_boruvka_threads import (
     GIANT,
     Tuning,
@@ -24,6 +24,7 @@ from mst.algorithms.threads.filter_boruvka_threads import (
     light_count,
     useful,
 )
+from mst.graph import frozen
 from mst.kernels import node_batches, parallel_join
 from mst.kernels import parallel_batches as batches
 from mst.kernels.batch_edges import new_edges

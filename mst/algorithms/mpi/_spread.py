@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms.mpi._laps import Lap, no_lap
+from mst.algorithms._laps import Lap, no_lap
+from mst.graph import frozen
 from mst.kernels import spread_boruvka as kernels
 from mst.kernels.keys import extremes, fits_float32, narrowed_keys, offset_keys
 from mst.kernels.mpi_exchange import allgather, allreduce, reduced
@@ -86,13 +87,6 @@ def rows_of(part: Any, comm: Any) -> Rows:
     else:
         words, kind = w.view(np.uint64), FLOATS
     return Rows(part.n, part.m, part.start, part.u, part.v, frozen(words), kind)
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a read-only view: kernels are compiled for one kind of array, mapped or made here."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def everything(rows: Rows) -> tuple[Any, Any]:

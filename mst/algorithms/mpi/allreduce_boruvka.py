@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.algorithms.mpi._laps import Lap, Laps, no_lap
+from mst.algorithms._laps import Lap, LapsOfRanks, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between, everything, rows_of
 from mst.kernels.mpi_exchange import allgather, gather, reduced
 
@@ -63,7 +63,7 @@ def collect(problem, result):
 
 
 def phases(problem):
-    laps = Laps(problem.comm)
+    laps = LapsOfRanks(problem.comm)
     solve(problem, laps)
     return laps.seconds
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from mst.algorithms._laps import Lap, LapsOfRanks, no_lap
 from mst.algorithms.mpi._distributed import Distributed
 from mst.algorithms.mpi._host import Host
-from mst.algorithms.mpi._laps import Lap, Laps, no_lap
 from mst.algorithms.mpi._spread import Replicated, Rows, between, chosen, everything, rows_of, sample
 from mst.algorithms.sequential import filter_boruvka
 from mst.graph import Graph
@@ -182,7 +182,7 @@ def counters(problem, result):
 
 
 def phases(problem):
-    laps = Laps(problem.comm)
+    laps = LapsOfRanks(problem.comm)
     solve(problem, laps)
     return laps.seconds
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
-from mst.algorithms.sequential.filter_boruvka import NARROW, EdgeList, Result, frozen, grow
+from mst.algorithms.sequential.filter_boruvka import NARROW, EdgeList, Result, grow
 from mst.errors import UnsupportedError
+from mst.graph import frozen
 from mst.kernels.buckets import bucket_numbers
 from mst.kernels.keys import LazyKeys
 

@@ -16,13 +16,13 @@ tried, is in docs/performance.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.algorithms._laps import Lap, Laps, no_lap
+from mst.graph import frozen
 from mst.kernels import batches, filter_rows
 from mst.kernels import filter as edge_filter
 from mst.kernels.filter import Ends, Sample, Split, Window, stratified
@@ -63,8 +63,6 @@ NARROW = 2**31
 """Graphs of as many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
 
 _ALL = np.uint32(2**32 - 1)
-
-Lap = Callable[[str], None]
 
 
 class Problem(NamedTuple):
@@ -128,7 +126,7 @@ def prepare(graph, *, width, filter, input):
     return Problem(graph, EdgeList(graph, lazy_keys(graph.w)) if input == "edges" else Rows(graph), filter)
 
 
-def solve(problem, lap: Lap = lambda phase: None):
+def solve(problem, lap: Lap = no_lap):
     """Return the forest; `lap` is called after each phase with its name."""
     graph, source, filtering = problem
     if source is None:
@@ -147,17 +145,9 @@ def counters(problem, result):
 
 
 def phases(problem):
-    seconds: dict[str, float] = {}
-    last = perf_counter()
-
-    def lap(phase):
-        nonlocal last
-        now = perf_counter()
-        seconds[phase] = seconds.get(phase, 0.0) + now - last
-        last = now
-
-    solve(problem, lap)
-    return seconds
+    laps = Laps()
+    solve(problem, laps)
+    return laps.seconds
 
 
 def grow(graph, source, filtering: bool, lap: Lap) -> Result:
@@ -382,12 +372,6 @@ class Rows:
         # One more than there are edges: kernels write ahead of what they keep.
         pairs = np.empty(self.m + 1, np.uint64)
         return np.empty(self.m + 1, np.uint64), Ends(self.no_ends, self.no_ends, pairs)
-
-
-def frozen(array):
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def share_open(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, sqrt
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
+from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.errors import UnsupportedError
-from mst.graph import Graph
+from mst.graph import Graph, frozen
 from mst.kernels import parallel_batches as batches
 from mst.kernels import parallel_join
 from mst.kernels.batch_edges import new_edges
@@ -100,18 +100,10 @@ def counters(problem, result):
 
 
 def phases(problem):
-    seconds: dict[str, float] = {}
-    last = perf_counter()
-
-    def lap(phase):
-        nonlocal last
-        now = perf_counter()
-        seconds[phase] = seconds.get(phase, 0.0) + now - last
-        last = now
-
+    laps = Laps()
     with lent(problem.rooms) as room:
-        solve_source(problem.graph, problem.arrays, problem.width, Tuning(), lap, room=room)
-    return seconds
+        solve_source(problem.graph, problem.arrays, problem.width, Tuning(), laps, room=room)
+    return laps.seconds
 
 
 def arrays_of(graph, input: str) -> tuple[np.ndarray, ...]:
@@ -123,7 +115,7 @@ def arrays_of(graph, input: str) -> tuple[np.ndarray, ...]:
 
 
 def solve_source(
-    graph, arrays, width: int, tuning: Tuning, lap=lambda phase: None, *, room: Room | None = None
+    graph, arrays, width: int, tuning: Tuning, lap: Lap = no_lap, *, room: Room | None = None
 ) -> Result:
     """Return the forest of the edges in `arrays`, whose weights need not be the graph's.
 
@@ -341,12 +333,6 @@ def crowded(n: int, width: int, tuning: Tuning) -> bool:
 def useful(still_open: float, heavy: int) -> float:
     """Return what to expect of another filter, 0 to 1: one that left most heavy edges open will do so again."""
     return min(1.0, max(0.0, 2 * (1 - still_open / max(heavy, 1))))
-
-
-def frozen(array):
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):

@@ -1,4 +1,4 @@
-"""Seconds per named phase of an instrumented solve under MPI."""
+"""Seconds per named phase of an instrumented solve."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ def no_lap(phase: str) -> None:
 
 
 class Laps:
+    """Adds up the seconds of each phase; called after each with its name."""
+
+    def __init__(self):
+        self.seconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def __call__(self, phase: str) -> None:
+        now = perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
+        self._last = now
+
+
+class LapsOfRanks:
     """Adds up, phase by phase, the seconds of the slowest rank; called by all ranks after each phase with its name.
 
     All ranks wait for each other after each phase: who was late does not make the next phase look long.
