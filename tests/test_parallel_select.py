@@ -12,7 +12,7 @@ from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
 from mst.kernels.jit import njit
-from mst.kernels.parallel_batches import batch_of
+from mst.kernels.parallel_batches import batch_of, bounds_of
 from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import new_counters, workers
 from mst.kernels.parallel_sample import quantiles, sample_by_all, sample_edges
@@ -106,16 +106,16 @@ def test_quantiles_are_places_of_the_sorted_sample(dtype, rng):
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
     for count in np.append([1, 2], rng.integers(1, 255, 40)):
-        bounds = np.sort(drawn_keys(rng, dtype, count)), np.arange(count)
-        base, shift, cells = ours.cells_of(bounds[0])
-        assert len(cells) <= 2**13 + 1
-        probes = np.sort(np.append(drawn_keys(rng, dtype, 300), bounds[0]))
-        batch = np.array([batch_of(key, 10_000, base, shift, cells, *bounds) for key in probes])
+        bounds = bounds_of(np.sort(drawn_keys(rng, dtype, count)), np.arange(count))
+        assert len(bounds.cells) <= 2**13 + 1
+        probes = np.sort(np.append(drawn_keys(rng, dtype, 300), bounds.keys))
+        batch = np.array([batch_of(key, 10_000, bounds) for key in probes])
         assert (np.diff(batch) >= 0).all()
-        cell, taken = ((np.maximum(keys, base) - base) >> shift for keys in (probes, bounds[0]))
+        base = bounds.base
+        cell, taken = ((np.maximum(keys, base) - base) >> bounds.shift for keys in (probes, bounds.keys))
         free = ~np.isin(cell, taken)
-        assert np.array_equal(batch[free], np.searchsorted(bounds[0], probes[free]))
-        assert (np.abs(batch - np.searchsorted(bounds[0], probes, side="right")) <= 1).all()
+        assert np.array_equal(batch[free], np.searchsorted(bounds.keys, probes[free]))
+        assert (np.abs(batch - np.searchsorted(bounds.keys, probes, side="right")) <= 1).all()
 
 
 @pytest.mark.parametrize("highest", [1, 5, 300, 2**31 - 1])
@@ -123,9 +123,8 @@ def test_batches_ascend_and_divide_ties(highest, rng):
     weights = rng.integers(0, highest, 20_000).astype(np.int32)
     words, kind = words_of(weights, 1)
     sample_keys, ids = sample_edges((words, words, words), kind, np.uint32(0), -1, None, 4096, 1)
-    bounds = quantiles(sample_keys, ids, np.arange(1, 64) / 64)
-    table = ours.cells_of(bounds[0])
-    batch = [batch_of(key, e, *table, *bounds) for e, key in enumerate(keys(weights))]
+    bounds = bounds_of(*quantiles(sample_keys, ids, np.arange(1, 64) / 64))
+    batch = [batch_of(key, e, bounds) for e, key in enumerate(keys(weights))]
     order = np.lexsort((np.arange(len(weights)), weights))
     assert (np.diff(np.array(batch)[order]) >= 0).all()
     assert np.bincount(batch).max() < 4 * len(weights) / 64 + (highest == 5) * len(weights) / 5
@@ -140,7 +139,8 @@ def test_loose_batches_hold_one_key_each(rng):
     )  # fmt: skip
     bounds = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None).bounds
     loose = run.loose(bounds)
-    batch = np.array([batch_of(k, e, *ours.cells_of(bounds[0]), *bounds) for e, k in enumerate(numbers)])
+    table = bounds_of(*bounds)
+    batch = np.array([batch_of(k, e, table) for e, k in enumerate(numbers)])
     found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(loose)]
     assert len(found) > 20
     assert all(len(of) <= 1 for of in found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
@@ -18,9 +20,41 @@ _AHEAD = 32
 _CELLS = 1 << 13
 
 
+class Part(NamedTuple):
+    """The edges above (`low`, `low_id`), at most (`high`, `high_id`)."""
+
+    low: np.unsignedinteger
+    low_id: int
+    high: np.unsignedinteger
+    high_id: int
+
+
+class Bounds(NamedTuple):
+    """Bounds between batches, ascending by (key, id), and the table that `batch_of` looks keys up in.
+
+    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within moves to the end
+    of its cell. Where several lie within one, it is negative, and only there the bounds are searched.
+    """
+
+    keys: np.ndarray
+    ids: np.ndarray
+    base: np.unsignedinteger
+    shift: np.unsignedinteger
+    cells: np.ndarray
+
+
+def bounds_of(keys, ids) -> Bounds:
+    """Return bounds with their table; without any, there is one batch."""
+    key = keys.dtype.type
+    if len(keys) == 0:
+        return Bounds(keys, ids, key(0), key(0), np.zeros(1, np.int16))
+    shift, cells = _cells_of(keys)
+    return Bounds(keys, ids, keys[0], key(shift), cells)
+
+
 @njit
-def cells_of(bound_keys):
-    """Return the ``(shift, cells)`` of `batch_of` for keys of bounds, which ascend; there is one at least."""
+def _cells_of(bound_keys):
+    """Return the ``(shift, cells)`` of `Bounds`; there is one key at least."""
     base, shift = bound_keys[0], np.uint64(0)
     span = np.uint64(bound_keys[-1] - base)
     while span >> shift >= _CELLS:
@@ -38,19 +72,16 @@ def cells_of(bound_keys):
 
 
 @njit
-def batch_of(key, e, base, shift, cells, bound_keys, bound_ids):
-    """Return the batch of an edge: how many of the bounds, ascending by (key, id), are before it, more or less.
-
-    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within moves to the end
-    of its cell. Where several lie within one, it is negative, and only there the bounds are searched.
-    """
-    batch = cells[min(np.uint64((max(key, base) - base) >> shift), np.uint64(cells.size - 1))]
+def batch_of(key, e, bounds):
+    """Return the batch of an edge: how many of the bounds are before it, more or less."""
+    base, cells = bounds.base, bounds.cells
+    batch = cells[min(np.uint64((max(key, base) - base) >> bounds.shift), np.uint64(cells.size - 1))]
     if batch >= 0:
         return np.int64(batch)
-    low, high = 0, bound_keys.size
+    low, high = 0, bounds.keys.size
     while low < high:
         middle = (low + high) // 2
-        if bound_keys[middle] < key or (bound_keys[middle] == key and bound_ids[middle] < e):
+        if bounds.keys[middle] < key or (bounds.keys[middle] == key and bounds.ids[middle] < e):
             low = middle + 1
         else:
             high = middle
@@ -58,14 +89,12 @@ def batch_of(key, e, base, shift, cells, bound_keys, bound_ids):
 
 
 @njit
-def sort_out_range(
-    first, last, source, kind, low, low_id, high, high_id, rare, inside,
-    base, shift, cells, bound_keys, bound_ids, places, batch, counts, picked,
-):  # fmt: skip
-    """Find the edges of one chunk above (`low`, `low_id`), at most (`high`, `high_id`), and their batches.
+def sort_out_range(first, last, source, kind, part, rare, inside, bounds, places, batch, counts, picked):
+    """Find the edges of one chunk that belong to a part, and their batches.
 
     Writes their places and batches, counts them by batch, and returns how many they are.
     """
+    low, low_id, high, high_id = part
     counts[:] = 0
     at = np.uint64(0)
     for block in range(first, last, BLOCK):
@@ -73,7 +102,7 @@ def sort_out_range(
         for i in range(np.uint64(size)):
             place = picked[i]
             key, e = key_of(source[0][place], kind), edge_at(source, place, 0)[2]
-            b = batch_of(key, e, base, shift, cells, bound_keys, bound_ids)
+            b = batch_of(key, e, bounds)
             places[at], batch[at] = place, b
             here = ((key != low) | (e > low_id)) & ((key != high) | (e <= high_id))
             counts[b] += here
@@ -83,9 +112,8 @@ def sort_out_range(
 
 @njit(parallel=True)
 def select(
-    width, grain, source, kind, low, low_id, high, high_id, rare, inside,
-    base, shift, cells, bound_keys, bound_ids, places, batch, begins, ends, counts, counters,
-):  # fmt: skip
+    width, grain, source, kind, part, rare, inside, bounds, places, batch, begins, ends, counts, counters
+):
     """`sort_out_range` over all chunks.
 
     Row `c` of `counts` says how many edges of chunk `c` are in which batch; they lie at ``begins[c] … ends[c] - 1``.
@@ -100,9 +128,19 @@ def select(
         while first < last:
             chunk = first // grain
             count = sort_out_range(
-                first, last, source, kind, low, low_id, high, high_id, rare, inside,
-                base, shift, cells, bound_keys, bound_ids, own_places, own_batch, counts[chunk], picked,
-            )  # fmt: skip
+                first,
+                last,
+                source,
+                kind,
+                part,
+                rare,
+                inside,
+                bounds,
+                own_places,
+                own_batch,
+                counts[chunk],
+                picked,
+            )
             begin = fetch_add(counters, SELECTED, count)
             begins[chunk], ends[chunk] = begin, begin + count
             places[begin : begin + count] = own_places[:count]
@@ -111,21 +149,19 @@ def select(
 
 
 @njit
-def number_range(first, last, source, kind, base, shift, cells, bound_keys, bound_ids, batch, counts):
+def number_range(first, last, source, kind, bounds, batch, counts):
     """Write the batches of all edges of one chunk, and count them by batch."""
     counts[:] = 0
     words = source[0]
     for place in range(np.uint64(first), np.uint64(last)):
         e = edge_at(source, place, 0)[2]
-        b = batch_of(key_of(words[place], kind), e, base, shift, cells, bound_keys, bound_ids)
+        b = batch_of(key_of(words[place], kind), e, bounds)
         batch[place] = b
         counts[b] += 1
 
 
 @njit(parallel=True)
-def select_all(
-    width, grain, source, kind, base, shift, cells, bound_keys, bound_ids, batch, begins, ends, counts, counters
-):
+def select_all(width, grain, source, kind, bounds, batch, begins, ends, counts, counters):
     """As `select` where every edge belongs to the part, and has one place: places are not written."""
     deal(counters, width)
     for worker in prange(width):
@@ -133,9 +169,7 @@ def select_all(
         while first < last:
             chunk = first // grain
             begins[chunk], ends[chunk] = first, last
-            number_range(
-                first, last, source, kind, base, shift, cells, bound_keys, bound_ids, batch, counts[chunk]
-            )
+            number_range(first, last, source, kind, bounds, batch, counts[chunk])
             first, last = claim(counters, worker, width, grain, source[0].size)
 
 

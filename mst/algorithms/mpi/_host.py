@@ -18,7 +18,6 @@ from mst.algorithms.threads.filter_boruvka_threads import (
     GIANT,
     Tuning,
     batch_count,
-    cells_of,
     crowded,
     draws,
     light_count,
@@ -159,15 +158,15 @@ class Host:
         comm, (keys, ids) = self.comm, bounds
         source, size, counts = rows.source, len(rows.words), np.zeros(len(keys) + 1, np.int64)
         batch, places = self.own.take("batch", size, np.uint8), None
-        cells, bounds = cells_of(keys), (keys, places_up_to(rows, ids))
+        bounds = batches.bounds_of(keys, places_up_to(rows, ids))
         if (low, high) == everything(rows):
-            batches.number_range(0, size, source, rows.kind, *cells, *bounds, batch, counts)
+            batches.number_range(0, size, source, rows.kind, bounds, batch, counts)
         else:
             places, picked = self.own.take("places", size, np.uint32), np.empty(BLOCK + 1, np.uint64)
+            part = batches.Part(*local(rows, low), *local(rows, high))
             selected = batches.sort_out_range(
-                0, size, source, rows.kind, *local(rows, low), *local(rows, high), rare, inside,
-                *cells, *bounds, places, batch, counts, picked,
-            )  # fmt: skip
+                0, size, source, rows.kind, part, rare, inside, bounds, places, batch, counts, picked
+            )
             places, batch = places[:selected], batch[:selected]
         self.lap("select")
         next_places = self._shown("counts", counts).copy()

@@ -233,28 +233,26 @@ class _Run:
         """Return which batches hold a single key: of rounded weights, their edges may be taken in any order."""
         keys, ids = bounds
         loose = np.zeros(len(keys) + 1, np.bool_)
-        if self.tuning.rounded and len(keys) and cells_of(keys)[1] == 0:
+        if self.tuning.rounded and len(keys) and batches.bounds_of(keys, ids).shift == 0:
             step = np.diff(keys)
             loose[1:-1] = (step == 0) | ((step == 1) & (ids[:-1] == self.ids))
         return loose
 
     def batches(self, low, inside, plan):
         """Return the edges of a part by batch, and where each batch begins."""
-        high, bounds = plan.high, plan.bounds
+        bounds = batches.bounds_of(*plan.bounds)
         w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
         chunks = -(-slots // grain)
         begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
-        counts = np.empty((chunks, len(bounds[0]) + 1), np.int64)
+        counts = np.empty((chunks, len(bounds.keys) + 1), np.int64)
         batch, places = self.empty("batch", plan.edges)(slots, np.uint8), None
-        if (low, high) == self.everything and not has_rows(self.source):
-            batches.select_all(
-                w, grain, self.source, self.kind, *cells_of(bounds[0]), *bounds, batch, begins, ends, counts, c
-            )
+        if (low, plan.high) == self.everything and not has_rows(self.source):
+            batches.select_all(w, grain, self.source, self.kind, bounds, batch, begins, ends, counts, c)
         else:
             places = self.empty("places", plan.edges)(slots, np.uint32 if slots < 2**32 else np.int64)
             batches.select(
-                w, grain, self.source, self.kind, *low, *high, plan.rare, inside,
-                *cells_of(bounds[0]), *bounds, places, batch, begins, ends, counts, c,
+                w, grain, self.source, self.kind, batches.Part(*low, *plan.high), plan.rare, inside,
+                bounds, places, batch, begins, ends, counts, c,
             )  # fmt: skip
         starts = batches.prefix(counts)
         self.lap("select")
@@ -344,12 +342,3 @@ def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):
         return bound_keys, bound_ids
     order = np.lexsort((all_ids, all_keys))
     return all_keys[order], all_ids[order]
-
-
-def cells_of(bound_keys):
-    """Return ``(base, shift, cells)``: see `mst.kernels.parallel_batches.batch_of`."""
-    key = bound_keys.dtype.type
-    if len(bound_keys) == 0:
-        return key(0), key(0), np.zeros(1, np.int16)
-    shift, cells = batches.cells_of(bound_keys)
-    return bound_keys[0], key(shift), cells
