@@ -13,6 +13,8 @@ import pytest
 from mst import Graph, catalog, resources
 from mst.errors import FormatError
 from mst.reporting import pictures, roadmap
+from mst.reporting.figures import label_ratios, readable
+from mst.reporting.style import setup
 
 
 def test_every_family_of_the_catalogue_has_its_picture():
@@ -120,3 +122,22 @@ def test_map_is_drawn_from_graph_and_coordinates(tmp_path):
         {tmp_path / "manifest.json": {"name": "USA-road-d.X", "m": 3, "raw": raw}}, [tmp_path]
     )
     assert not broken.png and "not a DIMACS file" in broken.reason
+
+
+@pytest.mark.parametrize("label", [readable, label_ratios])
+@pytest.mark.parametrize(
+    "low,high", [(1e-6, 10.0), (0.011, 0.98), (0.6, 1.07), (0.98, 1.4), (2.2, 4.4), (0.995, 1.01), (1.0, 128.0)]
+)
+def test_values_can_be_read_off_a_logarithmic_axis(label, low, high):
+    figure, axes = (plt := setup()).subplots()
+    axes.set_yscale("log", base=2 if label is label_ratios else 10)
+    axes.set_ylim(low, high)
+    label(axes.yaxis)
+    figure.draw_without_rendering()
+    plt.close(figure)
+    seen = [
+        tick.label1.get_text()
+        for tick in axes.yaxis.get_major_ticks()
+        if low <= tick.get_loc() <= high and tick.label1.get_text()
+    ]
+    assert 3 <= len(set(seen)) == len(seen) <= 12

@@ -19,6 +19,9 @@ from mst.reporting.style import DASHES, MARKERS, colours, places, save
 MOST_TIMES = 16
 """Panels of times on the page; the explorer has the others."""
 
+_FEWEST_LABELS = 3
+"""On a logarithmic axis: from fewer, no value can be read."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -379,15 +382,29 @@ def _few(panels: list) -> list:
 
 
 def readable(axis) -> None:
-    """Label 1, 2 and 5 of every decade when fewer than two decades are spanned."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """Label a logarithmic axis at three places at least, by the coarsest steps of a decade that have so many."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-    low, high = axis.get_view_interval()
-    narrow = math.log10(high / low) < 1.7
-    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    low, high = sorted(axis.get_view_interval())
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1.0,), (1.0, 2.0, 5.0), tuple(map(float, range(1, 10)))):
+        if sum(low <= step * 10.0**decade <= high for decade in decades for step in steps) >= _FEWEST_LABELS:
+            axis.set_major_locator(LogLocator(10, subs=steps, numticks=12))
+            break
+    else:
+        axis.set_major_locator(MaxNLocator(4))
     axis.set_major_formatter(FuncFormatter(_short))
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
+
+
+def label_ratios(axis) -> None:
+    """Label an axis of ratios at powers of two, or, where too few of them are in view, as any other."""
+    low, high = sorted(axis.get_view_interval())
+    if math.floor(math.log2(high)) - math.ceil(math.log2(low)) + 1 < _FEWEST_LABELS:
+        readable(axis)
+    else:
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _short(value: float, _: Any = None) -> str:

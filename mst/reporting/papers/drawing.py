@@ -117,6 +117,8 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
 
 def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Numeric rows along the axis, a line for each column: measured in full, printed dashed."""
+    from mst.reporting.figures import label_ratios
+
     xs = [float(row) for row in grid.rows[: len(grid.rows) - grid.means]]
     figure, axes = _axes(4.2, 3.0, title)
     for place, column in enumerate(grid.columns):
@@ -142,8 +144,8 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     if filled.exhibit.unit == "ratio":
         axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(lambda v, _: f"{v:g}")
         axes.axhline(1, color=_GREY, linewidth=0.8)
+        label_ratios(axes.yaxis)
     else:
         axes.set_ylim(bottom=0)
     axes.minorticks_off()
