@@ -27,8 +27,6 @@ from mst import order
 from mst.errors import InputError, shorten
 from mst.graph import Graph
 
-GRADES = ("identical", "edges", "weight")
-
 
 @dataclass(frozen=True)
 class Proof:

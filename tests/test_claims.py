@@ -640,7 +640,7 @@ def test_papers_own_numbers_give_what_the_claims_say_of_them():
     judged = 0
     for paper, made in book.claims.items():
         for one in made:
-            own = claims.own_value(one, paper, book, names)
+            own = claims.own_value(one, paper, names)
             if own is not None and not own.partial:
                 judged += 1
                 assert own.holds is not False or one.standing or one.id in explained, (one.id, own)
@@ -658,7 +658,7 @@ def test_papers_own_numbers_give_what_the_claims_say_of_them():
 def test_arithmetic_of_the_papers_tables(id, value):
     book = claims.document()
     (paper, one), *_ = [(p, c) for p, made in book.claims.items() for c in made if c.id == id]
-    own = claims.own_value(one, paper, book, book.names())
+    own = claims.own_value(one, paper, book.names())
     if value is None:
         assert own is None or own.partial
     else:

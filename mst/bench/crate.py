@@ -61,7 +61,7 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
     outputs = [page, table, *filter(Path.is_file, (results / "table.parquet", results / "checked.json"))]
     code = [root / "Snakefile", *_files(root / "workflow")]
     named = {file: _name(file, root, results) for file in (*code, *inputs, *outputs)}
-    graph = _graph(list(records), named, code, inputs, outputs)
+    graph = _graph(list(records), named, inputs, outputs)
     temporary = out.with_name(f".{out.name}.tmp")
     try:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -85,7 +85,7 @@ def _name(file: Path, root: Path, results: Path) -> str:
 
 
 def _graph(
-    records: list[Record], named: dict[Path, str], code: list[Path], inputs: list[Path], outputs: list[Path]
+    records: list[Record], named: dict[Path, str], inputs: list[Path], outputs: list[Path]
 ) -> list[dict[str, Any]]:
     files = [_reference(name) for name in named.values()]
     run = {"@id": "#run"}

@@ -25,7 +25,6 @@ from mst.errors import InputError
 SCHEMA = 1
 STAGED = "staged"
 """Folder, beside that of the records, of measurements whose own jobs have yet to take them to their place."""
-STATUSES = ("ok", "wrong", "timeout", "out-of-memory", "error", "unsupported", "unavailable")
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]*")
 
 

@@ -82,8 +82,6 @@ def note_machine(settings: Config, name: str) -> None:
 
 
 def _graph_name(arguments: argparse.Namespace) -> str:
-    if arguments.record is not None:
-        return Run.from_path(arguments.record).graph
     if not (arguments.algorithm and arguments.graph):
         raise ConfigError("name an ALGORITHM and a GRAPH, or a planned --record")
     return arguments.graph

@@ -19,7 +19,7 @@ has a verdict for every machine that has records:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -472,7 +472,7 @@ class Own:
     holds: bool | None
 
 
-def own_value(claim: Claim, paper: str, book: Document, names: Names) -> Own | None:
+def own_value(claim: Claim, paper: str, names: Names) -> Own | None:
     """Work a claim's formula out from what the paper prints; None where that does not suffice."""
     source = Printed(paper, claim.machine)
     try:
@@ -482,17 +482,6 @@ def own_value(claim: Claim, paper: str, book: Document, names: Names) -> Own | N
     criterion = claim.criterion(on_kind=True)
     assert criterion is not None
     return Own(result.value, bool(result.missing), criterion.judge(result.value, result.value, result.value))
-
-
-def judge_all(sources: Sequence[Measured], book: Document | None = None) -> dict[str, list[Outcome]]:
-    """Return the outcomes of every claim, a list in the order of the machines."""
-    book = book or document()
-    names = book.names()
-    return {
-        claim.id: [judge(claim, book.papers[paper], source, book, names) for source in sources]
-        for paper, claims in book.claims.items()
-        for claim in claims
-    }
 
 
 def overall(outcomes: Iterable[Outcome]) -> str:

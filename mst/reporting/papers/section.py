@@ -118,7 +118,7 @@ def papers_of(
 def _claim(
     claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path, names: Any
 ) -> dict[str, Any]:
-    own = claims.own_value(claim, paper, book, names)
+    own = claims.own_value(claim, paper, names)
     if own is not None and (own.partial or _compares_with_itself(claim, own.value)):
         own = None
     overall = claims.overall(outcomes)
