@@ -94,7 +94,9 @@ def plan(
     for experiment in experiments:
         asked: dict[tuple, Planned] = {}
         for block in experiment.runs:
-            for planned in _rows_of(experiment, block, graphs, place, records):
+            for graph, algorithm, options, width in _asked(experiment, block, place):
+                state = _state_of(graph, experiment, graphs)
+                planned = _planned(experiment, block, state, algorithm, options, width, place, records)
                 key = (planned.graph, planned.algorithm, planned.options, planned.width)
                 asked.setdefault(key, planned)
         for key, planned in asked.items():
@@ -111,54 +113,63 @@ def _within(experiment: Experiment, planned: Planned, rows: Collection[Planned])
     return replace(planned, measure=planned.measure.model_copy(update={"budget": round(budget, 3)}))
 
 
-def _rows_of(
+def _asked(
+    experiment: Experiment, block: Block, place: Place
+) -> Iterator[tuple[str, registry.Algorithm | str, dict[str, Any], int]]:
+    """Yield graph, algorithm, options and width of all that a block asks for; of an absent program, only its name."""
+    for graph in filter(block.covers, (*experiment.graphs, *experiment.left_out)):
+        yield from ((graph, name, {}, 1) for name in block.absent)
+        for algorithm in filter(place.takes, _algorithms_of(block)):
+            cores = place.cores(algorithm.paradigm)
+            for options in option_sets(block, algorithm):
+                for width in widths_of(block, algorithm.paradigm, cores, experiment.machine):
+                    yield graph, algorithm, options, width
+
+
+def _planned(
     experiment: Experiment,
     block: Block,
-    graphs: Mapping[str, GraphState],
+    state: GraphState,
+    algorithm: registry.Algorithm | str,
+    options: Mapping[str, Any],
+    width: int,
     place: Place,
     records: Path,
-) -> Iterator[Planned]:
-    for graph in (*experiment.graphs, *experiment.left_out):
-        if not block.covers(graph):
-            continue
-        if graph in experiment.left_out:
-            state = GraphState(graph, "left-out", reason=experiment.left_out[graph])
-        else:
-            state = graphs.get(graph, GraphState(graph, "waiting"))
-        for name in block.absent:
-            yield Planned(
-                place.name, graph, name, "peer", "default", 1, "unsupported", state.reason or _absence(name)
-            )
-        for algorithm in filter(place.takes, _algorithms_of(block)):
-            for options in option_sets(block, algorithm):
-                for width in widths_of(
-                    block, algorithm.paradigm, place.cores(algorithm.paradigm), experiment.machine
-                ):
-                    status, reason = _status(algorithm, options, width, state, place, block)
-                    run = seconds = None
-                    slug = algorithm.options_slug(options)
-                    layout = place.layout(algorithm.paradigm, width)
-                    if status == "planned":
-                        fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
-                        run = Run(place.name, graph, algorithm.id, slug, width, fingerprint, layout)
-                        seconds = _seconds_before(records, run)
-                        if (records / run.path).is_file() and proof_path(records / run.path).is_file():
-                            status = "done"
-                    yield Planned(
-                        machine=place.name,
-                        graph=graph,
-                        algorithm=algorithm.id,
-                        paradigm=algorithm.paradigm,
-                        options=slug,
-                        width=width,
-                        status=status,
-                        reason=reason,
-                        layout=layout,
-                        run=run,
-                        measure=block.measure or experiment.measure,
-                        oversubscribe=block.oversubscribe,
-                        seconds=seconds,
-                    )
+) -> Planned:
+    """Return the row of what is asked for: with its run, or the reason why there is none."""
+    if isinstance(algorithm, str):
+        reason = state.reason or _absence(algorithm)
+        return Planned(place.name, state.name, algorithm, "peer", "default", width, "unsupported", reason)
+    status, reason = _status(algorithm, options, width, state, place, block)
+    slug, layout = algorithm.options_slug(options), place.layout(algorithm.paradigm, width)
+    run = seconds = None
+    if status == "planned":
+        fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
+        run = Run(place.name, state.name, algorithm.id, slug, width, fingerprint, layout)
+        seconds = _seconds_before(records, run)
+        if (records / run.path).is_file() and proof_path(records / run.path).is_file():
+            status = "done"
+    return Planned(
+        machine=place.name,
+        graph=state.name,
+        algorithm=algorithm.id,
+        paradigm=algorithm.paradigm,
+        options=slug,
+        width=width,
+        status=status,
+        reason=reason,
+        layout=layout,
+        run=run,
+        measure=block.measure or experiment.measure,
+        oversubscribe=block.oversubscribe,
+        seconds=seconds,
+    )
+
+
+def _state_of(graph: str, experiment: Experiment, graphs: Mapping[str, GraphState]) -> GraphState:
+    if graph in experiment.left_out:
+        return GraphState(graph, "left-out", reason=experiment.left_out[graph])
+    return graphs.get(graph, GraphState(graph, "waiting"))
 
 
 def _absence(name: str) -> str:
