@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -252,11 +253,14 @@ def test_threading_layer_is_recorded(probe):
     assert measurement["threading"] is None
 
 
-def test_every_key_of_a_record_is_documented(probe):
+def test_table_of_records_tells_every_key_in_order(probe):
     page = (Path(__file__).parent.parent / "docs" / "records.md").read_text()
+    told = dict(re.findall(r"^\| (`.+?`) \| (.+) \|$", page, re.MULTILINE))
     (measurement,) = probe.together(probe.order("kruskal", processes=1))
-    missing = [key for key in (*measurement, *measurement["conditions"]) if f"{key}" not in page]
-    assert not missing
+    assert re.findall(r"`(\w+)`", " ".join(told)) == list(measurement)
+    for key in ("run", "graph", "samples", "memory", "machine", "conditions"):
+        missing = [inner for inner in measurement[key] if not re.search(rf"\b{inner}\b", told[f"`{key}`"])]
+        assert not missing, (key, missing)
 
 
 def test_rayon_is_pinned():

@@ -234,65 +234,82 @@ def _flags(
 
 
 def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -> dict[str, Any]:
-    run, algorithm, manifest = measured.order.run, measured.algorithm, measured.manifest
-    session = measured.session
-    spans = session.spans or [(datetime.now(UTC),) * 2]
-    processes = outcome.processes
+    """Return what is written of a run, in the order in which `docs/records.md` tells it."""
+    processes, algorithm = outcome.processes, measured.algorithm
     first = processes[0] if processes else {}
-    memory = [p["memory"] for p in processes]
-    device = [p["device_bytes"] for p in processes if p["device_bytes"] is not None]
     return {
         "schema": SCHEMA,
-        "run": {
-            "machine": run.machine,
-            "graph": run.graph,
-            "algorithm": run.algorithm,
-            "title": algorithm.title,
-            "paradigm": algorithm.paradigm,
-            "paper": algorithm.paper,
-            "options": run.options,
-            "all_options": measured.options,
-            "width": run.width,
-            "layout": run.layout,
-            "fingerprint": run.fingerprint,
-            "source_fingerprint": algorithm.source_fingerprint(),
-            "exact": algorithm.exact,
-            "ties": algorithm.ties,
-        },
-        "graph": {
-            key: manifest.get(key) for key in ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
-        },
+        "run": _run_facts(measured.order.run, algorithm, measured.options),
+        "graph": _graph_facts(measured.manifest),
         "status": outcome.status,
         "reason": outcome.reason,
         "detail": outcome.detail,
-        "samples": {
-            "compute": [p["compute"] for p in processes],
-            "warmup": [p["warmup"] for p in processes],
-            "init": [[p["init"]] for p in processes],
-            "transfer": [[p["transfer"]] for p in processes if p["transfer"] is not None],
-        },
+        "samples": _samples(processes),
         "phases": outcome.phases,
         "counters": {**first.get("counters", {}), **outcome.profiled},
-        "memory": {
-            "peak_bytes": max((m["peak_bytes"] for m in memory), default=None),
-            "working_bytes": max((m["working_bytes"] for m in memory), default=None),
-            "tree_bytes": outcome.peak_tree_bytes,
-            "device_bytes": max(device, default=None),
-            "ranks_peak_bytes": max(
-                (m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m), default=None
-            ),
-        },
+        "memory": _memory(processes, outcome.peak_tree_bytes),
         "energy": _median_energy(processes),
-        "forest": first.get("forest"),
-        "threads": first.get("threads"),
-        "ranks": first.get("ranks"),
-        "threading": first.get("threading"),
-        "affinity": first.get("affinity"),
+        **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
         "machine": this_machine().as_dict(),
         "conditions": state,
         "versions": _versions(algorithm),
         "git": _git(),
         "measure": measured.order.measure.model_dump(),
+        **_times(measured.session),
+    }
+
+
+def _run_facts(run: Run, algorithm: registry.Algorithm, options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "machine": run.machine,
+        "graph": run.graph,
+        "algorithm": run.algorithm,
+        "title": algorithm.title,
+        "paradigm": algorithm.paradigm,
+        "paper": algorithm.paper,
+        "options": run.options,
+        "all_options": options,
+        "width": run.width,
+        "layout": run.layout,
+        "fingerprint": run.fingerprint,
+        "source_fingerprint": algorithm.source_fingerprint(),
+        "exact": algorithm.exact,
+        "ties": algorithm.ties,
+    }
+
+
+def _graph_facts(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {key: manifest.get(key) for key in ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")}
+
+
+def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
+    """Return seconds by what they were spent on, a list for each process; those without a device transfer nothing."""
+    return {
+        "compute": [p["compute"] for p in processes],
+        "warmup": [p["warmup"] for p in processes],
+        "init": [[p["init"]] for p in processes],
+        "transfer": [[p["transfer"]] for p in processes if p["transfer"] is not None],
+    }
+
+
+def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, int | None]:
+    """Return the most that any process took; None of what none could tell."""
+    memory = [p["memory"] for p in processes]
+    device = [p["device_bytes"] for p in processes if p["device_bytes"] is not None]
+    ranks = [m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m]
+    return {
+        "peak_bytes": max((m["peak_bytes"] for m in memory), default=None),
+        "working_bytes": max((m["working_bytes"] for m in memory), default=None),
+        "tree_bytes": tree_bytes,
+        "device_bytes": max(device, default=None),
+        "ranks_peak_bytes": max(ranks, default=None),
+    }
+
+
+def _times(session: Session) -> dict[str, Any]:
+    """Return what the run took, and when; a run of which no process began is of now."""
+    spans = session.spans or [(datetime.now(UTC),) * 2]
+    return {
         "seconds": round(session.open_seconds + session.turn_seconds, 3),
         "spans": [[begun.isoformat(), ended.isoformat()] for begun, ended in session.spans],
         "started": spans[0][0].isoformat(timespec="milliseconds"),
