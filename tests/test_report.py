@@ -6,14 +6,18 @@ import csv
 import json
 import re
 
+import jinja2
 import pandas as pd
 import pytest
+from jinja2 import meta
 
 from mst.bench.records import load_records, table_rows
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.check import check_table
 from mst.reporting.page import write_report
+from mst.reporting.papers.section import Papers
+from mst.reporting.sections import FOLDER, Shown, frame, sections
 from mst.reporting.style import colours
 from mst.reporting.table import COLUMNS, write_table
 from mst.reporting.words import count, seconds, size, times
@@ -157,6 +161,21 @@ def test_page_of_nothing_measured_says_so(tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert page.count("Nothing has been measured and proved yet.") == 2
     assert "no location has it" in page and "not measured" in page
+
+
+def test_sections_bring_what_they_show_and_nothing_of_another(rows):
+    environment = jinja2.Environment()
+    shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [], [], []))
+    parts, around = sections(shown), frame(shown)
+    assert {f"{part.template}.html.j2" for part in parts} == {f.name for f in (FOLDER / "sections").iterdir()}
+    owners = {}
+    for part in parts:
+        text = (FOLDER / "sections" / f"{part.template}.html.j2").read_text()
+        own = set(part.context(shown))
+        used = meta.find_undeclared_variables(environment.parse(text)) - {"number", "count", "seconds", "times"}
+        assert own <= used <= own | set(around), part.template
+        assert not own & set(around) and not any(name in owners for name in own), part.template
+        owners |= dict.fromkeys(own, part.template)
 
 
 def test_every_figure_lies_beside_the_page(report):
