@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
+from collections import Counter
 from dataclasses import replace
 
 import fake_records
@@ -14,9 +16,9 @@ from mst.bench.bundle import export_bundle
 from mst.bench.reference import references
 from mst.errors import ConfigError, FormatError
 from mst.reporting import claims
-from mst.reporting.observations import Measured, gather, read_manifests
+from mst.reporting.observations import Measured, gather, published, read_manifests
 from mst.reporting.papers import drawing, section
-from mst.reporting.papers.exhibits import Exhibit, Exhibits, check_exhibits, exhibits, fill
+from mst.reporting.papers.exhibits import PRINTED, Exhibit, Exhibits, check_exhibits, exhibits, fill
 from mst.reporting.papers.section import papers_of, write_files
 from mst.reporting.papers.tables import cell_text, latex, number
 from mst.reporting.style import setup
@@ -117,11 +119,23 @@ def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
     table, tex = write_files(filled, tmp_path, pictures=False)
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == filled.printed + filled.measured or exhibit.static or len(rows) > filled.printed
+    grids = [(panel, made) for panel, printed, own in filled.panels for made in (printed, *own) if made]
+    if exhibit.static:
+        assert not grids and rows == list(published(exhibit.static).rows)
+    else:
+        assert [(r["panel"], r["source"], r["row"], r["column"]) for r in rows] == [
+            (panel, made.source, row, column)
+            for panel, made in grids
+            for row, column in itertools.product(made.rows, made.columns)
+        ]
+        known = Counter(r["source"] == PRINTED for r in rows if r["value"])
+        assert (known[True], known[False]) == (filled.printed, filled.measured)
+        assert all(r["value"] or r["reason"] for r in rows), "what has no number says why"
+        assert bool(filled.printed) == (exhibit.values == "printed"), "pictures and our tables print no numbers"
     text = tex.read_text()
-    assert exhibit.number in text and text.count(r"\begin{tabular}") == text.count(r"\end{tabular}")
-    if exhibit.values == "image":
-        assert filled.printed == 0, "what is only a picture has no printed numbers"
+    tables = sum(len(own) or bool(printed) for _, printed, own in filled.panels) + bool(exhibit.static)
+    assert exhibit.number in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == tables
 
 
 @pytest.mark.parametrize("draw", ["points", "bars", "curves"])
