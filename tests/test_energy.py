@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,8 +93,8 @@ def test_the_energy_of_a_block_that_fails_is_still_told(server):
 def test_nothing_to_read(tmp_path):
     assert rapl_counters(tmp_path / "absent") == []
     with measure_energy([]) as used:
-        pass
-    assert used.joules is None and used.seconds >= 0
+        time.sleep(0.02)
+    assert used.joules is None and 0.02 <= used.seconds < 10
 
 
 def test_whatever_this_host_has_can_be_read():
