@@ -13,7 +13,7 @@ endif
 .PHONY: help install test test-cluster lint bench-sequential bench-threads bench-cuda bench-mpi report lock clean
 
 help:  ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/bin/python:
 	@test -n "$(BASE_PYTHON)" || { echo "no Python >= 3.11 found; name one with BASE_PYTHON=/path/to/python3" >&2; exit 2; }
@@ -76,5 +76,6 @@ lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	! grep -n '://' envs/*.txt
 	$(BASE_PYTHON) envs/stamp.py
 
-clean:  ## everything produced, and the environment
-	rm -rf .venv .snakemake results/[!Rr]* .pytest_cache .mypy_cache .ruff_cache
+clean:  ## everything produced but records, and the environment
+	rm -rf .venv .snakemake .pytest_cache .mypy_cache .ruff_cache
+	find results -mindepth 1 -maxdepth 1 ! -name README.md ! -name reference ! -name records -exec rm -rf {} +
