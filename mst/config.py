@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "MST_CONFIG"
 
+COMMITTED = Path("results")
+"""Where reference bundles are committed, wherever this machine's own results go."""
+
 
 class Config(StrictModel):
     """What ``config/config.yaml`` may say."""
@@ -213,10 +216,10 @@ def request_document(
 
 def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
     """Return how many records of other machines there are: an import is news to the table."""
-    folders = [*config.records.glob("*"), *config.root.glob("reference/*/records/*")]
+    folders = [*config.records.glob("*"), *COMMITTED.glob("reference/*/records/*")]
     others = sorted(f for f in folders if f.is_dir() and not (f.parent == config.records and f.name in own))
     counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
-    return counted | bundles(config.root)
+    return counted | bundles(COMMITTED)
 
 
 def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:

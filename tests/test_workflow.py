@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import itertools
 import json
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 from workflow_clone import Clone, jobs
 
 from mst.bench.machine import this_machine
@@ -54,6 +56,8 @@ def test_first_run_measures_proves_and_reports(finished):
     assert finished.checked()["status"] == {"ok": 4}
     page = (finished.folder / "results/report.html").read_text()
     assert "small-grid" in page and "kruskal" in page
+    for rule in ("plan", "table", "report", "check"):
+        assert (finished.folder / f"results/logs/{rule}.log").is_file()
 
 
 def test_engines_own_report_carries_page_and_figures_offline(clone):
@@ -93,11 +97,16 @@ def test_touched_graph_file_runs_nothing(clone):
 
 @pytest.mark.parametrize(
     ("source", "rerun"),
-    [("mst/reporting/table.py", {"table", "report", "check"}), ("mst/reporting/page.py", {"report", "check"})],
+    [
+        ("mst/reporting/table.py", {"table", "report", "check"}),
+        ("mst/reporting/page.py", {"report", "check"}),
+        ("config/advice.json", {"report", "check"}),
+        ("mst/advice.py", {"report", "check"}),
+    ],
 )
 def test_edited_reporting_writes_the_page_anew_and_measures_nothing(clone, source, rerun):
     file = clone.folder / source
-    file.write_text(file.read_text() + "\n\n# A comment may be none.\n")
+    file.write_text(file.read_text() + "\n\n")
     code, output = clone.snakemake("--dry-run")
     assert code == 0 and set(jobs(output)) - {"all"} == rerun, output
 
@@ -165,7 +174,8 @@ def test_wrong_forest_is_reported_and_fails_the_gate(clone):
     clone.configure(algorithms=[*ALGORITHMS, "probe-wrong"], experiment={"graphs": ["small-grid"]})
     code, output = clone.snakemake()
     assert code != 0
-    assert "wrong: probe-wrong" in output
+    assert "wrong: probe-wrong" in output and "Traceback" not in output
+    assert (clone.folder / "results/logs/check.log").read_text().startswith("wrong: probe-wrong")
     assert "probe-wrong" in (clone.folder / "results/report.html").read_text()
 
 
@@ -254,6 +264,38 @@ def test_targets_and_dry_run(clone):
     assert code == 0 and "checkpoint graph" in output, output
     assert time.monotonic() - started < 15
     assert not (Path(clone.folder) / "results").exists(), "a dry run writes nothing"
+
+
+def test_a_target_is_not_taken_for_another_that_begins_alike(clone):
+    clone.add_probe("kruskal-x", "pass")
+    clone.configure(algorithms=["kruskal", "kruskal-x"])
+    results = clone.folder / "my results"
+    code, output = clone.snakemake("algorithms/kruskal-x", "--config", f"results={results.name}")
+    assert code == 0, output
+    measured = {
+        file.parts[-4] for folder in ("records", "staged") for file in results.glob(f"{folder}/**/w1/*.json")
+    }
+    assert measured == {"kruskal-x"}
+    # What was measured in turns was taken, not measured again, though the folder's name has a blank.
+    assert not list((results / "staged").rglob("*.json"))
+    assert all((results / "logs/runs" / "testbox").rglob("*.log"))
+
+
+def test_one_figure_of_a_paper_is_made_by_itself(clone):
+    file = clone.folder / "config/papers/durbhakula.yaml"
+    paper = yaml.safe_load(file.read_text())
+    measure = {"processes": 2, "samples": 2, "budget": 30, "timeout": 60}
+    runs = [{"algorithms": ["boruvka"], "options": {"covered": [True, False]}}]
+    del paper["small"]
+    file.write_text(yaml.safe_dump(paper | {"graphs": ["Graph10K_3"], "measure": measure, "runs": runs}))
+    code, output = clone.snakemake("results/papers/durbhakula/figure-1.csv", profile=False)
+    assert code == 0, output
+    assert "report" not in jobs(output) and jobs(output).count("run") == 2
+    folder = clone.folder / "results/papers/durbhakula"
+    with (folder / "figure-1.csv").open(newline="") as table:
+        measured = [row for row in csv.DictReader(table) if "testbox" in row.values()]
+    assert measured, (folder / "figure-1.csv").read_text()
+    assert list((folder / "figure-1").glob("*.svg"))
 
 
 def test_bad_configuration_is_one_clear_error(clone):

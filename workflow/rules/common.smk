@@ -6,6 +6,7 @@ import getpass
 import json
 import os
 import re
+import shlex
 import sys
 import time
 from collections import Counter
@@ -75,7 +76,7 @@ SCOPES = [
 
 # With --sdm conda a rule's own environment says what Python is; the package is this checkout's, everywhere.
 IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-MST = "python -m mst" if IN_CONDA else f"{sys.executable} -m mst"
+MST = "python -m mst" if IN_CONDA else f"{shlex.quote(sys.executable)} -m mst"
 checkout = str(Path(workflow.basedir).resolve())
 if checkout not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -94,6 +95,12 @@ wildcard_constraints:
     where="(reports/(papers|graphs|algorithms)/[^/]+/)?",
     paper="[^/]+",
     exhibit="[^/]+",
+
+
+def asked_for(scope):
+    """Whether the command line names a scope, alone or as a part of a result's path."""
+    named = re.compile(f"(^|/){re.escape(scope)}(/|$)")
+    return any(named.search(argument) for argument in sys.argv[1:])
 
 
 def folder_of(scope):
@@ -211,11 +218,11 @@ if workflow.is_main_process and not ONLY_LOOKING:
         path.unlink()
 
 for scope in SCOPES:
-    if scope == "default" or any(scope in argument for argument in sys.argv):
+    if scope == "default" or asked_for(scope):
         note_completeness(scope)
 
 REQUESTED = request_file()
-ASKED = [s for s in SCOPES[1:] if any(s in a for a in sys.argv)] or ["default"]
+ASKED = list(filter(asked_for, SCOPES[1:])) or ["default"]
 # The first run on a graph measures all of them in turns; on a cluster, those that share its job.
 if workflow.is_main_process:
     os.environ["MST_SCOPES"] = json.dumps(ASKED)

@@ -34,4 +34,4 @@ rule reference:
     resources:
         **work_resources(),
     shell:
-        "{MST} reference {input} > {log} 2>&1"
+        "{MST} reference {input:q} > {log:q} 2>&1"

@@ -5,7 +5,8 @@
 rule exhibit:
     input:
         table=RESULTS / "reports/papers/{paper}/table.parquet",
-        graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}"),
+        graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}")
+        + imported_manifests(f"papers/{wildcards.paper}"),
         sources=PAGE_SOURCES,
     output:
         csv=RESULTS / "papers/{paper}/{exhibit}.csv",
@@ -13,6 +14,15 @@ rule exhibit:
         pictures=directory(RESULTS / "papers/{paper}/{exhibit}"),
     log:
         RESULTS / "logs/papers/{paper}/{exhibit}.log",
+    group:
+        shared("page")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(lambda wildcards: 3),
     params:
         records=[str(RECORDS), *IMPORTED],
     script:

@@ -5,7 +5,9 @@ PAGE_SOURCES = [
     for d in ("report", "mst/reporting")
     for p in sorted(Path(d).rglob("*"))
     if p.suffix in PAGE_SUFFIXES
-] + [str(p) for p in sorted(Path("results/reference").glob("*/about.yaml"))]
+]
+PAGE_SOURCES += ["config/advice.json", "mst/advice.py"]
+PAGE_SOURCES += map(str, sorted(settings_of.COMMITTED.glob("reference/*/about.yaml")))
 
 
 def figure_captions():

@@ -1,7 +1,7 @@
 # One tidy table of everything measured, here and on other machines, and the last gate.
 
 # Measured on other machines, and committed with the code.
-REFERENCES = references(Path("results"))
+REFERENCES = references(settings_of.COMMITTED)
 IMPORTED = [str(reference.records) for reference in REFERENCES]
 
 TABLE_SOURCES = [

@@ -13,7 +13,7 @@ def staged(wildcards, output):
 
 
 # Moving it takes a shell less time than Python takes to start.
-TAKE = "mv {params.staged:q}.* $(dirname {output:q}) 2> {log:q}"
+TAKE = 'mv {params.staged:q}.* "$(dirname {output:q})" 2> {log:q}'
 
 
 rule run:

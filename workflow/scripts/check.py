@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from mst.logged import logged
 from mst.reporting.check import check_table
 
-check_table(Path(snakemake.input[0]), Path(snakemake.output[0]), strict=snakemake.params.strict)
+with logged(snakemake.log[0]):
+    check_table(Path(snakemake.input[0]), Path(snakemake.output[0]), strict=snakemake.params.strict)

@@ -1,11 +1,11 @@
 """Fetch or generate a graph, make it canonical, describe it."""
 
-import contextlib
 from pathlib import Path
 
 from mst import catalog, config
+from mst.logged import logged
 
-with Path(snakemake.log[0]).open("w") as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+with logged(snakemake.log[0]):
     manifest = catalog.materialise(
         catalog.load()[snakemake.wildcards.graph],
         Path(snakemake.output.manifest).parent,

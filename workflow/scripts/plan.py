@@ -4,9 +4,11 @@ from pathlib import Path
 
 from mst import catalog, config
 from mst.bench.records import write_json
+from mst.logged import logged
 
-settings = config.load()
-rows = config.scope_plan(
-    settings, config.papers(settings), catalog.load(), config.places(settings), snakemake.params.scope
-)
-write_json(Path(snakemake.output[0]), config.plan_document(rows))
+with logged(snakemake.log[0]):
+    settings = config.load()
+    rows = config.scope_plan(
+        settings, config.papers(settings), catalog.load(), config.places(settings), snakemake.params.scope
+    )
+    write_json(Path(snakemake.output[0]), config.plan_document(rows))

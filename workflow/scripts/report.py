@@ -4,17 +4,19 @@ from pathlib import Path
 
 from mst import config
 from mst.bench.reference import references
+from mst.logged import logged
 from mst.reporting.facts import machine_facts
 from mst.reporting.page import write_report
 
-write_report(
-    table=Path(snakemake.input.table),
-    graphs=[Path(file) for file in snakemake.input.graphs],
-    machines=machine_facts(map(Path, snakemake.params.records)),
-    config=snakemake.params.experiment,
-    out=Path(snakemake.output.page),
-    figures_folder=Path(snakemake.output.figures),
-    records=[Path(folder) for folder in snakemake.params.records],
-    references=references(Path("results")),
-    mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],
-)
+with logged(snakemake.log[0]):
+    write_report(
+        table=Path(snakemake.input.table),
+        graphs=[Path(file) for file in snakemake.input.graphs],
+        machines=machine_facts(map(Path, snakemake.params.records)),
+        config=snakemake.params.experiment,
+        out=Path(snakemake.output.page),
+        figures_folder=Path(snakemake.output.figures),
+        records=[Path(folder) for folder in snakemake.params.records],
+        references=references(config.COMMITTED),
+        mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],
+    )
