@@ -51,6 +51,18 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
     ------
     ShapeError
         Not two-dimensional, not square; also a ValueError.
+    ConfigError
+        No such algorithm.
+    UnsupportedError, DependencyError
+        The algorithm does not fit this graph, or is not installed.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from mst.csgraph import minimum_spanning_tree
+    >>> tree = minimum_spanning_tree(csr_array([[0, 2, 0], [3, 0, 4], [0, 0, 0]]), algorithm="kruskal")
+    >>> tree.toarray().tolist()
+    [[0.0, 2.0, 0.0], [0.0, 0.0, 4.0], [0.0, 0.0, 0.0]]
     """
     matrix = _as_csr(csgraph)
     n, count = matrix.shape[0], int(matrix.indptr[-1])

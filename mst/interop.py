@@ -17,7 +17,30 @@ _MOST_VERTICES_PER_EDGE = 1000
 
 
 def convert(graph: Any) -> Graph | None:
-    """Return the `Graph` of an object of a known library, or None for any other object."""
+    """Return the `Graph` of an object of a known library, or None for any other object.
+
+    Parameters
+    ----------
+    graph : object
+        A SciPy sparse array or matrix, a networkx graph, a pandas data frame, or anything that gives an Arrow
+        stream: `from_scipy`, `from_networkx` and `from_table` say what each is taken for.
+
+    Returns
+    -------
+    Graph or None
+
+    Raises
+    ------
+    InputError
+        An object of a known library that is no graph, as those functions say.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from mst.interop import convert
+    >>> convert(csr_array([[0, 5], [0, 0]])).w.tolist(), convert("road.gr")
+    ([5], None)
+    """
     origins = {cls.__module__.split(".")[0] for cls in type(graph).__mro__}
     if "scipy" in origins and hasattr(graph, "tocoo"):
         return from_scipy(graph)

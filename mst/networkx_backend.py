@@ -72,7 +72,40 @@ def minimum_spanning_edges(
     data: bool = True,
     ignore_nan: bool = False,
 ) -> Iterator[tuple]:
-    """Generate the edges of a minimum spanning forest by weight, as `networkx.minimum_spanning_edges` does."""
+    """Generate the edges of a minimum spanning forest by weight, as `networkx.minimum_spanning_edges` does.
+
+    Parameters
+    ----------
+    G : BackendGraph
+        A graph as networkx hands it over: `convert_from_nx` wraps it.
+    algorithm : str
+        One of `ALGORITHMS`, which all give the same edges.
+    weight : str
+        The edge attribute to weigh by, numbers of any ordered type; edges without it weigh 1.
+    keys, data : bool
+        Whether edges come with their keys, where it is a multigraph, and with their attributes.
+    ignore_nan : bool
+        Whether edges of weight NaN are passed over.
+
+    Returns
+    -------
+    iterator of tuple
+
+    Raises
+    ------
+    ValueError
+        No such algorithm; or, once the first edge is asked for, a weight is NaN and `ignore_nan` is not set.
+    networkx.NetworkXNotImplemented
+        Borůvka's algorithm is asked for on a multigraph: networkx has none.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    >>> list(nx.minimum_spanning_edges(G, data=False, backend="mst"))
+    [('a', 'c'), ('a', 'b')]
+    """
     return _spanning_edges(G.graph, algorithm, weight, keys, data, ignore_nan, minimum=True)
 
 
@@ -84,21 +117,93 @@ def maximum_spanning_edges(
     data: bool = True,
     ignore_nan: bool = False,
 ) -> Iterator[tuple]:
-    """Generate the edges of a maximum spanning forest by weight, as `networkx.maximum_spanning_edges` does."""
+    """Generate the edges of a maximum spanning forest by weight, as `networkx.maximum_spanning_edges` does.
+
+    Parameters
+    ----------
+    G, algorithm, weight, keys, data, ignore_nan
+        As for `minimum_spanning_edges`.
+
+    Returns
+    -------
+    iterator of tuple
+        The heaviest first.
+
+    Raises
+    ------
+    ValueError, networkx.NetworkXNotImplemented
+        As of `minimum_spanning_edges`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    >>> list(nx.maximum_spanning_edges(G, data=False, backend="mst"))
+    [('b', 'c'), ('a', 'b')]
+    """
     return _spanning_edges(G.graph, algorithm, weight, keys, data, ignore_nan, minimum=False)
 
 
 def minimum_spanning_tree(
     G: BackendGraph, weight: str = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
 ) -> Any:
-    """Return a minimum spanning forest as a graph, as `networkx.minimum_spanning_tree` does."""
+    """Return a minimum spanning forest as a graph, as `networkx.minimum_spanning_tree` does.
+
+    Parameters
+    ----------
+    G, weight, algorithm, ignore_nan
+        As for `minimum_spanning_edges`.
+
+    Returns
+    -------
+    networkx.Graph
+        Of the class of the graph, with all of its nodes and their attributes, and the attributes of the edges kept.
+
+    Raises
+    ------
+    ValueError, networkx.NetworkXNotImplemented
+        As of `minimum_spanning_edges`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    >>> nx.minimum_spanning_tree(G, backend="mst").size("weight")
+    2.0
+    """
     return _forest_graph(G.graph, minimum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
 
 
 def maximum_spanning_tree(
     G: BackendGraph, weight: str = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
 ) -> Any:
-    """Return a maximum spanning forest as a graph, as `networkx.maximum_spanning_tree` does."""
+    """Return a maximum spanning forest as a graph, as `networkx.maximum_spanning_tree` does.
+
+    Parameters
+    ----------
+    G, weight, algorithm, ignore_nan
+        As for `minimum_spanning_edges`.
+
+    Returns
+    -------
+    networkx.Graph
+        Of the class of the graph, with all of its nodes and their attributes, and the attributes of the edges kept.
+
+    Raises
+    ------
+    ValueError, networkx.NetworkXNotImplemented
+        As of `minimum_spanning_edges`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    >>> nx.maximum_spanning_tree(G, backend="mst").size("weight")
+    4.0
+    """
     return _forest_graph(G.graph, maximum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
 
 

@@ -83,6 +83,11 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
         Of grade ``identical``. A failure names its witness in `details`: the offending ``edge``, and the
         ``path_maximum`` that contradicts it.
 
+    Raises
+    ------
+    InputError
+        `threads` is less than 1. What is wrong with the edges is told by the proof, not raised.
+
     Examples
     --------
     >>> from mst import Graph
@@ -121,6 +126,12 @@ def check_forest(
     -------
     Proof
         Of grade ``edges``.
+
+    Raises
+    ------
+    InputError
+        `epsilon` is negative or NaN, or given for a graph with negative weights; or edges are to be compared with
+        their paths and `threads` is less than 1.
 
     Examples
     --------

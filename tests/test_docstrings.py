@@ -1,13 +1,15 @@
-"""Every example in a public docstring runs."""
+"""Every example in a public docstring runs, and what users call has one."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 
 import pytest
 
-from mst import registry
+import mst
+from mst import networkx_backend, registry
 from mst.kernels.sources import PACKAGE
 
 NEEDS_HARDWARE = ("mst.algorithms.cuda", "mst.algorithms.mpi", "mst.kernels.cuda")
@@ -28,3 +30,18 @@ def test_examples(name):
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
+
+
+def called_by_users() -> list[str]:
+    names = [f"mst.{name}" for name in mst.__all__ if inspect.isroutine(getattr(mst, name))]
+    names += [f"mst.formats.{name}" for name in ("detect", "read", "read_raw", "write")]
+    names += [f"mst.networkx_backend.{name}" for name in networkx_backend.FUNCTIONS]
+    names += [f"mst.interop.{name}" for name in ("convert", "from_networkx", "from_scipy", "from_table")]
+    return [*names, "mst.csgraph.minimum_spanning_tree", "mst.proof.prove", "mst.proof.check_forest"]
+
+
+@pytest.mark.parametrize("name", ["mst.Graph", "mst.Forest", *called_by_users()])
+def test_what_users_call_has_an_example(name):
+    module, _, called = name.rpartition(".")
+    documented = inspect.getdoc(getattr(importlib.import_module(module), called)) or ""
+    assert doctest.DocTestParser().get_examples(documented)

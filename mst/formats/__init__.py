@@ -84,8 +84,20 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
         With file, line, the line's text and what was expected.
     InputError
         The file cannot be opened.
+    OutOfMemoryError
+        The graph does not fit into memory.
     ConfigError
         No such format.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "triangle.txt")
+    ...     _ = file.write_text("0 1 5\\n1 2 7\\n2 0 6\\n")
+    ...     formats.read(file)
+    <Graph 'triangle': n=3 m=3 weights int32>
     """
     path = Path(path)
     raw = read_raw(path, format=format)
@@ -95,7 +107,36 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
 
 
 def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
-    """Return a file's content with what it said of itself; see `read` for parameters and errors."""
+    """Return a file's content with what it said of itself.
+
+    Parameters
+    ----------
+    path : path-like
+        As for `read`.
+    format : str, optional
+        As for `read`.
+
+    Returns
+    -------
+    RawGraph
+        Its `notes` say what was passed over or mirrored; weights are None where the file has none.
+
+    Raises
+    ------
+    FormatError, InputError, OutOfMemoryError, ConfigError
+        As of `read`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "path")
+    ...     _ = file.write_text("70 80\\n80 90\\n")
+    ...     raw = formats.read_raw(file)
+    >>> raw.format, raw.n, raw.w, raw.original_ids.tolist()
+    ('edges', 3, None, [70, 80, 90])
+    """
     try:
         with Source(Path(path)) as source:
             if format:
@@ -111,12 +152,30 @@ def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
 
     The file appears whole or not at all.
 
+    Parameters
+    ----------
+    path : path-like
+        Such as ``road.gr.gz``: a suffix of a format in `FORMATS`, and one of a compression after it where wanted.
+    graph : Graph
+    format : str, optional
+        A key of `FORMATS`, whatever the name says.
+
     Raises
     ------
     InputError
-        The graph does not fit the format, or the folder is not there.
+        The graph does not fit the format, the folder is not there, or the name tells no format.
     ConfigError
         No such format, or one that is only read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import Graph, formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "path.mtx")
+    ...     formats.write(file, Graph(3, [0, 1], [1, 2], [5, 7]))
+    ...     file.read_text().splitlines()[0]
+    '%%MatrixMarket matrix coordinate integer symmetric'
     """
     path = Path(path)
     chosen = _known(format) if format else _by_suffix(path)
@@ -131,6 +190,33 @@ def detect(path: str | Path) -> str:
 
     Two plain columns are called ``edges``, though a first row that counts all others makes them ``headed`` when
     they are read.
+
+    Parameters
+    ----------
+    path : path-like
+        As for `read`.
+
+    Returns
+    -------
+    str
+        A key of `FORMATS`.
+
+    Raises
+    ------
+    FormatError
+        The file is empty, or in no known format.
+    InputError
+        The file cannot be opened.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "of.any.name")
+    ...     _ = file.write_text("p sp 2 1\\na 1 2 5\\n")
+    ...     formats.detect(file)
+    'dimacs'
     """
     with Source(Path(path)) as source:
         return _sniffed(source).id
