@@ -150,14 +150,13 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     comments[list(layout.comments)] = True
     columns = np.array(["-uvw".index(c) for c in layout.columns], np.uint8)
     tag, delimiter = ord(layout.tag or "\0"), ord(layout.delimiter or "\0")
+    line = parse.Line(comments, tag, columns, layout.more, delimiter, layout.low, layout.high)
     scratch = _Scratch(layout.columns)
     table = Table(w=Chunks() if "w" in layout.columns else None)
     while text.fill():
         integers = scratch.w.dtype == np.int64
-        status, at, begin, rows, lines, hards = parse.rows(
-            text.data, text.start, text.stop, comments, tag, columns, layout.more, delimiter, layout.low,
-            layout.high, scratch.u, scratch.v, scratch.w, integers, scratch.hard,
-        )  # fmt: skip
+        to = parse.Columns(scratch.u, scratch.v, scratch.w, integers, scratch.hard)
+        status, at, begin, rows, lines, hards = parse.rows(text.data, text.start, text.stop, line, to)
         for row, start, end in scratch.hard[:hards].tolist():
             scratch.w[row] = value = float(text.buffer[start:end])
             if np.isinf(value):

@@ -10,6 +10,7 @@ subnormal and overflowing values) is left to the caller as a span of bytes.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -236,14 +237,11 @@ def _blank(byte):
     return byte == 32 or byte == 9 or byte == 13
 
 
-@njit
-def rows(buffer, start, stop, comments, tag, columns, more, delimiter, low, high, u, v, w, integers, hard):
-    """Read whole lines of fixed columns until their end or the first line that does not fit.
+class Line(NamedTuple):
+    """What a line of fixed columns looks like.
 
-    Parameters
+    Attributes
     ----------
-    buffer : array of uint8
-        ``buffer[stop - 1]`` is a line feed.
     comments : array of bool, shape (256,)
         Whether a line that begins with this byte is passed over, as blank lines are.
     tag : int
@@ -256,19 +254,95 @@ def rows(buffer, start, stop, comments, tag, columns, more, delimiter, low, high
         The byte between columns, with or without blanks around it; 0 for blanks alone.
     low, high : int
         Legal range of `u` and `v`.
+    """
+
+    comments: np.ndarray
+    tag: int
+    columns: np.ndarray
+    more: bool
+    delimiter: int
+    low: int
+    high: int
+
+
+class Columns(NamedTuple):
+    """Where rows go: arrays that are long enough for every row.
+
+    Attributes
+    ----------
     u, v : arrays of int64
     w : array of int64 or float64
-        All of them long enough for every row.
     integers : bool
         Whether `w` holds integers: the first fraction then stops with `FLOAT`.
     hard : array of int64, shape (any, 3)
         Receives (row, start, end) of the weights that are left to the caller.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    integers: bool
+    hard: np.ndarray
+
+
+class Stop(NamedTuple):
+    """Why and at which byte `rows` stopped, where that line begins, and the rows, lines and hard weights before."""
+
+    status: int
+    at: int
+    begin: int
+    rows: int
+    lines: int
+    hards: int
+
+
+@njit
+def _ends(byte, delimiter):
+    """True for what may follow a column: a blank, a line feed or the delimiter, where there is one."""
+    return _blank(byte) or byte == 10 or (delimiter != 0 and byte == delimiter)
+
+
+@njit
+def _weight_fault(kind, integers):
+    """Return what is wrong with a weight, or `END`."""
+    if kind == _INTEGER:
+        return END
+    if kind == _NONE:
+        return WEIGHT_WORD
+    if kind == _LARGE:
+        return TOO_LARGE
+    if kind == _NAN:
+        return NAN
+    return FLOAT if integers else END
+
+
+@njit
+def _id_fault(kind, integer, low, high):
+    """Return what is wrong with a vertex id, or `END`."""
+    if kind != _INTEGER:
+        return ID_RANGE if kind == _LARGE else ID_WORD
+    return END if low <= integer <= high else ID_RANGE
+
+
+@njit
+def rows(buffer, start, stop, line, to):
+    """Read whole lines of fixed columns until their end or the first line that does not fit.
+
+    Parameters
+    ----------
+    buffer : array of uint8
+        ``buffer[stop - 1]`` is a line feed.
+    line : Line
+    to : Columns
 
     Returns
     -------
-    status, at, begin, rows, lines, hards
-        `at` is the byte that stopped it, `begin` the start of its line, `lines` the lines before that.
+    Stop
     """
+    # Arrays are taken out of their tuples once, as each time counts a reference; and scans are written out: in
+    # functions that take the buffer, even inlined ones, they make reading slower by a fifth and more.
+    comments, tag, columns, more, delimiter, low, high = line
+    u, v, w, integers, hard = to
     i = start
     row = lines = hards = 0
     while i < stop:
@@ -288,58 +362,47 @@ def rows(buffer, start, stop, comments, tag, columns, more, delimiter, low, high
             continue
         if tag:
             if first != tag or not _blank(buffer[i + 1]):
-                return WORD, i, begin, row, lines, hards
+                return Stop(WORD, i, begin, row, lines, hards)
             i += 1
         for c in range(columns.size):
             while _blank(buffer[i]):
                 i += 1
             if delimiter and c:
                 if buffer[i] == 10:
-                    return SHORT, i, begin, row, lines, hards
+                    return Stop(SHORT, i, begin, row, lines, hards)
                 i += 1
                 while _blank(buffer[i]):
                     i += 1
             at = i
             if buffer[i] == 10:
-                return SHORT, i, begin, row, lines, hards
+                return Stop(SHORT, i, begin, row, lines, hards)
             column = columns[c]
             if column == SKIP:
-                while not _blank(buffer[i]) and buffer[i] != 10 and (delimiter == 0 or buffer[i] != delimiter):
+                while not _ends(buffer[i], delimiter):
                     i += 1
             else:
                 kind, i, integer, real = number(buffer, i)
-                if not (_blank(buffer[i]) or buffer[i] == 10 or (delimiter and buffer[i] == delimiter)):
+                if not _ends(buffer[i], delimiter):
                     kind = _NONE
-                if column == W:
-                    if kind == _INTEGER:
-                        w[row] = integer
-                    elif kind == _NONE:
-                        return WEIGHT_WORD, at, begin, row, lines, hards
-                    elif kind == _LARGE:
-                        return TOO_LARGE, at, begin, row, lines, hards
-                    elif kind == _NAN:
-                        return NAN, at, begin, row, lines, hards
-                    elif integers:
-                        return FLOAT, at, begin, row, lines, hards
-                    elif kind == _HARD:
-                        hard[hards, 0], hard[hards, 1], hard[hards, 2] = row, at, i
-                        hards += 1
-                    else:
-                        w[row] = real
+                fault = _weight_fault(kind, integers) if column == W else _id_fault(kind, integer, low, high)
+                if fault != END:
+                    return Stop(fault, at, begin, row, lines, hards)
+                if column == U:
+                    u[row] = integer
+                elif column == V:
+                    v[row] = integer
+                elif kind == _INTEGER:
+                    w[row] = integer
+                elif kind == _HARD:
+                    hard[hards, 0], hard[hards, 1], hard[hards, 2] = row, at, i
+                    hards += 1
                 else:
-                    if kind != _INTEGER:
-                        return (ID_RANGE if kind == _LARGE else ID_WORD), at, begin, row, lines, hards
-                    if integer < low or integer > high:
-                        return ID_RANGE, at, begin, row, lines, hards
-                    if column == U:
-                        u[row] = integer
-                    else:
-                        v[row] = integer
+                    w[row] = real
             if delimiter:
                 while _blank(buffer[i]):
                     i += 1
                 if c + 1 < columns.size and buffer[i] != delimiter and buffer[i] != 10:
-                    return LONG, i, begin, row, lines, hards
+                    return Stop(LONG, i, begin, row, lines, hards)
         if more:
             while buffer[i] != 10:
                 i += 1
@@ -347,11 +410,11 @@ def rows(buffer, start, stop, comments, tag, columns, more, delimiter, low, high
             while _blank(buffer[i]):
                 i += 1
             if buffer[i] != 10:
-                return LONG, i, begin, row, lines, hards
+                return Stop(LONG, i, begin, row, lines, hards)
         i += 1
         row += 1
         lines += 1
-    return END, i, i, row, lines, hards
+    return Stop(END, i, i, row, lines, hards)
 
 
 @njit
