@@ -181,7 +181,11 @@ def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: st
     if kind == "papers":
         return papers[name]
     if kind == "graphs":
-        return config.experiment.model_copy(update={"graphs": [name]})
+        runs = config.experiment.runs
+        if not any(block.covers(name) and not block.left_out for block in runs):
+            # All blocks name other graphs; whoever asks for this one wants what any of them runs.
+            runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
+        return config.experiment.model_copy(update={"graphs": [name], "runs": runs})
     return config.experiment
 
 

@@ -268,3 +268,17 @@ def test_reference_measurements_are_all_that_claims_need_with_stand_ins(monkeypa
             told = missing_in(criterion.quantity or claim.quantity, source, names, stand_ins=judge != "facts")
             unknown |= {claim.id} if told else set()
     assert unknown == set().union(*LEFT_OUT.values())
+
+
+def test_a_graph_that_no_block_names_gets_what_any_of_them_runs():
+    settings = config.load()
+    named = {graph for block in settings.experiment.runs for graph in block.graphs or ()}
+    assert "rmat16.sym" not in named and "email-Enron" in named
+    for graph, everything in (("rmat16.sym", True), ("email-Enron", False)):
+        runs = [
+            block
+            for block in config.scope_experiment(settings, {}, f"graphs/{graph}").runs
+            if block.covers(graph) and not block.left_out
+        ]
+        assert any("kruskal" in block.algorithms for block in runs)
+        assert any(block.algorithms == "all" for block in runs) is everything
