@@ -247,6 +247,11 @@ def algorithms() -> dict[str, Algorithm]:
     found: dict[str, Algorithm] = {}
     own = sorted((PACKAGE / "algorithms").glob("*/[!_]*.py"))
     named = [Path(folder) for folder in os.environ.get(EXTRA_FOLDERS, "").split(os.pathsep) if folder]
+    for folder in named:
+        if not folder.is_dir():
+            raise ConfigError(
+                f"{folder} is no folder: ${EXTRA_FOLDERS} names folders of algorithms, as $PATH does"
+            )
     for file in [*own, *(file for folder in named for file in sorted(folder.resolve().glob("[!_]*.py")))]:
         algorithm = read_literal(file)
         if algorithm.id in found:
@@ -279,7 +284,11 @@ def _of_program(program: programs.Program) -> Algorithm:
 
 def read_literal(file: Path) -> Algorithm:
     """Return the `ALGORITHM` literal of a file without running it."""
-    for node in ast.parse(file.read_text(), str(file)).body:
+    try:
+        body = ast.parse(file.read_text(), str(file)).body
+    except SyntaxError as error:
+        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
+    for node in body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "ALGORITHM":
             try:
                 literal = _evaluate(node.value)
@@ -329,7 +338,11 @@ def _evaluate(node: ast.expr) -> Any:
 @cache
 def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | None:
     """Return one function of a file, compiled alone; None when the file does not define it."""
-    for node in ast.parse(file.read_text(), str(file)).body:
+    try:
+        body = ast.parse(file.read_text(), str(file)).body
+    except SyntaxError as error:
+        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
+    for node in body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             namespace: dict[str, Any] = {}
             # Annotations stay text: the names that they use are the module's.

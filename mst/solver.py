@@ -118,7 +118,9 @@ def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> For
 def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return what an algorithm makes of a graph, or raise the reason why it does not take it."""
     if chosen.paradigm == "mpi":
-        raise UnsupportedError(f"{chosen.id} runs under MPI: start it with mpiexec, or see mst.mpi")
+        raise UnsupportedError(
+            f"{chosen.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
+        )
     width = width_of(chosen, threads)
     resolved = chosen.resolve(options)
     if reason := chosen.skip(Facts.of(graph), width=width, options=resolved):

@@ -40,6 +40,7 @@ LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more}
 @pytest.mark.parametrize(
     "text,message",
     [
+        ("x = (\n", "mine.py, line 1: .*never closed"),
         ("x = 1\n", "has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'"),
         ('\nALGORITHM = dict(id="a" + b)\n', r"mine.py, line 2: ALGORITHM must be a literal"),
         ("ALGORITHM = make()\n", "line 1: ALGORITHM must be a literal"),
@@ -213,6 +214,13 @@ def test_a_peers_fingerprint_covers_its_version(monkeypatch):
     before = registry.get("scipy").source_fingerprint()
     monkeypatch.setattr(registry, "_version", lambda package: "0.0")
     assert registry.get("scipy").source_fingerprint() != before
+
+
+def test_a_folder_of_algorithms_that_is_not_there_is_named(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path / "nowhere"))
+    registry.algorithms.cache_clear()
+    with pytest.raises(ConfigError, match=r"nowhere is no folder: \$MST_ALGORITHMS"):
+        registry.algorithms()
 
 
 def test_an_unknown_algorithm_is_named():
