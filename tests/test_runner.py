@@ -33,6 +33,12 @@ pytestmark = pytest.mark.alone
 PROBES = {
     "probe-children": """
     import subprocess, time
+    if problem["weight"] == 3:  # as in no graph of the practice
+        subprocess.Popen(["setsid", "sleep", "{marker}"], start_new_session=True)
+        time.sleep(60)
+""",
+    "probe-practice": """
+    import subprocess, time
     subprocess.Popen(["setsid", "sleep", "{marker}"], start_new_session=True)
     time.sleep(60)
 """,
@@ -75,7 +81,7 @@ ALGORITHM = dict(id="{id}", paradigm="{paradigm}", title="{id}", ties="any")
 
 
 def prepare(graph, *, width):
-    return dict(seen=dict())
+    return dict(weight=graph.w.sum(), seen=dict())
 
 
 def solve(problem):
@@ -166,12 +172,19 @@ def test_a_profile_adds_counters_where_it_is_asked_for(probe, tmp_path, monkeypa
     assert probe("probe-nothing", processes=1)["counters"] == {}
 
 
-def test_time_limit_ends_the_run_and_its_children(probe):
+@pytest.mark.parametrize(
+    ("name", "limit", "reason"),
+    [
+        ("probe-children", 3, "a process took more than 3 s"),
+        ("probe-practice", 1, "importing and compiling took more than 5 s"),
+    ],
+)
+def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):
     marker = f"{time.time_ns()}"
     started = time.monotonic()
-    measurement = probe("probe-children", marker=marker, timeout=3)
+    measurement = probe(name, marker=marker, timeout=limit)
     assert time.monotonic() - started < 20
-    assert measurement["status"] == "timeout" and "3 s" in measurement["reason"]
+    assert (measurement["status"], measurement["reason"]) == ("timeout", reason)
     assert not sleepers(marker), "a daemonised grandchild outlived the run"
     assert read_measurement(measurement["path"])["status"] == "timeout"
 
