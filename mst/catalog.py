@@ -295,11 +295,12 @@ def _kept(entry: Entry, folder: Path) -> Manifest | None:
     """Return the manifest in `folder` if it describes this very graph and the graph is there."""
     try:
         manifest = read_manifest(folder)
-        size = (folder / "graph.arrow").stat().st_size
+        made = (folder / "graph.arrow").stat()
+        newer = any(file.stat().st_mtime > made.st_mtime for file in entry.own_files)
     except (InputError, OSError):
         return None
-    kept = manifest.status == "ok" and manifest.recipe == entry.recipe and manifest.bytes == size
-    return manifest if kept else None
+    kept = manifest.status == "ok" and manifest.recipe == entry.recipe and manifest.bytes == made.st_size
+    return manifest if kept and not newer else None
 
 
 def fetch_raw(entry: Entry, sources: Sources) -> tuple[Source, Fetched]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -128,6 +129,19 @@ def paper(config: Config, name: str) -> Experiment:
     return read_experiment(file).at_scale(config.scale)
 
 
+def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Catalog) -> None:
+    """Refuse an experiment that names a graph which the catalogue does not have."""
+    experiments = {"experiment": config.experiment} | {f"config/papers/{name}": e for name, e in papers.items()}
+    for where, experiment in experiments.items():
+        blocks = [(*(block.graphs or ()), *block.without_graphs) for block in experiment.runs]
+        for name in itertools.chain(experiment.graphs, *blocks):
+            if name not in catalog:
+                raise ConfigError(
+                    f"{where}: no graph {name!r} in {catalog.file}{nearest(name, catalog)}; "
+                    "`mst list graphs` lists them all"
+                )
+
+
 def graph_folder(config: Config, entry: Entry) -> Path:
     """Return where a graph's canonical file and manifest lie."""
     return config.root / "graphs" / entry.name / entry.recipe
@@ -231,8 +245,10 @@ def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
     return [row.row() for row in rows]
 
 
-def _asks_elsewhere(config: Config, manifest: Manifest) -> bool:
+def _asks_elsewhere(config: Config, entry: Entry, manifest: Manifest) -> bool:
     """Return whether the sources have a place now that was not asked when the graph was not to be had."""
+    if entry.own_files:
+        return True
     sources = config.sources()
     new_mirror = any(not any(t.location.startswith(m) for t in manifest.tried) for m in sources.mirrors)
     return new_mirror or (not sources.offline and any(t.reason == "offline" for t in manifest.tried))
@@ -248,13 +264,12 @@ def to_try_again(
     from mst.catalog import read_manifest
 
     again: list[Path] = []
-    names = {name for e in (config.experiment, *papers.values()) for name in e.graphs}
-    for name in sorted(names):
-        file = graph_folder(config, catalog[name]) / "manifest.json"
-        if file.is_file():
-            manifest = read_manifest(file)
-            if manifest.status != "ok" and ("unavailable" in config.retry or _asks_elsewhere(config, manifest)):
-                again.append(file)
+    for entry in catalog.values():
+        file = graph_folder(config, entry) / "manifest.json"
+        if not file.is_file() or (manifest := read_manifest(file)).status == "ok":
+            continue
+        if "unavailable" in config.retry or _asks_elsewhere(config, entry, manifest):
+            again.append(file)
     if config.retry:
         for scope in ("default", *(f"papers/{name}" for name in papers)):
             again += to_retry(scope_plan(config, papers, catalog, places, scope), config.records, config.retry)

@@ -53,17 +53,21 @@ class Wanted:
         other compressions of each name.
     sha256 : str, optional
         As published with the official addresses.
+    path : Path, optional
+        A file of this machine, which is read where it is and may change.
     """
 
     graph: str
     addresses: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sha256: str | None = None
+    path: Path | None = None
 
     @property
     def known_names(self) -> tuple[str, ...]:
         """Every name that a mirror may use, the likeliest first."""
-        plain = [basename(address) for address in self.addresses] + list(self.names)
+        own = [self.path.name] if self.path else []
+        plain = own + [basename(address) for address in self.addresses] + list(self.names)
         packed = [uncompressed(name) + packing for name in plain for packing in _PACKINGS]
         return tuple(dict.fromkeys(plain + packed))
 
@@ -197,7 +201,7 @@ class Sources:
         return cls(dict.fromkeys([*named, *map(str, mirrors)]), offline, **options)
 
     def fetch(self, *wanted: Wanted) -> Fetched:
-        """Return the first of the wanted files that some location has: cached, mirrored, then official.
+        """Return the first of the wanted files that some location has: this machine, the cache, a mirror, official.
 
         Raises
         ------
@@ -215,10 +219,12 @@ class Sources:
             ) from error
 
     def _fetch(self, wanted: tuple[Wanted, ...]) -> Fetched:
+        tried: list[tuple[str, str]] = []
         for one in wanted:
+            if one.path and (own := _own(one.path, one.sha256, tried)):
+                return own
             if cached := self._cached(one):
                 return cached
-        tried: list[tuple[str, str]] = []
         for mirror in self.mirrors:
             if found := self._from_mirror(mirror, wanted, tried):
                 return found
@@ -329,7 +335,12 @@ class Sources:
         return "recorded"
 
     def forget(self, graph: str, fetched: Fetched) -> None:
-        """Drop a raw file that turned out useless, and what was recorded of it, so that it is fetched anew."""
+        """Drop a raw file that turned out useless, and what was recorded of it, so that it is fetched anew.
+
+        Only what was fetched is dropped, never a user's own file.
+        """
+        if self.cache / "raw" / graph not in fetched.path.parents:
+            return
         shutil.rmtree(fetched.path.parent, ignore_errors=True)
         note = self.cache / "checksums" / f"{graph}.json"
         if note.is_file():
@@ -590,6 +601,22 @@ def _span(response: Any, have: int, known: dict) -> tuple[int, int | None]:
         raise _Refused(f"HTTP {response.status}")
     length = response.headers.get("Content-Length") or ""
     return 0, int(length) if length.isdigit() else None
+
+
+def _own(path: Path, sha256: str | None, tried: list[tuple[str, str]]) -> Fetched | None:
+    """Return a file of this machine, or add to `tried` why it is not to be had."""
+    if not path.is_file():
+        tried.append((str(path), "no such file"))
+        return None
+    try:
+        found = _sha256(path)
+    except OSError as error:
+        tried.append((str(path), f"cannot be read: {error.strerror or error}"))
+        return None
+    if sha256 not in (None, found):
+        tried.append((str(path), f"sha256 {found} is not the {sha256} of the catalogue"))
+        return None
+    return Fetched(path, str(path), found, path.stat().st_size, "published" if sha256 else "first")
 
 
 def _remote(location: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -99,6 +100,9 @@ class Source(Strict):
 
     Attributes
     ----------
+    path : str, optional
+        A file of this machine, ``~`` expanded, relative to the folder that `mst` and Snakemake are called in; read
+        where it is, and again when it has changed.
     format : str, optional
         A format of `mst.formats`; without it the content decides.
     address : tuple of str
@@ -113,6 +117,7 @@ class Source(Strict):
         How a file that has no official address came to be.
     """
 
+    path: str | None = Field(None, min_length=1)
     format: str | None = None
     address: tuple[Address, ...] = ()
     mirror_names: tuple[str, ...] = ()
@@ -122,14 +127,19 @@ class Source(Strict):
 
     @model_validator(mode="after")
     def _somewhere(self) -> Source:
-        if not self.address and not self.mirror_names:
-            raise ValueError("a source needs an address or mirror_names")
+        if not self.path and not self.address and not self.mirror_names:
+            raise ValueError("a source needs a path, an address or mirror_names")
         return self
+
+    @property
+    def own_file(self) -> Path | None:
+        """Where `path` is on this machine."""
+        return Path(self.path).expanduser().absolute() if self.path else None
 
     def wanted(self, graph: str) -> Wanted:
         """Return what to ask `Sources` for."""
         inner = (basename(self.member),) if self.member else ()
-        return Wanted(graph, self.address, self.mirror_names + inner, self.sha256)
+        return Wanted(graph, self.address, self.mirror_names + inner, self.sha256, self.own_file)
 
     def inside(self, name: str) -> str | None:
         """Return what to take out of a file called `name`; None where that is the member itself."""
@@ -176,7 +186,7 @@ class Entry(Strict):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
     title: str
     family: str
-    citation: tuple[str, ...]
+    citation: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     generator: str | None = None
     parameters: dict[str, bool | int | float | str | list[int] | list[float]] = {}
@@ -200,6 +210,12 @@ class Entry(Strict):
         return self
 
     @property
+    def own_files(self) -> tuple[Path, ...]:
+        """Files of this machine that are there and that the graph may be made of."""
+        named = (source.own_file for source in self.sources)
+        return tuple(file for file in named if file and file.is_file())
+
+    @property
     def recipe(self) -> str:
         """8 hex digits over all that decides the data; titles, citations and mirrors do not count."""
         what: dict[str, Any] = {"version": RECIPE_VERSION, "weights": _plain(self.weights)}
@@ -209,7 +225,7 @@ class Entry(Strict):
             what["seed"] = self.seed if self.weights else None
             what["sources"] = [
                 {
-                    "names": [basename(a) for a in source.address] or list(source.mirror_names),
+                    "names": [source.path] if source.path else _names(source),
                     "format": source.format,
                     "member": source.member,
                     "sha256": source.sha256,
@@ -217,6 +233,10 @@ class Entry(Strict):
                 for source in self.sources
             ]
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _names(source: Source) -> list[str]:
+    return [basename(a) for a in source.address] or list(source.mirror_names)
 
 
 def first_complaint(error: ValidationError) -> str:

@@ -63,9 +63,11 @@ def shorten(text: str | bytes, limit: int = 80) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string."""
-    known = list(known)
-    close = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
-    if not close:
-        return ""
-    return f" (did you mean {next(k for k in known if k.lower() == close[0])!r}?)"
+    """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string.
+
+    What begins with the whole word comes first, since names are often given without their ending.
+    """
+    by_lower = {name.lower(): name for name in known}
+    begun = sorted((name for name in by_lower if word and name.startswith(word.lower())), key=len)
+    close = begun or difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 import tarfile
 import zipfile
@@ -114,7 +115,7 @@ def changed(entry: catalog.Entry, **keys) -> catalog.Entry:
         ("rows: 6", "rows: six", "published.0.rows: "),
         ("mirror_names: [triangle.txt]", "sha256: abc", "sources.0.sha256: "),
         ("mirror_names: [triangle.txt]", "address: ['ftp://h/x']", "sources.0.address.0: "),
-        (", mirror_names: [triangle.txt]", "", "sources.0: a source needs an address or mirror_names"),
+        (", mirror_names: [triangle.txt]", "", "sources.0: a source needs a path, an address or mirror_names"),
         ("family: known-answer", "family: known-answer\n    generator: path", "either sources or a generator"),
         (
             "family: known-answer",
@@ -239,7 +240,7 @@ def test_every_name_that_an_entry_uses_is_known():
         assert entry.generator is None or entry.generator in FAMILIES, entry.name
         for source in entry.sources:
             assert source.format in FORMATS, entry.name
-            assert source.address or source.origin or source.mirror_names, entry.name
+            assert source.address or source.origin or source.mirror_names or source.path, entry.name
             archive = any(address.endswith((".tar.gz", ".zip")) for address in source.address)
             assert archive == (source.member is not None), entry.name
 
@@ -247,7 +248,8 @@ def test_every_name_that_an_entry_uses_is_known():
 def test_only_entries_without_an_official_file_lack_an_address():
     for entry in LISTED.values():
         for source in entry.sources:
-            assert bool(source.address) != bool(source.origin), f"{entry.name}: say where its file came from"
+            known = [source.address, source.origin, source.path]
+            assert sum(map(bool, known)) == 1, f"{entry.name}: say where its file came from"
 
 
 def test_published_numbers_agree_with_each_other():
@@ -566,6 +568,61 @@ def test_obtain_makes_a_graph_once(triangle, tmp_path, sources, monkeypatch):
         catalog.obtain(triangle, sources=sources)[0]
         == tmp_path / "cache" / "graphs" / f"triangle-{triangle.recipe}"
     )
+
+
+# A user's own file
+
+
+@pytest.fixture
+def own(tmp_path) -> tuple[Path, catalog.Entry]:
+    file = tmp_path / "mine" / "tri angle.txt"
+    file.parent.mkdir()
+    file.write_text(TRIANGLE_FILE)
+    entry = {"name": "mine", "title": "Mine", "family": "road", "sources": [{"path": str(file)}]}
+    return file, catalog.Entry.model_validate(entry)
+
+
+def test_an_own_file_is_read_where_it_is(own, tmp_path, sources):
+    file, entry = own
+    folder, manifest = catalog.obtain(entry, tmp_path / "out", sources=sources)
+    assert (manifest.status, manifest.n, manifest.m) == ("ok", 4, 4)
+    assert manifest.raw.location == str(file) and manifest.raw.check == "first"
+    assert not sources.cache.exists(), "no copy is kept"
+    stamp = (folder / "graph.arrow").stat().st_mtime_ns
+    assert catalog.obtain(entry, folder, sources=sources) == (folder, manifest)
+    assert (folder / "graph.arrow").stat().st_mtime_ns == stamp
+
+
+def test_a_changed_own_file_is_read_anew(own, tmp_path, sources):
+    file, entry = own
+    folder, before = catalog.obtain(entry, tmp_path / "out", sources=sources)
+    file.write_text(TRIANGLE_FILE + "3 4 8\n")
+    later = (folder / "graph.arrow").stat().st_mtime + 1
+    os.utime(file, (later, later))
+    _, after = catalog.obtain(entry, folder, sources=sources)
+    assert (after.n, after.recipe) == (5, before.recipe) and after.digest != before.digest
+
+
+def test_an_own_file_that_cannot_be_used_stays_and_is_named(own, tmp_path, sources):
+    file, entry = own
+    file.write_text("0 1 5\n1 two 7\n")
+    with pytest.raises(FormatError, match=re.escape(f"{file}, line 2")):
+        materialise(entry, tmp_path / "out", sources=sources)
+    assert file.read_text() == "0 1 5\n1 two 7\n"
+    pinned = changed(entry, sources=[{"path": str(file), "sha256": "0" * 64}])
+    told = materialise(pinned, tmp_path / "out", sources=sources)
+    assert told.status == "unavailable" and "is not the 000" in told.tried[0].reason
+    file.unlink()
+    told = materialise(entry, tmp_path / "out", sources=sources)
+    assert (told.tried[0].location, told.tried[0].reason) == (str(file), "no such file")
+
+
+def test_own_files_are_named_from_here_or_from_home(own, tmp_path, sources, monkeypatch):
+    file, entry = own
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(file.parent))
+    for path in ("mine/tri angle.txt", "~/tri angle.txt"):
+        assert changed(entry, sources=[{"path": path}]).own_files == (file,)
 
 
 # The manifest

@@ -77,6 +77,9 @@ def test_commands_run(page, copy):
             file = copy.folder / found[1]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text)
+        if found := re.fullmatch(r"more of: (\S+)", block.note):
+            with (copy.folder / found[1]).open("a") as file:
+                file.write(block.text)
         if not block.note.startswith("not run:"):
             for command in block.commands:
                 run(copy, command)

@@ -164,6 +164,8 @@ def test_failures_are_measurements_and_the_rest_is_done(clone):
     assert found["kruskal"]["status"] == "ok"
     code, output = clone.snakemake()
     assert code == 0 and "Nothing to be done" in output, output
+    code, output = clone.snakemake("-n", "--config", "retry=error")
+    assert code == 0 and output.count("without -n, tried again: ") == 4, "two records, two proofs"
     code, output = clone.snakemake("--config", "retry=error")
     assert code == 0, output
     assert jobs(output).count("run") == 2, "the two errors, not the timeout"
@@ -250,6 +252,26 @@ def test_unavailable_graph_is_reported_and_the_rest_done(clone):
             del os.environ[name]
 
 
+def test_a_changed_file_of_ones_own_is_measured_anew(clone):
+    mine = clone.folder / "my roads.txt"
+    mine.write_text("0 1 5\n1 2 7\n2 0 6\n")
+    with (clone.folder / "config/graphs.yaml").open("a") as catalogue:
+        catalogue.write(f"  mine: {{title: Mine, family: road, sources: [{{path: {mine.name}}}]}}\n")
+    for expected in (3, 4):
+        code, output = clone.snakemake("graphs/mine")
+        assert code == 0 and "checkpoint graph" in output, output
+        with (clone.folder / "results/reports/graphs/mine/table.csv").open(newline="") as table:
+            rows = [row for row in csv.DictReader(table) if row["current"] == "True"]
+        assert {row["algorithm"] for row in rows} == set(ALGORITHMS)
+        assert {row["n"] for row in rows} == {str(expected)} and {row["grade"] for row in rows} <= {
+            "identical",
+            "edges",
+        }
+        code, output = clone.snakemake("graphs/mine")
+        assert code == 0 and "Nothing to be done" in output, output
+        mine.write_text("0 1 5\n1 2 7\n2 0 6\n3 2 1\n")
+
+
 def test_targets_and_dry_run(clone):
     for target in ("graphs/small-grid", "algorithms/kruskal"):
         code, output = clone.snakemake(target)
@@ -304,3 +326,16 @@ def test_bad_configuration_is_one_clear_error(clone):
     assert code != 0
     assert "strickt" in output and "did you mean 'strict'?" in output
     assert "Traceback" not in output
+
+
+def test_unknown_graphs_and_targets_are_named_with_the_nearest(clone):
+    for target, hint in {
+        "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'graphs/small-grid'?)",
+        "papers/durbakula": "no target 'papers/durbakula' (did you mean 'papers/durbhakula'?)",
+    }.items():
+        code, output = clone.snakemake("-n", target)
+        assert code != 0 and hint in output and "Traceback" not in output, output
+    clone.configure(algorithms=["kruskal"], experiment={"graphs": ["small-grd"]})
+    code, output = clone.snakemake("-n")
+    assert code != 0 and "experiment: no graph 'small-grd'" in output, output
+    assert "did you mean 'small-grid'?" in output and "Traceback" not in output

@@ -19,7 +19,7 @@ from mst.bench import account
 from mst.bench.records import STAGED, proof_path, write_json
 from mst.bench.reference import references
 from mst.bench.site import profile_site
-from mst.errors import MSTError
+from mst.errors import MSTError, nearest
 from mst.reporting import claims
 from mst.typed import read_yaml
 
@@ -34,6 +34,7 @@ try:
     CATALOG = catalog.load()
     PLACES = settings_of.places(CONFIG)
     PAPERS = settings_of.papers(CONFIG)
+    settings_of.check_graphs(CONFIG, PAPERS, CATALOG)
 except MSTError as error:
     raise WorkflowError(str(error))
 
@@ -73,6 +74,12 @@ SCOPES = [
     *(f"graphs/{name}" for name in CATALOG),
     *(f"algorithms/{name}" for name in registry.algorithms()),
 ]
+
+for argument in sys.argv[1:] if workflow.is_main_process else ():
+    kind, _, name = argument.partition("/")
+    if kind in ("papers", "graphs", "algorithms") and not Path(argument).exists():
+        if "/" not in name and argument not in SCOPES:
+            raise WorkflowError(f"no target {argument!r}{nearest(argument, SCOPES)}")
 
 # With --sdm conda a rule's own environment says what Python is; the package is this checkout's, everywhere.
 IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
@@ -115,6 +122,11 @@ def scope_of(wildcards):
 
 def graph_file(name, file):
     return str(settings_of.graph_folder(CONFIG, CATALOG[name]) / file)
+
+
+def own_files(name):
+    """Files of this machine that a graph is made of; what is to be fetched is no input."""
+    return [str(file) for file in CATALOG[name].own_files] if name in CATALOG else []
 
 
 def manifests(scope):
@@ -210,12 +222,16 @@ if workflow.is_main_process and CONFIG.site:
         lambda: account.cancel_left(map(Path, workflow.logger_manager.get_logfile()))
     )
 
-if workflow.is_main_process and not ONLY_LOOKING:
-    Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
+if workflow.is_main_process:
     # Failed runs and missing graphs that are to be tried again make room for the new attempt.
     for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, PLACES):
-        print(f"trying again: {path}", file=sys.stderr)
-        path.unlink()
+        if ONLY_LOOKING:
+            print(f"without -n, tried again: {path}", file=sys.stderr)
+        else:
+            print(f"trying again: {path}", file=sys.stderr)
+            path.unlink()
+    if not ONLY_LOOKING:
+        Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
 
 for scope in SCOPES:
     if scope == "default" or asked_for(scope):

@@ -2,6 +2,8 @@
 
 
 checkpoint graph:
+    input:
+        lambda wildcards: own_files(wildcards.graph),
     output:
         manifest=RESULTS / "graphs/{graph}/{recipe}/manifest.json",
     log:
