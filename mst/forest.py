@@ -32,7 +32,8 @@ class Forest:
     algorithm : str
         Id of the algorithm that found it.
     seconds : dict of str to float
-        Wall time by part (``init``, ``transfer``, ``compute``), in seconds.
+        Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled
+        once for a machine and loaded afterwards, counts to none of these; where any was got, it is ``code``.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mst.cli import commands, main
+from mst.errors import nearest
 
 TRIANGLE = "p sp 4 6\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\na 1 3 6\na 3 1 6\n"
 HEAVY = (
@@ -73,13 +74,21 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
     assert "weight 11" in capsys.readouterr().out
     assert main(["verify", str(triangle), str(forest), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ok"] is True
+    assert main(["verify", str(triangle), str(forest)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"{forest} is the minimum spanning forest of {triangle}:"
+    assert told[1].startswith("2 edges, 2 components, weight 11; proved in 0.")
 
 
 def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, capsys):
     heavier = tmp_path / "heavier.gr"
     heavier.write_text("p sp 4 2\na 1 2 5\na 2 3 7\n")
     assert main(["verify", str(triangle), str(heavier)]) == 1
-    assert "not minimum" in capsys.readouterr().out
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"{heavier} is not the minimum spanning forest of {triangle}:"
+    assert told[1:] == [
+        "edge 4 (0–2, weight 6) is lighter than edge 2 (1–2, weight 7) on its path: the forest is not minimum"
+    ]
     foreign = tmp_path / "foreign.gr"
     foreign.write_text("p sp 4 2\na 1 2 5\na 3 4 1\n")
     assert main(["verify", str(triangle), str(foreign)]) == 1
@@ -191,3 +200,38 @@ def test_run_measures_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
     assert json.loads(record.read_text())["forest"]["components"] == 1
     assert main(["plan", "--configfile", "config.yaml"]) == 0
     assert "1 planned" in capsys.readouterr().out, "measured, but not proved yet"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("kruskl", " (did you mean 'kruskal'?)"),
+        ("RMAT16", " (did you mean 'rmat16.sym'?)"),
+        ("filter", " (did you mean 'filter-kruskal'?)"),
+        ("quite else", ""),
+        ("", ""),
+    ],
+)
+def test_hints_name_the_nearest_or_what_begins_alike(word, hint):
+    known = ["kruskal", "filter-kruskal-threads", "filter-kruskal", "rmat-18", "rmat16.sym"]
+    assert nearest(word, known) == hint
+
+
+def test_machine_code_is_no_part_of_computing(tmp_path):
+    code = (
+        "import mst\n"
+        "for _ in range(2):\n"
+        "    took = mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), algorithm='kruskal').seconds\n"
+        "    print(sorted(took), took.get('code', 0) > 10 * took['compute'], took['compute'] >= 0)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "MST_CACHE": str(tmp_path)},
+    ).stdout
+    assert told.splitlines() == [
+        "['code', 'compute', 'init', 'transfer'] True True",
+        "['compute', 'init', 'transfer'] False True",
+    ]

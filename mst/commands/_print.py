@@ -34,6 +34,30 @@ def size(count: int) -> str:
     return f"{count} B" if unit == 0 else f"{value:.1f} {'BKMGT'[unit].replace('K', 'k')}B"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, which takes an s where that is due.
+
+    Examples
+    --------
+    >>> from mst.commands._print import counted
+    >>> counted(1, "edge"), counted(1200, "edge")
+    ('1 edge', '1,200 edges')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def graph_size(n: int, m: int) -> str:
+    """Return how many vertices and edges there are.
+
+    Examples
+    --------
+    >>> from mst.commands._print import graph_size
+    >>> graph_size(1, 0)
+    '1 vertex, 0 edges'
+    """
+    return f"{n:,} {'vertex' if n == 1 else 'vertices'}, {counted(m, 'edge')}"
+
+
 def _aligned(column: Sequence[object]) -> list[str]:
     texts = [_text(cell) for cell in column]
     width = max(map(len, texts))

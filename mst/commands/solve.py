@@ -9,6 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from mst.commands._print import counted, graph_size
+
 HELP = "compute the minimum spanning forest of a graph file"
 
 
@@ -44,18 +46,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import registry
+    from mst.kernels.machine_code import CodeClock
     from mst.solver import choose, width_of
 
     options = parse_options(arguments.option)
-    started = perf_counter()
-    graph = mst.read_graph(arguments.file, format=arguments.format)
-    read_seconds = perf_counter() - started
-    named, threads = arguments.algorithm, arguments.threads
-    if named == "auto":
-        choice = choose(graph, threads)
-        named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
-    forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
+    with CodeClock(compiling=_say_that_it_compiles) as code:
+        started = perf_counter()
+        graph = mst.read_graph(arguments.file, format=arguments.format)
+        read_seconds = perf_counter() - started - code.seconds
+        named, threads = arguments.algorithm, arguments.threads
+        if named == "auto":
+            choice = choose(graph, threads)
+            named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
+        forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
     algorithm = registry.get(forest.algorithm)
+    parts = {"read": read_seconds, **forest.seconds, "code": code.seconds}
     if arguments.out:
         write_forest(arguments.out, forest)
     summary = {
@@ -69,8 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         "options": algorithm.resolve(options),
         "width": width_of(algorithm, threads),
         "seconds": {
-            "read": round(read_seconds, 6),
-            **{part: round(s, 6) for part, s in forest.seconds.items() if part != "transfer" or s > 1e-4},
+            part: round(seconds, 6)
+            for part, seconds in parts.items()
+            if seconds > 1e-4 or part not in ("transfer", "code")
         },
     }
     if arguments.json:
@@ -78,6 +84,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(summary)
     return 0
+
+
+def _say_that_it_compiles() -> None:
+    if sys.stderr.isatty():
+        print("compiling, once for this machine…", file=sys.stderr)
 
 
 def write_forest(path: Path, forest: Any) -> None:
@@ -92,8 +103,8 @@ def write_forest(path: Path, forest: Any) -> None:
 def _print(summary: dict[str, Any]) -> None:
     seconds = ", ".join(f"{part} {value:.3f} s" for part, value in summary["seconds"].items())
     print(
-        f"{summary['file']}: {summary['vertices']:,} vertices, {summary['edges']:,} edges\n"
-        f"forest: {summary['forest_edges']:,} edges, {summary['components']:,} components, "
+        f"{summary['file']}: {graph_size(summary['vertices'], summary['edges'])}\n"
+        f"forest: {counted(summary['forest_edges'], 'edge')}, {counted(summary['components'], 'component')}, "
         f"weight {summary['weight']}\n"
         f"{summary['algorithm']}, width {summary['width']}: {seconds}",
         file=sys.stdout,

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mst.commands._print import counted
+
 HELP = "prove a forest, or the measurement of a run, against its graph"
 
 
@@ -32,15 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
         proof = verify_record(arguments.record, arguments.reference)
         verdict = {"record": str(arguments.record), **proof}
         wrong = proof["status"] == "wrong"
+        told = _of_record(verdict)
     else:
         if not arguments.graph or not arguments.forest:
             raise ConfigError("give a graph file and a forest file, or --record and --reference")
         verdict = _verify_files(arguments)
         wrong = not verdict["ok"]
-    if arguments.json:
-        print(json.dumps(verdict))
-    else:
-        print("\n".join(f"{key}: {value}" for key, value in verdict.items() if value not in (None, {}, "")))
+        told = _of_files(arguments, verdict)
+    print(json.dumps(verdict) if arguments.json else told)
     return 1 if wrong else 0
 
 
@@ -57,3 +58,20 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
     if missing is not None:
         return {"ok": False, "reason": missing}
     return dataclasses.asdict(prove(graph, ids))
+
+
+def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
+    if not verdict["ok"]:
+        return (
+            f"{arguments.forest} is not the minimum spanning forest of {arguments.graph}:\n{verdict['reason']}"
+        )
+    return (
+        f"{arguments.forest} is the minimum spanning forest of {arguments.graph}:\n"
+        f"{counted(verdict['forest_edges'], 'edge')}, {counted(verdict['components'], 'component')}, "
+        f"weight {verdict['weight']}; proved in {verdict['seconds']:.3f} s"
+    )
+
+
+def _of_record(verdict: dict[str, Any]) -> str:
+    told = {key: value for key, value in verdict.items() if value not in (None, {}, "")}
+    return "\n".join(f"{key}: {value}" for key, value in told.items())

@@ -248,9 +248,7 @@ def _by_suffix(path: Path) -> Format:
     for candidate in FORMATS.values():
         if candidate.writable and name.endswith(candidate.suffixes):
             return candidate
-    raise InputError(
-        f"{path}: the name does not tell the format; give format=, one of {', '.join(_writable())}"
-    )
+    raise InputError(f"{path}: the name does not tell the format; say which, of {', '.join(_writable())}")
 
 
 def _writable() -> list[str]:
