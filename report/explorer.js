@@ -351,7 +351,8 @@
     placed = [];
     current = -1;
     const perGraph = state.view !== "size";
-    const key = (p) => [p.machine.name, perGraph ? `${String(p.graph.m).padStart(15, "0")} ${p.graph.name}` : ""].join("\0");
+    const rank = (p) => String(data.machines.indexOf(p.machine)).padStart(3, "0");
+    const key = (p) => [rank(p), perGraph ? `${String(p.graph.m).padStart(15, "0")} ${p.graph.name}` : ""].join("\0");
     const panels = [...grouped(list, key)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, own]) => own);
     const total = Math.max(chart.clientWidth, 280);
     const columns = Math.max(1, Math.min(panels.length, Math.floor(total / 430)));

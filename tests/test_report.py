@@ -15,6 +15,7 @@ from mst.bench.records import load_records, table_rows
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.check import check_table
+from mst.reporting.figures import draw_all
 from mst.reporting.page import write_report
 from mst.reporting.papers.section import Papers
 from mst.reporting.sections import FOLDER, Shown, frame, sections
@@ -116,6 +117,26 @@ def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
         )
         cell = cells[graphs.index(row.graph)]
         assert cell is not None and cell.kind == "wrong" and cell.reason == row.reason
+
+
+def test_what_was_measured_here_comes_before_references(rows, tmp_path):
+    reference = rows.assign(origin=rows["origin"].where(rows["machine"] == "fake-gpu-box", "reference"))
+    machines = ["fake-gpu-box", "fake-cluster", "fake-desktop"]
+    assert data.machines_of(reference) == machines
+    assert list(dict.fromkeys(machine for machine, _, _ in data.matrix(reference)[1])) == machines
+    panels = {
+        figure.name: [name for name, _ in figure.panels] for figure in draw_all(reference, tmp_path, "kruskal")
+    }
+    for name in ("throughput", "speedup", "memory", "self-speedup", "scaling"):
+        # Not every machine ran kruskal, and so has a speedup over it.
+        expected = [f"{name}-{machine}" for machine in machines if f"{name}-{machine}" in panels[name]]
+        assert panels[name] == expected and len(expected) > 1
+    assert panels["time"][0].startswith("time-fake-gpu-box")
+    shown = Shown(reference, [], [], {"scope": "default"}, "kruskal", [])
+    own = rows[rows["machine"] == "fake-gpu-box"]
+    here, _, elsewhere = frame(shown)["counts"].partition(" Reference measurements: ")
+    assert here.startswith(f"{(own['status'] == 'ok').sum()} runs of ") and " and 1 machine; " in here
+    assert " and 2 machines; " in elsewhere
 
 
 def test_colours_do_not_depend_on_what_was_measured():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mst.reporting.words import counted
+
 
 def columns(rows: Iterable[Sequence[object]]) -> str:
     """Return rows as lines of aligned columns, numbers to the right.
@@ -32,18 +34,6 @@ def size(count: int) -> str:
     while value >= 999.95 and unit < 4:
         value, unit = value / 1000, unit + 1
     return f"{count} B" if unit == 0 else f"{value:.1f} {'BKMGT'[unit].replace('K', 'k')}B"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, which takes an s where that is due.
-
-    Examples
-    --------
-    >>> from mst.commands._print import counted
-    >>> counted(1, "edge"), counted(1200, "edge")
-    ('1 edge', '1,200 edges')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def graph_size(n: int, m: int) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mst.commands._print import counted, graph_size
+from mst.commands._print import graph_size
+from mst.reporting.words import counted
 
 HELP = "compute the minimum spanning forest of a graph file"
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mst.commands._print import counted
+from mst.reporting.words import counted
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
 

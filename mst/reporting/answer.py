@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mst import registry
-from mst.reporting.data import approximate, geometric_mean, is_library
+from mst.reporting.data import approximate, by_machine, geometric_mean, is_library
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +137,7 @@ def findings(
     # An experiment without ours leaves nothing out.
     expected = hardware.ours if (rows["algorithm"] == hardware.ours).any() else None
     found = []
-    for machine, own in usable.groupby("machine", sort=True):
+    for machine, own in by_machine(usable):
         records = own.to_dict("records")
         here = [row for row in records if hardware.uses(row)]
         if not any(row["paradigm"] in hardware.paradigms for row in here):

@@ -74,6 +74,19 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
     return rows
 
 
+def machines_of(rows: pd.DataFrame) -> list[str]:
+    """Return the machines of the rows by name, those measured here before those that came as reference."""
+    named = rows.drop_duplicates("machine")[["machine", "origin"]].to_dict("records")
+    return [
+        str(row["machine"]) for row in sorted(named, key=lambda r: (r["origin"] == "reference", r["machine"]))
+    ]
+
+
+def by_machine(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return each machine with its rows, in the order of `machines_of`."""
+    return [(machine, rows[rows["machine"] == machine]) for machine in machines_of(rows)]
+
+
 def geometric_mean(values: Iterable[float]) -> float:
     """Return the geometric mean of positive numbers; NaN of none."""
     logs = [math.log(v) for v in values if v and not math.isnan(v) and v > 0]
@@ -170,6 +183,7 @@ def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cel
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     severity = {kind: rank for rank, kind in enumerate(_SYMBOLS)}
     severity["wrong"] = 100
+    machines = machines_of(rows)
     lines: dict[tuple[str, str], dict[str, list[Cell]]] = {}
     columns = ["machine", "algorithm", "graph", "status", "grade", "reason"]
     for row in rows[columns].to_dict("records"):
@@ -182,7 +196,9 @@ def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cel
 
     return graphs, [
         (machine, algorithm, [worst(line.get(graph, [])) for graph in graphs])
-        for (machine, algorithm), line in lines.items()
+        for (machine, algorithm), line in sorted(
+            lines.items(), key=lambda item: (machines.index(item[0][0]), item[0][1])
+        )
     ]
 
 

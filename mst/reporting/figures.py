@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from mst.reporting.data import geometric_mean, order_of_series
+from mst.reporting.data import by_machine, geometric_mean, machines_of, order_of_series
 from mst.reporting.painters import Paint, Task, one_by_one
 from mst.reporting.style import DASHES, MARKERS, colours, places, save
 
@@ -105,8 +105,8 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
     palette = colours(sorted(shown["algorithm"].unique()))
     panels = []
     several = shown["machine"].nunique() > 1
-    orders = {machine: order_of_series(own) for machine, own in shown.groupby("machine")}
-    for (machine, graph), group in _few(_by_size(shown, ["machine", "graph"])):
+    orders = {machine: order_of_series(own) for machine, own in by_machine(shown)}
+    for (machine, graph), group in _few(_by_size(shown)):
         order = [s for s in orders[machine] if s in set(group["series"])]
         title = f"{graph}\n{_count(group['n'].iloc[0])} vertices, {_count(group['m'].iloc[0])} edges"
         title += f", {machine}" if several else ""
@@ -210,7 +210,7 @@ def _per_series(
         return None
     palette = colours(sorted(shown["algorithm"].unique()))
     panels = []
-    for machine, group in shown.groupby("machine", sort=True):
+    for machine, group in by_machine(shown):
         order = order_of_series(group)
         file = _slug(f"{name}-{machine}")
         heading = machine if shown["machine"].nunique() > 1 else title
@@ -228,11 +228,11 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
         return None
     panels = []
     points = (
-        wide.groupby(["machine", "algorithm", "options", "paradigm", "width"])["self_speedup"]
+        wide.groupby(["machine", "origin", "algorithm", "options", "paradigm", "width"])["self_speedup"]
         .agg(geometric_mean)
         .reset_index()
     )
-    for machine, group in points.groupby("machine"):
+    for machine, group in by_machine(points):
         widths = sorted(group["width"].unique())
         panels.append(
             _lines(
@@ -241,13 +241,13 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
                 y="self_speedup",
                 xlabel="threads or ranks",
                 ylabel="T(1) / T(p), geometric mean over graphs",
-                title=str(machine),
+                title=machine,
                 folder=folder,
                 name=_slug(f"self-speedup-{machine}"),
                 ideal=widths,
             )
         )
-    points.to_csv(folder / "self-speedup.csv", index=False)
+    points.drop(columns="origin").to_csv(folder / "self-speedup.csv", index=False)
     alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
     return Figure("self-speedup", "Self-speedup", alt, tuple(panels), "self-speedup.csv", "Self-speedup")
 
@@ -260,7 +260,7 @@ def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
     if rows["m"].nunique() < 2:
         return None
     panels = []
-    for machine, group in rows.groupby("machine"):
+    for machine, group in by_machine(rows):
         if group["m"].nunique() < 2:
             continue
         panels.append(
@@ -270,7 +270,7 @@ def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
                 y="nanoseconds_per_edge",
                 xlabel="undirected edges m",
                 ylabel="nanoseconds per edge",
-                title=str(machine),
+                title=machine,
                 folder=folder,
                 name=_slug(f"scaling-{machine}"),
             )
@@ -369,9 +369,11 @@ def name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
         )
 
 
-def _by_size(rows: pd.DataFrame, keys: list[str]):
-    groups = list(rows.groupby(keys, sort=False))
-    return sorted(groups, key=lambda item: (item[0][0], item[1]["m"].iloc[0], item[0][1]))
+def _by_size(rows: pd.DataFrame):
+    """Return the rows of each machine and graph, each machine's smallest graph first."""
+    machines = machines_of(rows)
+    groups = list(rows.groupby(["machine", "graph"], sort=False))
+    return sorted(groups, key=lambda item: (machines.index(item[0][0]), item[1]["m"].iloc[0], item[0][1]))
 
 
 def _few(panels: list) -> list:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.reporting.answer import HARDWARE, fastest_of_each
-from mst.reporting.data import approximate, is_library
+from mst.reporting.data import approximate, by_machine, is_library
 from mst.reporting.figures import Figure, name_ends, readable
 from mst.reporting.style import LIGHT, save
 
@@ -31,11 +31,11 @@ def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
 
     exact = shown[~shown["algorithm"].isin(approximate())]
     lines: dict[tuple[str, str], Mapping[str, Mapping[str, Any]]] = {}
-    for machine, own in exact.groupby("machine", sort=True):
+    for machine, own in by_machine(exact):
         records = own.to_dict("records")
         for name, rows in _kinds(records):
             if best := fastest_of_each(rows):
-                lines[name, str(machine)] = best
+                lines[name, machine] = best
     if len(lines) < 2 or exact["graph"].nunique() < 2:
         return None
     several = len({machine for _, machine in lines}) > 1

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mst.reporting.data import by_machine
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -44,11 +46,11 @@ def spreads(rows: pd.DataFrame) -> list[Spread]:
     shown = rows[rows["shown"]]
     return [
         Spread(
-            str(machine),
+            machine,
             int(own["spread"].notna().sum()),
             float(own["spread"].median()),
             float(own["spread"].quantile(0.9)),
             int(own["spread"].isna().sum()),
         )
-        for machine, own in shown.groupby("machine", sort=True)
+        for machine, own in by_machine(shown)
     ]

@@ -21,6 +21,7 @@ from mst.reporting.graphs import graph_rows, missing_graphs
 from mst.reporting.pictures import symbols
 from mst.reporting.style import variables
 from mst.reporting.unfinished import not_run, unfinished
+from mst.reporting.words import counted
 from mst.typed import read_yaml
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def frame(shown: Shown) -> dict[str, Any]:
         "css": _verbatim("style.css") + variables(),
         "js": _verbatim("page.js") + _verbatim("explorer.js"),
         "headline": answer.headline(shown.answers, shown.baseline),
-        "counts": _counts(rows, shown.manifests, machines),
+        "counts": _counts(rows, shown.manifests),
         "captions": shown.captions,
         "baseline": shown.baseline,
         "figures": shown.figures,
@@ -178,10 +179,11 @@ def _verification(shown: Shown) -> dict[str, Any]:
 
 def _records(shown: Shown) -> dict[str, Any]:
     rows = shown.rows
+    ordered = [row for _, own in data.by_machine(rows) for row in own.to_dict("records")]
     return {
         "filters": {name: sorted(str(value) for value in rows[name].dropna().unique()) for name in FILTERS},
         "record_columns": RECORD_COLUMNS,
-        "records": [record_row(row) for row in rows.to_dict("records")],
+        "records": [record_row(row) for row in ordered],
     }
 
 
@@ -236,21 +238,29 @@ def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, l
     return [(name, rows) for name, rows in groups if rows]
 
 
-def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]], machines: Sequence[Mapping[str, Any]]) -> str:
-    status = Counter(rows["status"])
-    grades = Counter(rows.loc[rows["status"] == "ok", "grade"].dropna())
-    proved = ", ".join(f"{number} {_GRADES.get(grade, grade)}" for grade, number in grades.most_common())
-    there = sum(m["status"] == "ok" for m in manifests)
-    text = (
-        f"{status['ok']} runs of {rows.loc[rows['status'] == 'ok', 'algorithm'].nunique()} algorithms on "
-        f"{there} graphs and {len(machines)} machine{'s' if len(machines) != 1 else ''}; proved: {proved or 'none'}."
-    )
-    failed = {kind: status[kind] for kind in ("wrong", "timeout", "out-of-memory", "error") if status[kind]}
-    if failed:
-        text += " Not finished or wrong: " + ", ".join(f"{n} {kind}" for kind, n in failed.items()) + "."
+def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]]) -> str:
+    """Return how much was measured and proved, here and, apart from that, on reference machines."""
+    reference = rows["origin"] == "reference"
+    kept = [("", rows[~reference]), ("Reference measurements: ", rows[reference])]
+    text = " ".join(words + _counted(part) for words, part in kept if len(part))
     missing = [m["name"] for m in manifests if m["status"] != "ok"]
     if missing:
         text += f" Graphs not to be had: {', '.join(missing)}."
+    return text
+
+
+def _counted(rows: Any) -> str:
+    ok, status = rows[rows["status"] == "ok"], Counter(rows["status"])
+    grades = Counter(ok["grade"].dropna()).most_common()
+    proved = ", ".join(f"{number} {_GRADES.get(grade, grade)}" for grade, number in grades)
+    counts = [
+        counted(len(ok), "run"),
+        *(counted(ok[name].nunique(), name) for name in ("algorithm", "graph", "machine")),
+    ]
+    text = "{} of {} on {} and {}; proved: {}.".format(*counts, proved or "none")
+    failed = {kind: status[kind] for kind in ("wrong", "timeout", "out-of-memory", "error") if status[kind]}
+    if failed:
+        text += " Not finished or wrong: " + ", ".join(f"{n} {kind}" for kind, n in failed.items()) + "."
     return text
 
 

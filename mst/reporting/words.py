@@ -32,6 +32,18 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, which takes an s where that is due.
+
+    Examples
+    --------
+    >>> from mst.reporting.words import counted
+    >>> counted(1, "edge"), counted(1200, "edge")
+    ('1 edge', '1,200 edges')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def times(value: float | None) -> str:
     """Write a ratio."""
     if not known(value):
