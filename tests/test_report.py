@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 
@@ -13,9 +14,9 @@ from jinja2 import meta
 
 from mst.bench.records import load_records, table_rows
 from mst.errors import MSTError
-from mst.reporting import data
+from mst.reporting import data, figures
 from mst.reporting.check import check_table
-from mst.reporting.figures import draw_all
+from mst.reporting.figures import draw_all, slug
 from mst.reporting.page import write_report
 from mst.reporting.papers.section import Papers
 from mst.reporting.sections import FOLDER, Shown, frame, sections
@@ -131,12 +132,57 @@ def test_what_was_measured_here_comes_before_references(rows, tmp_path):
         # Not every machine ran kruskal, and so has a speedup over it.
         expected = [f"{name}-{machine}" for machine in machines if f"{name}-{machine}" in panels[name]]
         assert panels[name] == expected and len(expected) > 1
-    assert panels["time"][0].startswith("time-fake-gpu-box")
-    shown = Shown(reference, [], [], {"scope": "default"}, "kruskal", [])
+    assert panels["landscape"][0] == "landscape-fake-gpu-box"
     own = rows[rows["machine"] == "fake-gpu-box"]
+    measured = {slug(f"time-fake-gpu-box-{graph}") for graph in own[own["shown"]]["graph"]}
+    assert set(panels["time"][: len(measured)]) == measured and len(panels["time"]) > len(measured)
+    shown = Shown(reference, [], [], {"scope": "default"}, "kruskal", [])
     here, _, elsewhere = frame(shown)["counts"].partition(" Reference measurements: ")
     assert here.startswith(f"{(own['status'] == 'ok').sum()} runs of ") and " and 1 machine; " in here
     assert " and 2 machines; " in elsewhere
+    (verification,) = (part for part in sections(shown) if part.template == "verification")
+    first, second = verification.context(shown)["matrices"]
+    assert {machine for machine, _, _ in first[3]} == {"fake-gpu-box"} and set(first[2]) == set(own["graph"])
+    assert {machine for machine, _, _ in second[3]} == set(machines[1:])
+
+
+def test_panels_hold_no_more_than_can_be_read(rows, tmp_path, monkeypatch):
+    before = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
+    assert not any(figure.note for name, figure in before.items() if name != "scaling")
+    for name, most in (("MOST_SERIES", 5), ("MOST_LINES", 3), ("MOST_TIMES", 4)):
+        monkeypatch.setattr(figures, name, most)
+    after = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
+    assert len(after["time"].panels) == 4 < len(before["time"].panels)
+    shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
+    algorithms = set(shown["algorithm"])
+    drawn = [
+        text for text in words(after["throughput"], "fake-desktop") if text.partition(" ")[0] in algorithms
+    ]
+    assert len(set(shown["series"])) > len(algorithms) == len(drawn), "one row of each algorithm"
+    at_defaults = set(shown[shown["options"] == "default"]["algorithm"])
+    assert not any("[" in label for label in drawn if label.partition(" ")[0] in at_defaults)
+    lines = [text for text in words(after["scaling"], "fake-desktop") if text in algorithms]
+    assert len(lines) == 3 and "kruskal" in lines
+    assert "over 5 rows" in after["throughput"].note and "At most 3" in after["scaling"].note
+
+
+def words(figure, machine: str) -> list[str]:
+    """Return the texts of a machine's panel."""
+    svg = dict(figure.panels)[f"{figure.name}-{machine}"]
+    return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)</text>", svg)]
+
+
+def test_what_tells_most_is_the_baseline_and_the_fastest_of_each_paradigm(rows):
+    shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
+    told = data.telling(shown, "kruskal", 4)
+    assert told[0] == "kruskal" and len(told) == len(set(told)) == 4
+    everything = data.telling(shown, "kruskal", 100)
+    counts = shown.groupby("algorithm")["graph"].nunique()
+    assert set(everything) == set(counts[counts >= counts.max() / 2].index)
+    assert {*shown.set_index("algorithm").loc[everything, "paradigm"]} == {
+        *shown.set_index("algorithm").loc[told, "paradigm"]
+    }, "each paradigm has one among the first"
+    assert data.telling(shown.iloc[:0], "kruskal", 4) == []
 
 
 def test_colours_do_not_depend_on_what_was_measured():

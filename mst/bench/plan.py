@@ -201,7 +201,7 @@ def _status(
         return "unsupported", state.reason
     if block.left_out:
         return "unsupported", block.left_out
-    absent = algorithm.missing() or hardware_reason(algorithm.paradigm, width, place, block)
+    absent = hardware_reason(algorithm.paradigm, width, place, block) or algorithm.missing()
     if absent:
         return "unsupported", absent
     if state.facts is None:

@@ -149,6 +149,34 @@ def order_of_series(rows: pd.DataFrame) -> list[str]:
     return relative.sort_values(kind="stable").index.tolist()
 
 
+def telling(rows: pd.DataFrame, baseline: str, most: int, key: str = "algorithm") -> list[str]:
+    """Return at most so many of the values of `key`: the baseline, the fastest of each paradigm, the next fastest.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Prepared rows that are shown.
+    baseline : str
+        Comes first where it is among them.
+    most : int
+    key : str
+        A column that says what is compared, such as ``algorithm``.
+    """
+    if not len(rows):
+        return []
+    # Who ran on few graphs is not compared on the others.
+    count = rows.groupby(key)["graph"].nunique()
+    rows = rows[rows[key].map(count) >= count.max() / 2]
+    best = rows.groupby(["machine", "graph"])["compute_seconds"].transform("min")
+    relative = (
+        (rows["compute_seconds"] / best).groupby(rows[key]).agg(geometric_mean).sort_values(kind="stable")
+    )
+    paradigm = rows.drop_duplicates(key).set_index(key)["paradigm"]
+    first = {paradigm[name]: name for name in reversed(relative.index)}
+    wanted = [*([baseline] if baseline in relative.index else []), *first.values(), *relative.index]
+    return list(dict.fromkeys(wanted))[:most]
+
+
 @dataclass(frozen=True)
 class Cell:
     """One cell of the verification matrix."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mst import registry
-from mst.reporting.data import approximate, geometric_mean
+from mst.reporting.data import approximate, telling
 from mst.reporting.style import DASHES, LIGHT, MARKERS, places
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _chosen(
     return {
         "machines": machines,
         "graphs": _spread([name for name in graphs["graph"] if name in measured]),
-        "algorithms": _telling(own[~own["algorithm"].isin(approximate())], baseline),
+        "algorithms": telling(own[~own["algorithm"].isin(approximate())], baseline, FEW_ALGORITHMS, "name"),
     }
 
 
@@ -123,20 +123,3 @@ def _spread(graphs: list[str]) -> list[str]:
     if len(graphs) <= FEW_GRAPHS:
         return graphs
     return [graphs[round(i * (len(graphs) - 1) / (FEW_GRAPHS - 1))] for i in range(FEW_GRAPHS)]
-
-
-def _telling(shown: pd.DataFrame, baseline: str) -> list[str]:
-    """Return the baseline, the best library, and the fastest of each paradigm, then the next fastest."""
-    if not len(shown):
-        return []
-    # Who ran on few graphs is not compared on the others.
-    count = shown.groupby("name")["graph"].nunique()
-    shown = shown[shown["name"].map(count) > count.max() / 2]
-    best = shown.groupby(["machine", "graph"])["compute_seconds"].transform("min")
-    relative = (
-        (shown["compute_seconds"] / best).groupby(shown["name"]).agg(geometric_mean).sort_values(kind="stable")
-    )
-    paradigm = shown.drop_duplicates("name").set_index("name")["paradigm"]
-    first = {paradigm[name]: name for name in reversed(relative.index)}
-    wanted = [*([baseline] if baseline in relative.index else []), *first.values(), *relative.index]
-    return list(dict.fromkeys(wanted))[:FEW_ALGORITHMS]

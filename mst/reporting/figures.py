@@ -12,15 +12,24 @@ from typing import Any
 
 import pandas as pd
 
-from mst.reporting.data import by_machine, geometric_mean, machines_of, order_of_series
+from mst.reporting.data import by_machine, geometric_mean, machines_of, order_of_series, telling
 from mst.reporting.painters import Paint, Task, one_by_one
 from mst.reporting.style import DASHES, MARKERS, colours, places, save
 
 MOST_TIMES = 16
 """Panels of times on the page; the explorer has the others."""
 
+MOST_SERIES = 40
+"""Rows of a panel that has one for each series; where there are more, each algorithm has one."""
+
+MOST_LINES = 12
+"""Lines of a panel: more cannot be told apart."""
+
 _FEWEST_LABELS = 3
 """On a logarithmic axis: from fewer, no value can be read."""
+
+_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
+"""Of a decade, the coarsest first."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,8 @@ class Figure:
         File name and SVG of each panel.
     csv : str
         File name of its numbers.
+    note : str
+        What of these numbers is not drawn.
     """
 
     name: str
@@ -45,6 +56,7 @@ class Figure:
     panels: tuple[tuple[str, str], ...]
     csv: str
     short: str
+    note: str = ""
 
 
 def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, paint: Paint = one_by_one) -> list[Figure]:
@@ -86,7 +98,7 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, paint: Paint = one
             "Working memory",
             "peak resident bytes per edge beyond the input (one dot a graph, bar: geometric mean)",
         ),
-        partial(_scaling, shown, folder),
+        partial(_scaling, shown, folder, baseline),
         partial(
             _per_series,
             shown[shown["energy_joules"].notna()],
@@ -106,11 +118,11 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
     panels = []
     several = shown["machine"].nunique() > 1
     orders = {machine: order_of_series(own) for machine, own in by_machine(shown)}
-    for (machine, graph), group in _few(_by_size(shown)):
+    for (machine, graph), group in _few(*_here_and_elsewhere(shown)):
         order = [s for s in orders[machine] if s in set(group["series"])]
         title = f"{graph}\n{_count(group['n'].iloc[0])} vertices, {_count(group['m'].iloc[0])} edges"
         title += f", {machine}" if several else ""
-        name = _slug(f"time-{machine}-{graph}")
+        name = slug(f"time-{machine}-{graph}")
         svg = _dots(group, order, "compute_seconds", palette, "seconds", title, _intervals, folder, name)
         panels.append((name, svg))
     columns = [
@@ -209,16 +221,29 @@ def _per_series(
     if not len(shown):
         return None
     palette = colours(sorted(shown["algorithm"].unique()))
-    panels = []
+    panels, note = [], ""
     for machine, group in by_machine(shown):
         order = order_of_series(group)
-        file = _slug(f"{name}-{machine}")
+        if len(order) > MOST_SERIES:
+            order = _one_of_each(group, order)
+            group = group[group["series"].isin(order)]
+            note = f"Where a machine has over {MOST_SERIES} rows, an algorithm has one: its fastest at default options."
+        file = slug(f"{name}-{machine}")
         heading = machine if shown["machine"].nunique() > 1 else title
         svg = _dots(group, order, value, palette, _wrap(label), heading, _means, folder, file, reference)
         panels.append((file, svg))
     shown[["machine", "graph", "n", "m", "series", value]].to_csv(folder / f"{name}.csv", index=False)
     alt = f"{title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
-    return Figure(name, title, alt, tuple(panels), f"{name}.csv", title.partition(" over ")[0])
+    return Figure(name, title, alt, tuple(panels), f"{name}.csv", title.partition(" over ")[0], note)
+
+
+def _one_of_each(rows: pd.DataFrame, order: list[str]) -> list[str]:
+    """Return the first series of each algorithm, of those with default options where there are any."""
+    series = rows.drop_duplicates("series").set_index("series")
+    chosen: dict[str, str] = {}
+    for name in sorted(order, key=lambda name: series.loc[name, "options"] != "default"):
+        chosen.setdefault(series.loc[name, "algorithm"], name)
+    return [name for name in order if name in chosen.values()]
 
 
 def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
@@ -243,7 +268,7 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
                 ylabel="T(1) / T(p), geometric mean over graphs",
                 title=machine,
                 folder=folder,
-                name=_slug(f"self-speedup-{machine}"),
+                name=slug(f"self-speedup-{machine}"),
                 ideal=widths,
             )
         )
@@ -252,17 +277,24 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
     return Figure("self-speedup", "Self-speedup", alt, tuple(panels), "self-speedup.csv", "Self-speedup")
 
 
-def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
-    """Cost of an edge against m, each algorithm at its default options and widest width."""
+def _scaling(shown: pd.DataFrame, folder: Path, baseline: str) -> Figure | None:
+    """Cost of an edge against m, the algorithms that tell most at default options and their widest width."""
     rows = shown[shown["options"] == "default"]
     widest = rows.groupby(["machine", "algorithm"])["width"].transform("max")
     rows = rows[rows["width"] == widest]
     if rows["m"].nunique() < 2:
         return None
-    panels = []
+    panels, note = [], ""
     for machine, group in by_machine(rows):
         if group["m"].nunique() < 2:
             continue
+        told = telling(group, baseline, MOST_LINES)
+        if len(told) < group["algorithm"].nunique():
+            group = group[group["algorithm"].isin(told)]
+            note = (
+                f"At most {MOST_LINES} algorithms of a machine are drawn: {baseline}, the fastest of each paradigm, "
+                "and the next fastest on at least half as many graphs as any."
+            )
         panels.append(
             _lines(
                 group.sort_values("m"),
@@ -272,7 +304,7 @@ def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
                 ylabel="nanoseconds per edge",
                 title=machine,
                 folder=folder,
-                name=_slug(f"scaling-{machine}"),
+                name=slug(f"scaling-{machine}"),
             )
         )
     if not panels:
@@ -280,9 +312,8 @@ def _scaling(shown: pd.DataFrame, folder: Path) -> Figure | None:
     columns = ["machine", "graph", "family", "n", "m", "algorithm", "width", "nanoseconds_per_edge"]
     rows[columns].to_csv(folder / "scaling.csv", index=False)
     alt = "Nanoseconds per edge against the number of edges, a line for each algorithm, both axes logarithmic."
-    return Figure(
-        "scaling", "Cost of an edge as graphs grow", alt, tuple(panels), "scaling.csv", "Scaling in m"
-    )
+    title = "Cost of an edge as graphs grow"
+    return Figure("scaling", title, alt, tuple(panels), "scaling.csv", "Scaling in m", note)
 
 
 def _lines(
@@ -369,6 +400,12 @@ def name_ends(axes, ends: list[tuple[str, float, float, str]]) -> None:
         )
 
 
+def _here_and_elsewhere(rows: pd.DataFrame) -> tuple[list, list]:
+    """Return the panels of graphs that were measured here, and those of reference measurements."""
+    here = rows["origin"] != "reference"
+    return _by_size(rows[here]), _by_size(rows[~here])
+
+
 def _by_size(rows: pd.DataFrame):
     """Return the rows of each machine and graph, each machine's smallest graph first."""
     machines = machines_of(rows)
@@ -376,20 +413,27 @@ def _by_size(rows: pd.DataFrame):
     return sorted(groups, key=lambda item: (machines.index(item[0][0]), item[1]["m"].iloc[0], item[0][1]))
 
 
-def _few(panels: list) -> list:
-    """Return at most `MOST_TIMES` panels, evenly through their order."""
-    if len(panels) <= MOST_TIMES:
-        return panels
-    return [panels[round(i * (len(panels) - 1) / (MOST_TIMES - 1))] for i in range(MOST_TIMES)]
+def _few(*groups: list) -> list:
+    """Return at most `MOST_TIMES` panels: the first group's, then the next one's, evenly through their order."""
+    chosen: list = []
+    for panels in groups:
+        most = MOST_TIMES - len(chosen)
+        if len(panels) > most:
+            panels = [panels[round(i * (len(panels) - 1) / max(most - 1, 1))] for i in range(most)]
+        chosen += panels
+    return chosen
 
 
 def readable(axis) -> None:
-    """Label a logarithmic axis at three places at least, by the coarsest steps of a decade that have so many."""
+    """Label a logarithmic axis at three places at least, by the coarsest steps of a decade that have so many.
+
+    Steps are about as far apart as each other, so that labels that are few do not overlap.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     low, high = sorted(axis.get_view_interval())
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1.0,), (1.0, 2.0, 5.0), tuple(map(float, range(1, 10)))):
+    for steps in _STEPS:
         if sum(low <= step * 10.0**decade <= high for decade in decades for step in steps) >= _FEWEST_LABELS:
             axis.set_major_locator(LogLocator(10, subs=steps, numticks=12))
             break
@@ -430,5 +474,6 @@ def _wrap(text: str) -> str:
     return f"{head}\n({tail}" if separator else text
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """Return a text as the name of a file: letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()

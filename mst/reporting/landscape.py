@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mst.reporting.answer import HARDWARE, fastest_of_each
 from mst.reporting.data import approximate, by_machine, is_library
-from mst.reporting.figures import Figure, name_ends, readable
+from mst.reporting.figures import Figure, name_ends, readable, slug
 from mst.reporting.style import LIGHT, save
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
                 lines[name, machine] = best
     if len(lines) < 2 or exact["graph"].nunique() < 2:
         return None
-    several = len({machine for _, machine in lines}) > 1
-    svg = _drawn(lines, several, folder)
+    limits = _limits([row for best in lines.values() for row in best.values()])
+    panels = []
+    for machine in dict.fromkeys(machine for _, machine in lines):
+        own = {name: best for (name, where), best in lines.items() if where == machine}
+        panels.append((file := slug(f"landscape-{machine}"), _drawn(own, machine, limits, folder, file)))
     numbers = [
         {
             "hardware": name,
@@ -52,7 +55,7 @@ def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
     pd.DataFrame(numbers).to_csv(folder / "landscape.csv", index=False)
     alt = "Edges per second against the number of edges, a line for each kind of hardware; the table has the numbers."
     title = "From one core to everything there is"
-    return Figure("landscape", title, alt, (("landscape", svg),), "landscape.csv", "All hardware")
+    return Figure("landscape", title, alt, tuple(panels), "landscape.csv", "All hardware")
 
 
 def _kinds(records: Sequence[Mapping[str, Any]]):
@@ -68,28 +71,42 @@ def _own(hardware) -> tuple[str, ...]:
     return ("sequential", "threads") if hardware.id in ("core", "cores") else hardware.paradigms
 
 
+def _limits(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the ends of both axes: those of all machines, so that their panels compare."""
+    m = [row["m"] for row in rows]
+    speeds = [row["m"] / row[end] for row in rows for end in ("compute_low", "compute_high") if row[end] > 0]
+    return (min(m) / 1.4, max(m) * 1.4), (min(speeds) / 1.6, max(speeds) * 1.6)
+
+
 def _drawn(
-    lines: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]], several: bool, folder: Path
+    lines: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    machine: str,
+    limits: tuple[tuple[float, float], tuple[float, float]],
+    folder: Path,
+    file: str,
 ) -> str:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(8.6, max(3.8, 0.2 * len(lines) + 2.2)))
+    figure, axes = plt.subplots(figsize=(6.4, 3.6))
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.set_xlim(limits[0])
+    axes.set_ylim(limits[1])
     ends = []
-    for (name, machine), best in lines.items():
+    for name, best in lines.items():
         colour, marker, dashes = _LOOKS[name]
         rows = sorted(best.values(), key=lambda row: row["m"])
         m = [row["m"] for row in rows]
         speed = [row["m"] / row["compute_seconds"] for row in rows]
-        axes.plot(m, speed, color=colour, linestyle=dashes, linewidth=1.6, marker=marker, markersize=5)
+        axes.plot(m, speed, color=colour, linestyle=dashes, linewidth=1.6, marker=marker, markersize=4.5)
         low = [row["m"] / row["compute_high"] for row in rows]
         high = [row["m"] / row["compute_low"] for row in rows]
         axes.vlines(m, low, high, colors=colour, linewidth=2.2, alpha=0.5)
-        ends.append((f"{name}, {machine}" if several else name, m[-1], speed[-1], colour))
+        ends.append((name, m[-1], speed[-1], colour))
     readable(axes.xaxis)
     readable(axes.yaxis)
     name_ends(axes, ends)
     axes.set_xlabel("undirected edges m")
     axes.set_ylabel("undirected edges per second")
-    return save(figure, folder, "landscape")
+    axes.set_title(machine)
+    return save(figure, folder, file)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER = resources.path("report")
 _GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
+_HERE, _ELSEWHERE = "Measured here", "Reference measurements, made on other machines"
 _MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 
 
@@ -173,8 +174,12 @@ def _unfinished(shown: Shown) -> dict[str, Any]:
 
 
 def _verification(shown: Shown) -> dict[str, Any]:
-    graphs, rows = data.matrix(shown.rows)
-    return {"legend": data.legend(), "matrix_graphs": graphs, "matrix_rows": rows}
+    reference = shown.rows["origin"] == "reference"
+    parts = [(_HERE, shown.rows[~reference]), (_ELSEWHERE, shown.rows[reference])]
+    matrices = [
+        (words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts if len(rows)
+    ]
+    return {"legend": data.legend(), "matrices": matrices}
 
 
 def _records(shown: Shown) -> dict[str, Any]:
@@ -234,7 +239,7 @@ def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, l
     """Return what was measured here and what came as reference, each under its heading."""
     here = [b for b in best if b.machine not in about]
     elsewhere = [b for b in best if b.machine in about]
-    groups = [("Measured here", here), ("Reference measurements, made on other machines", elsewhere)]
+    groups = [(_HERE, here), (_ELSEWHERE, elsewhere)]
     return [(name, rows) for name, rows in groups if rows]
 
 
@@ -252,7 +257,7 @@ def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]]) -> str:
 def _counted(rows: Any) -> str:
     ok, status = rows[rows["status"] == "ok"], Counter(rows["status"])
     grades = Counter(ok["grade"].dropna()).most_common()
-    proved = ", ".join(f"{number} {_GRADES.get(grade, grade)}" for grade, number in grades)
+    proved = ", ".join(f"{number:,} {_GRADES.get(grade, grade)}" for grade, number in grades)
     counts = [
         counted(len(ok), "run"),
         *(counted(ok[name].nunique(), name) for name in ("algorithm", "graph", "machine")),
@@ -260,7 +265,7 @@ def _counted(rows: Any) -> str:
     text = "{} of {} on {} and {}; proved: {}.".format(*counts, proved or "none")
     failed = {kind: status[kind] for kind in ("wrong", "timeout", "out-of-memory", "error") if status[kind]}
     if failed:
-        text += " Not finished or wrong: " + ", ".join(f"{n} {kind}" for kind, n in failed.items()) + "."
+        text += " Not finished or wrong: " + ", ".join(f"{n:,} {kind}" for kind, n in failed.items()) + "."
     return text
 
 
