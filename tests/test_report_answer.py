@@ -259,7 +259,7 @@ def test_graphs_say_what_was_merged_and_which_published_numbers_are_wrong():
     }  # fmt: skip
     gone = {"name": "t", "status": "unavailable", "reason": "no location has it",
             "tried": [{"location": "https://x/t.gz", "reason": "offline"}]}  # fmt: skip
-    (row,) = graph_rows([there, gone])
+    (row,) = graph_rows([there, gone, dict(there)])
     assert (row["merged_text"], row["checks"], row["wrong"]) == ("1 loops", 2, ["snap: edges 7, found 2"])
     assert missing_graphs([there, gone])[0]["tried"] == [("https://x/t.gz", "offline")]
     assert merged({}) == ""

@@ -10,9 +10,9 @@ _MERGED = {"loops": "loops", "reciprocal": "back arcs", "parallel": "parallel ed
 
 
 def graph_rows(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for each graph that is there, the smallest first."""
-    there = [m for m in manifests if m["status"] == "ok"]
-    return [_row(m) for m in sorted(there, key=lambda m: (m.get("m") or 0, m["name"]))]
+    """Return a row for each graph that is there, the smallest first; one that came from several machines has one."""
+    there = {(m["name"], m.get("digest")): m for m in reversed(manifests) if m["status"] == "ok"}
+    return [_row(m) for m in sorted(there.values(), key=lambda m: (m.get("m") or 0, m["name"]))]
 
 
 def missing_graphs(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

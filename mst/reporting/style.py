@@ -129,10 +129,11 @@ def _for_page(svg: str, name: str) -> str:
     for i, colour in enumerate(LIGHT):
         body = body.replace(colour, f"var(--c{i})")
     body = _FONT.sub(r"font-size: \1px", body)
-    # A width in points would not shrink on a phone.
+    # A width in points would not shrink on a phone; smaller than this, its words could not be read there.
     found = re.search(r'<svg[^>]*? width="([\d.]+)pt"', body)
     width = round(float(found.group(1)) * 96 / 72) if found else 600
     head_end = body.index(">") + 1
     head = re.sub(r' (width|height)="[\d.]+pt"', "", body[:head_end])
-    head = head.replace("<svg", f'<svg role="img" style="width: 100%; max-width: {width}px"', 1)
+    size = f"width: 100%; max-width: {width}px; min-width: {round(0.72 * width)}px"
+    head = head.replace("<svg", f'<svg role="img" style="{size}"', 1)
     return head + re.sub(r"\n\s*", "\n", body[head_end:])
