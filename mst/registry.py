@@ -196,7 +196,7 @@ class Algorithm:
     def load(self) -> ModuleType:
         """Import the algorithm's module."""
         if reason := self.missing():
-            remedy = "" if self.program else f": pip install 'mst[{_extra(self.paradigm)}]'"
+            remedy = "" if self.program else f": pip install '.[{_extra(self.paradigm)}]' in a clone of mst"
             raise DependencyError(f"{self.id} {reason}{remedy}")
         if self.program:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)

@@ -71,6 +71,6 @@ def _command(ranks: int, spec: str) -> tuple[list[str], dict[str, str]]:
     if launcher is None:
         raise DependencyError(
             f"{ranks} ranks need mpiexec, which is neither beside {sys.executable} nor on PATH: "
-            f"pip install 'mst[mpi]', or name a launcher in ${VARIABLE}"
+            f"pip install '.[mpi]' in a clone of mst, or name a launcher in ${VARIABLE}"
         )
     return launch_command(ranks, [sys.executable, "-m", "mst.bench.mpi_worker", spec], launcher)

@@ -121,7 +121,9 @@ def _device() -> int:
 
         return int(cupy.cuda.runtime.getDevice())
     except ImportError as error:
-        raise DependencyError(f"CuPy cannot be imported ({error}): pip install 'mst[cuda13]'") from None
+        raise DependencyError(
+            f"CuPy cannot be imported ({error}): pip install '.[cuda13]' in a clone of mst"
+        ) from None
     except Exception as error:
         raise DependencyError(f"no CUDA device answers: {error}") from None
 
