@@ -44,3 +44,10 @@ onerror:
 onsuccess:
     failed = RESULTS / account.FILE
     failed.unlink(missing_ok=True)
+    for scope in ASKED:
+        checked = folder_of(scope) / "checked.json"
+        if checked.is_file():
+            print(
+                f"{folder_of(scope) / 'report.html'}: {summary(checked)}",
+                file=sys.stderr,
+            )

@@ -266,7 +266,7 @@ def test_what_was_wrong_elsewhere_stops_nobody(report, tmp_path):
     files = tmp_path / "table.parquet", tmp_path / "table.csv"
     write_table([], [], *files, references=[report / "records"])
     check_table(files[0], tmp_path / "checked.json")
-    assert json.loads((tmp_path / "checked.json").read_text())["status"]["wrong"] >= 1
+    assert json.loads((tmp_path / "checked.json").read_text())["reference"]["wrong"] >= 1
     write_table([report / "records"], [], *files)
     with pytest.raises(MSTError, match="wrong: "):
         check_table(files[0], tmp_path / "again.json")

@@ -242,6 +242,7 @@ def test_unavailable_graph_is_reported_and_the_rest_done(clone):
         code, output = clone.snakemake()
         assert code == 0, output
         assert clone.checked()["status"] == {"ok": 4, "unavailable": 1}
+        assert "results/report.html: 4 runs measured and proved, 1 unavailable" in output
         assert "USA-road-d.NY" in (clone.folder / "results/report.html").read_text()
         code, output = clone.snakemake()
         assert code == 0 and "Nothing to be done" in output, output
@@ -277,6 +278,7 @@ def test_targets_and_dry_run(clone):
         code, output = clone.snakemake(target)
         assert code == 0, output
         assert (clone.folder / "results/reports" / target / "report.html").is_file()
+        assert f"results/reports/{target}/report.html: 2 runs measured and proved" in output
         assert "run" not in jobs(output), "its runs were there already"
     page = (clone.folder / "results/reports/graphs/small-grid/table.csv").read_text()
     assert "small-grid" in page and "small-uniform" not in page

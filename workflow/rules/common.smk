@@ -21,6 +21,7 @@ from mst.bench.reference import references
 from mst.bench.site import profile_site
 from mst.errors import MSTError, nearest
 from mst.reporting import claims
+from mst.reporting.check import summary
 from mst.typed import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
