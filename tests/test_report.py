@@ -245,6 +245,14 @@ def test_sections_bring_what_they_show_and_nothing_of_another(rows):
         owners |= dict.fromkeys(own, part.template)
 
 
+@pytest.mark.parametrize(
+    ("scope", "title"),
+    [("default", "All"), ("papers/x", "All"), ("graphs/g", "g · All"), ("algorithms/a", "a · All")],
+)
+def test_title_names_the_one_graph_or_algorithm(rows, scope, title):
+    assert frame(Shown(rows, [], [], {"title": "All", "scope": scope}, "kruskal", []))["title"] == title
+
+
 def test_every_figure_lies_beside_the_page(report):
     names = {file.name for file in (report / "figures").iterdir()}
     for stem in ("throughput", "speedup", "memory"):

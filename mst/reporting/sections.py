@@ -115,7 +115,7 @@ def frame(shown: Shown) -> dict[str, Any]:
     rows, created = shown.rows, shown.rows["created"].dropna()
     machines = [_described(m, rows, shown.about) for m in shown.machines if m["name"] in shown.used]
     return {
-        "title": shown.config.get("title", "Minimum spanning forests"),
+        "title": _title(shown.config),
         "description": shown.config.get("description", ""),
         "css": _verbatim("style.css") + variables(),
         "js": _verbatim("page.js") + _verbatim("explorer.js"),
@@ -217,6 +217,13 @@ def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:
     """Return what the page is about: *default*, or a kind such as *papers*, and which."""
     kind, _, name = str(config.get("scope", "default")).partition("/")
     return kind, name
+
+
+def _title(config: Mapping[str, Any]) -> str:
+    """Return the experiment's title, after the graph or algorithm that alone is shown of it."""
+    title = str(config.get("title", "Minimum spanning forests"))
+    kind, name = scope_of(config)
+    return f"{name} · {title}" if kind in ("graphs", "algorithms") else title
 
 
 def _citation(folder: Path) -> str:
