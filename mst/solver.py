@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
@@ -127,47 +127,37 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
     if reason := chosen.skip(Facts.of(graph), width=width, options=resolved):
         raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
     module = chosen.load()
-    with _Parts() as took:
-        problem = module.prepare(graph, width=width, **resolved)
-        took("init")
-        if hasattr(module, "transfer"):
-            problem = module.transfer(problem)
-        took("transfer")
-        result = module.solve(problem)
-        took("compute")
-        edge_ids = module.collect(problem, result)
+    code = _code_clock()
+    # Of the parts, no second counts that went into getting machine code.
+    before = code()
+    started = perf_counter() - before
+    problem = module.prepare(graph, width=width, **resolved)
+    prepared = perf_counter() - code()
+    if hasattr(module, "transfer"):
+        problem = module.transfer(problem)
+    transferred = perf_counter() - code()
+    result = module.solve(problem)
+    solved = perf_counter() - code()
+    edge_ids = module.collect(problem, result)
     if edge_ids is None:
         raise UnsupportedError(f"{chosen.id} prints a total only, no edges: it can be timed, not used")
-    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=took.seconds)
+    seconds = {
+        "init": prepared - started,
+        "transfer": transferred - prepared,
+        "compute": solved - transferred,
+    }
+    if (after := code()) > before:
+        seconds["code"] = after - before
+    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
 
 
-class _Parts:
-    """Seconds by part, each called by its name when it ends; getting machine code is one of its own."""
+def _code_clock() -> Callable[[], float]:
+    """Return what tells how long machine code has been got; none is where numba is not loaded."""
+    if "numba" not in sys.modules:
+        return float
+    from mst.kernels.machine_code import code_seconds
 
-    def __enter__(self) -> _Parts:
-        self.seconds: dict[str, float] = {}
-        self._open = ExitStack()
-        # Where numba is not loaded, no code is got.
-        self._code = None
-        if "numba" in sys.modules:
-            from mst.kernels.machine_code import CodeClock
-
-            self._code = self._open.enter_context(CodeClock())
-        self._last = self._now()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-        if self._code and self._code.seconds:
-            self.seconds["code"] = self._code.seconds
-
-    def __call__(self, part: str) -> None:
-        now = self._now()
-        self.seconds[part] = now - self._last
-        self._last = now
-
-    def _now(self) -> float:
-        return perf_counter() - (self._code.seconds if self._code else 0.0)
+    return code_seconds
 
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:

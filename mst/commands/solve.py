@@ -47,21 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import registry
-    from mst.kernels.machine_code import CodeClock
+    from mst.kernels.machine_code import FirstCompiled, code_seconds
     from mst.solver import choose, width_of
 
     options = parse_options(arguments.option)
-    with CodeClock(compiling=_say_that_it_compiles) as code:
+    with FirstCompiled(_say_that_it_compiles):
         started = perf_counter()
         graph = mst.read_graph(arguments.file, format=arguments.format)
-        read_seconds = perf_counter() - started - code.seconds
+        read_seconds = perf_counter() - started - code_seconds()
         named, threads = arguments.algorithm, arguments.threads
         if named == "auto":
             choice = choose(graph, threads)
             named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
         forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
     algorithm = registry.get(forest.algorithm)
-    parts = {"read": read_seconds, **forest.seconds, "code": code.seconds}
+    parts = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
     if arguments.out:
         write_forest(arguments.out, forest)
     summary = {
@@ -102,7 +102,8 @@ def write_forest(path: Path, forest: Any) -> None:
 
 
 def _print(summary: dict[str, Any]) -> None:
-    seconds = ", ".join(f"{part} {value:.3f} s" for part, value in summary["seconds"].items())
+    parts = {{"code": "machine code"}.get(part, part): value for part, value in summary["seconds"].items()}
+    seconds = ", ".join(f"{part} {value:.3f} s" for part, value in parts.items())
     print(
         f"{summary['file']}: {graph_size(summary['vertices'], summary['edges'])}\n"
         f"forest: {counted(summary['forest_edges'], 'edge')}, {counted(summary['components'], 'component')}, "

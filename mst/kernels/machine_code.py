@@ -8,61 +8,75 @@ from time import perf_counter
 
 from numba.core import event
 
-_GETS, _COMPILES = "numba:compiler_lock", "numba:compile"
+
+class _Clock(event.Listener):
+    """Adds up, thread by thread, the time between the outermost start of an event and its end."""
+
+    def __init__(self) -> None:
+        self.own = threading.local()
+
+    def on_start(self, event: event.Event) -> None:
+        """Start at the outermost function; what it inlines is got meanwhile."""
+        own = self.own
+        own.depth = getattr(own, "depth", 0) + 1
+        if own.depth == 1:
+            own.started = perf_counter()
+
+    def on_end(self, event: event.Event) -> None:
+        """Stop when the outermost function is there."""
+        own = self.own
+        depth = getattr(own, "depth", 0)
+        if depth == 1:
+            own.seconds = getattr(own, "seconds", 0.0) + perf_counter() - own.started
+        # What ends may have begun before the clock was there.
+        own.depth = max(depth - 1, 0)
 
 
-class CodeClock(event.Listener):
-    """Seconds that this thread compiles and loads machine code while the clock is open, by numba's own events.
+class FirstCompiled(event.Listener):
+    """Calls back when the first function is compiled while it is open, and not when code is loaded.
 
     Parameters
     ----------
-    compiling : callable, optional
-        Called without arguments when a function is compiled for the first time, and not when it is loaded.
+    told : callable
+        Takes no arguments.
+    """
 
-    Attributes
-    ----------
-    seconds : float
+    def __init__(self, told: Callable[[], None]):
+        self._told: Callable[[], None] | None = told
+
+    def __enter__(self) -> FirstCompiled:
+        event.register("numba:compile", self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        event.unregister("numba:compile", self)
+
+    def on_start(self, event: event.Event) -> None:
+        """Call back, once."""
+        told, self._told = self._told, None
+        if told:
+            told()
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing: a listener must have it."""
+
+
+_CLOCK = _Clock()
+# Held while a function is compiled or loaded, and by whoever waits for that.
+event.register("numba:compiler_lock", _CLOCK)
+
+
+def code_seconds() -> float:
+    """Return how long this thread has compiled and loaded machine code since this module was imported.
+
+    Functions that others inline are got within these, and count once.
 
     Examples
     --------
     >>> import numba
-    >>> from mst.kernels.machine_code import CodeClock
-    >>> with CodeClock() as clock:
-    ...     numba.njit(lambda x: x + 1)(1), clock.seconds > 0
+    >>> from mst.kernels.machine_code import code_seconds
+    >>> before = code_seconds()
+    >>> numba.njit(lambda x: x + 1)(1), code_seconds() > before
     (2, True)
     """
-
-    def __init__(self, compiling: Callable[[], None] | None = None):
-        self.seconds = 0.0
-        self._compiling, self._thread = compiling, threading.get_ident()
-        self._depth, self._started = 0, 0.0
-
-    def __enter__(self) -> CodeClock:
-        for kind in (_GETS, _COMPILES):
-            event.register(kind, self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for kind in (_GETS, _COMPILES):
-            event.unregister(kind, self)
-
-    def on_start(self, event: event.Event) -> None:
-        """Start the clock at the outermost function; what it inlines is got meanwhile."""
-        if threading.get_ident() != self._thread:
-            return
-        if event.kind == _COMPILES:
-            if self._compiling:
-                self._compiling()
-            self._compiling = None
-            return
-        if self._depth == 0:
-            self._started = perf_counter()
-        self._depth += 1
-
-    def on_end(self, event: event.Event) -> None:
-        """Stop the clock when the outermost function is there."""
-        if event.kind == _COMPILES or threading.get_ident() != self._thread or self._depth == 0:
-            return
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += perf_counter() - self._started
+    return getattr(_CLOCK.own, "seconds", 0.0)
