@@ -12,11 +12,11 @@ from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
 from mst.kernels.jit import njit
-from mst.kernels.parallel_batches import batch_of, bounds_of
+from mst.kernels.parallel_batches import Closed, Part, batch_of, bounds_of, sort_out_range
 from mst.kernels.parallel_keys import words_of
 from mst.kernels.parallel_runtime import new_counters, workers
 from mst.kernels.parallel_sample import quantiles, sample_by_all, sample_edges
-from mst.kernels.parallel_select import edge_at, pick, row_near, row_of
+from mst.kernels.parallel_select import BLOCK, edge_at, pick, row_near, row_of
 from mst.kernels.room import lent
 from mst.order import keys
 
@@ -63,6 +63,49 @@ def test_edges_of_a_range_of_keys_are_picked_once(form, rare, bitmap, graph, rng
     assert sorted(found[:, 2]) == np.flatnonzero(wanted).tolist()
     ends = np.sort(found[:, :2], axis=1)
     assert np.array_equal(ends, np.sort(np.stack([graph.u, graph.v])[:, found[:, 2]].T, axis=1))
+
+
+@pytest.mark.parametrize("form", ["edges", "csr"])
+def test_edges_within_any_tree_are_left_out_where_roots_are_compared(form, graph, rng):
+    arrays = ours.arrays_of(graph, form)
+    words, kind = words_of(arrays[0], 1)
+    source = words, *arrays[1:]
+    low, high = np.unique(keys(graph.w))[[3, 20]]
+    inside = np.array([0xFF, 0], np.uint64)  # the first eight vertices
+    roots = rng.integers(0, 12, graph.n).astype(graph.u.dtype)
+    roots[:8] = 0
+    slots = len(words)
+    places, batch = np.empty(slots, np.uint32), np.empty(slots, np.uint8)
+    counts, picked = np.zeros(1, np.int64), np.empty(BLOCK + 1, np.uint64)
+    bounds = bounds_of(np.empty(0, words.dtype), np.empty(0, np.int64))
+    for exact in (False, True):
+        found = sort_out_range(
+            0, slots, source, kind, Part(low, -1, high, graph.m), False, Closed(inside, roots, exact), bounds,
+            places, batch, counts, picked,
+        )  # fmt: skip
+        ids = places[:found] if form == "edges" else arrays[2][places[:found]]
+        wanted = (keys(graph.w) >= low) & (keys(graph.w) <= high)
+        wanted &= (roots[graph.u] != roots[graph.v]) if exact else ~((graph.u < 8) & (graph.v < 8))
+        if form == "csr":
+            wanted &= graph.u != graph.v
+        assert sorted(ids.tolist()) == np.flatnonzero(wanted).tolist()
+        assert counts.tolist() == [found]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_of_many_trees_none_is_joined_with_itself(width, rng):
+    clusters, size = 400, 40
+    within = np.stack(np.triu_indices(size, 1), axis=1)
+    ends = (np.arange(clusters)[:, None, None] * size + within).reshape(-1, 2)
+    between = rng.integers(0, clusters * size, (clusters * 4, 2))
+    u, v = np.concatenate([ends, between]).T
+    # All of a cluster's edges may be light; what leads out of it is heavy, and so is a half of these.
+    w = np.concatenate([rng.integers(0, 2000, len(ends)), rng.integers(1000, 2000, len(between))])
+    order = rng.permutation(len(u))
+    graph = Graph(clusters * size, u[order], v[order], w[order].astype(np.int32))
+    found, counted = solved(graph, width)
+    assert np.array_equal(found, by_kruskal(graph))
+    assert counted["parts"] > 1 and counted["light"] < graph.m / 4
 
 
 @pytest.mark.parametrize("samples", [1, 511, 512, 700, 3000])

@@ -29,6 +29,17 @@ class Part(NamedTuple):
     high_id: int
 
 
+class Closed(NamedTuple):
+    """What lies within a tree and need not be joined: edges with both ends inside a bitmap, or None.
+
+    Where `exact`, of the others those too whose ends have the same root; all vertices point at their `roots` then.
+    """
+
+    inside: np.ndarray | None
+    roots: np.ndarray
+    exact: bool
+
+
 class Bounds(NamedTuple):
     """Bounds between batches, ascending by (key, id), and the table that `batch_of` looks keys up in.
 
@@ -89,8 +100,24 @@ def batch_of(key, e, bounds):
 
 
 @njit
-def sort_out_range(first, last, source, kind, part, rare, inside, bounds, places, batch, counts, picked):
-    """Find the edges of one chunk that belong to a part, and their batches.
+def between_trees(source, roots, picked, size):
+    """Keep of the first `size` places in `picked` those whose ends have two roots; return how many."""
+    kept = np.uint64(0)
+    if size == 0:
+        return np.int64(0)
+    row = row_near(source, picked[0])
+    for i in range(np.uint64(size)):
+        place = picked[i]
+        row = row_of(source, place, row)
+        a, b, _ = edge_at(source, place, row)
+        picked[kept] = place
+        kept += np.uint64(roots[a] != roots[b])
+    return np.int64(kept)
+
+
+@njit
+def sort_out_range(first, last, source, kind, part, rare, closed, bounds, places, batch, counts, picked):
+    """Find the edges of one chunk that belong to a part, and their batches; those that are `Closed` are left out.
 
     Writes their places and batches, counts them by batch, and returns how many they are.
     """
@@ -98,7 +125,9 @@ def sort_out_range(first, last, source, kind, part, rare, inside, bounds, places
     counts[:] = 0
     at = np.uint64(0)
     for block in range(first, last, BLOCK):
-        size = pick(source, kind, block, min(block + BLOCK, last), low, high, rare, inside, picked)
+        size = pick(source, kind, block, min(block + BLOCK, last), low, high, rare, closed.inside, picked)
+        if closed.exact:
+            size = between_trees(source, closed.roots, picked, size)
         for i in range(np.uint64(size)):
             place = picked[i]
             key, e = key_of(source[0][place], kind), edge_at(source, place, 0)[2]
@@ -112,7 +141,7 @@ def sort_out_range(first, last, source, kind, part, rare, inside, bounds, places
 
 @njit(parallel=True)
 def select(
-    width, grain, source, kind, part, rare, inside, bounds, places, batch, begins, ends, counts, counters
+    width, grain, source, kind, part, rare, closed, bounds, places, batch, begins, ends, counts, counters
 ):
     """`sort_out_range` over all chunks.
 
@@ -134,7 +163,7 @@ def select(
                 kind,
                 part,
                 rare,
-                inside,
+                closed,
                 bounds,
                 own_places,
                 own_batch,

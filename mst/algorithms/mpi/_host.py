@@ -20,6 +20,7 @@ from mst.algorithms.threads.filter_boruvka_threads import (
     batch_count,
     crowded,
     draws,
+    exact,
     light_count,
     useful,
 )
@@ -77,7 +78,7 @@ class Host:
         comm.Barrier()
         lap("init")
         low, top = everything(self.rows)
-        roots, inside, rows, m = None, None, self.rows, self.m
+        roots, inside, rows, m, share = None, None, self.rows, self.m, 0.0
         self.heavy = m
         self.batches, self.light, self.left = 0, 0, n - 1
         while m and self.left > 0 and low != top:
@@ -86,7 +87,8 @@ class Host:
                 # Not before: what the filter left of all heavy edges says whether another one is of use.
                 self.heavy = m
             lap("sample")
-            self._join(*self._batches(rows, low, high, rare, inside, bounds))
+            closed = batches.Closed(inside, self.parent, exact(inside, share))
+            self._join(*self._batches(rows, low, high, rare, closed, bounds))
             low = high
             if self.left > 0 and low != top:
                 roots, (inside, share) = self.parent, self._inside_giant()
@@ -153,7 +155,7 @@ class Host:
         self.comm.Barrier()
         return board
 
-    def _batches(self, rows, low, high, rare, inside, bounds):
+    def _batches(self, rows, low, high, rare, closed, bounds):
         """Put the edges above `low`, at most `high`, into shared memory; return them and where batches begin."""
         comm, (keys, ids) = self.comm, bounds
         source, size, counts = rows.source, len(rows.words), np.zeros(len(keys) + 1, np.int64)
@@ -165,7 +167,7 @@ class Host:
             places, picked = self.own.take("places", size, np.uint32), np.empty(BLOCK + 1, np.uint64)
             part = batches.Part(*local(rows, low), *local(rows, high))
             selected = batches.sort_out_range(
-                0, size, source, rows.kind, part, rare, inside, bounds, places, batch, counts, picked
+                0, size, source, rows.kind, part, rare, closed, bounds, places, batch, counts, picked
             )
             places, batch = places[:selected], batch[:selected]
         self.lap("select")

@@ -187,7 +187,7 @@ class _Run:
                 self.read_from(self.open_edges(low, inside, plan.open))
                 inside = None
                 self.lap("filter")
-            edges, starts = self.batches(low, inside, plan)
+            edges, starts = self.batches(low, batches.Closed(inside, self.parent, exact(inside, share)), plan)
             self.join(edges, starts, self.loose(plan.bounds))
             del edges
             low = plan.high
@@ -238,7 +238,7 @@ class _Run:
             loose[1:-1] = (step == 0) | ((step == 1) & (ids[:-1] == self.ids))
         return loose
 
-    def batches(self, low, inside, plan):
+    def batches(self, low, closed, plan):
         """Return the edges of a part by batch, and where each batch begins."""
         bounds = batches.bounds_of(*plan.bounds)
         w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
@@ -251,7 +251,7 @@ class _Run:
         else:
             places = self.empty("places", plan.edges)(slots, np.uint32 if slots < 2**32 else np.int64)
             batches.select(
-                w, grain, self.source, self.kind, batches.Part(*low, *plan.high), plan.rare, inside,
+                w, grain, self.source, self.kind, batches.Part(*low, *plan.high), plan.rare, closed,
                 bounds, places, batch, begins, ends, counts, c,
             )  # fmt: skip
         starts = batches.prefix(counts)
@@ -326,6 +326,11 @@ def batch_count(edges: float, trees: int, width: int, tuning: Tuning) -> int:
 def crowded(n: int, width: int, tuning: Tuning) -> bool:
     """Return whether the cache lines that all threads have asked for are a good part of those of `n` vertices."""
     return width > 1 and n < tuning.crowded * width
+
+
+def exact(inside, share: float) -> bool:
+    """Return whether to compare the roots of an edge's ends: so many trees are outside a bitmap of the largest."""
+    return inside is not None and share <= GIANT
 
 
 def useful(still_open: float, heavy: int) -> float:
