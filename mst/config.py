@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from mst import registry
-from mst.bench.experiment import Experiment, read_experiment
-from mst.bench.machine import Machine, host_name, this_machine
-from mst.bench.plan import GraphState, Planned, plan, to_retry
-from mst.bench.reference import bundles
-from mst.bench.site import Place, Site
+from mst.bench.measure.machine import Machine, host_name, this_machine
+from mst.bench.planning.experiment import Experiment, read_experiment
+from mst.bench.planning.plan import GraphState, Planned, plan, to_retry
+from mst.bench.planning.site import Place, Site
+from mst.bench.records.reference import bundles
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.typed import StrictModel, parse, read_yaml
 
 if TYPE_CHECKING:
     from mst.catalog import Catalog, Entry, Manifest
-    from mst.download import Sources
+    from mst.catalog.download import Sources
 
 ENVIRONMENT = "MST_CONFIG"
 
@@ -87,7 +87,7 @@ class Config(StrictModel):
 
     def sources(self) -> Sources:
         """Return where raw graph files come from."""
-        from mst.download import Sources
+        from mst.catalog.download import Sources
 
         return Sources.from_environment(self.mirrors, self.offline)
 

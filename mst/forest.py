@@ -171,8 +171,8 @@ class Forest:
                [ 2.,  4.,  6.,  3.],
                [ 3.,  5., inf,  4.]])
         """
-        from mst.kernels.dendrogram import merges
-        from mst.kernels.radix import argsort
+        from mst.kernels.primitives.radix import argsort
+        from mst.kernels.proof.dendrogram import merges
         from mst.order import keys
 
         n = self.graph.n

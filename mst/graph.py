@@ -100,7 +100,7 @@ class Graph:
 
     @cached_property
     def _csr(self) -> CSR:
-        from mst.kernels.csr import build_csr
+        from mst.kernels.graph.csr import build_csr
 
         return CSR(*build_csr(self.n, self.u, self.v, self.w))
 

@@ -172,7 +172,7 @@ def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
 
 def _forest(part: EdgeSlice, ids: np.ndarray, comm: Any) -> RankForest:
     """Tell every rank which of its edges rank 0 has the ids of, and the forest's total weight."""
-    from mst.kernels.mpi_exchange import exchange, gather
+    from mst.kernels.mpi.exchange import exchange, gather
 
     starts = np.array([*comm.allgather(part.start), part.m], np.int64)
     counts = np.diff(np.searchsorted(ids, starts)) if comm.rank == 0 else np.zeros(comm.size, np.int64)

@@ -33,7 +33,7 @@ def keys(weights: np.ndarray) -> np.ndarray:
     >>> keys(np.array([-1.5, -0.0, 0.0, np.inf])).argsort(kind="stable").tolist()
     [0, 1, 2, 3]
     """
-    from mst.kernels import keys as kernel
+    from mst.kernels.primitives import keys as kernel
 
     if weights.dtype == np.int32:
         return kernel.int32_keys(weights)
@@ -76,7 +76,7 @@ def total(weights: np.ndarray) -> int | float:
 
 
 def _float_total(weights: np.ndarray) -> float:
-    from mst.kernels.exact_sum import LOW_BITS, bin_sums
+    from mst.kernels.primitives.exact_sum import LOW_BITS, bin_sums
 
     high, low = (bins.tolist() for bins in bin_sums(weights))
     signs, infinities = high.pop(), low.pop()

@@ -260,7 +260,7 @@ class _Forest:
 
     @cached_property
     def summits(self) -> tuple[np.ndarray, np.ndarray]:
-        from mst.kernels.reconstruction import find_ids_above, find_summits, id_dtype, summit_dtype
+        from mst.kernels.proof.reconstruction import find_ids_above, find_summits, id_dtype, summit_dtype
 
         n, m = self.graph.n, self.graph.m
         summits = np.empty(n, summit_dtype(self.hooks.dtype, self.graph.w.dtype))
@@ -295,9 +295,9 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
     The lightest have it first. Of the others, those whose ends they have joined already need none.
     """
-    from mst.kernels.filter import flatten, giant_label, mark_outside
-    from mst.kernels.reconstruction import id_dtype
-    from mst.kernels.replay import bitmap, replay, still_open
+    from mst.kernels.filter_boruvka.filter import flatten, giant_label, mark_outside
+    from mst.kernels.proof.reconstruction import id_dtype
+    from mst.kernels.proof.replay import bitmap, replay, still_open
 
     u, v = _unsigned(graph.u), _unsigned(graph.v)
     inside = np.zeros(graph.m // 32 + 1, np.uint32)
@@ -325,8 +325,8 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
 def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Return somewhat more of the lightest edges than there are trees to join, and the others; all where that pays."""
-    from mst.kernels.filter import Sample, stratified
-    from mst.kernels.replay import below
+    from mst.kernels.filter_boruvka.filter import Sample, stratified
+    from mst.kernels.proof.replay import below
 
     wanted = int(1.3 * trees * max(1.0, len(ids) / (8 * trees)) ** 0.3)
     if share > 0.5 or wanted > 0.75 * len(ids):
@@ -340,9 +340,9 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
 
 def _in_order(graph: Graph, u, v, ids) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return records of edges, and of their places in order: none where they are in order themselves."""
-    from mst.kernels.radix import records, sorted_records
-    from mst.kernels.reconstruction import edge_dtype, gather
-    from mst.kernels.replay import ascends
+    from mst.kernels.primitives.radix import records, sorted_records
+    from mst.kernels.proof.reconstruction import edge_dtype, gather
+    from mst.kernels.proof.replay import ascends
 
     weights = graph.w if len(ids) == graph.m else graph.w[ids]
     edges = np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype))
@@ -375,7 +375,7 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
 
 def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[str, Any]]:
     """Return the forest that distinct rows form, or why they close a cycle."""
-    from mst.kernels.reconstruction import join
+    from mst.kernels.proof.reconstruction import join
 
     u, v = _unsigned(graph.u), _unsigned(graph.v)
     weights = graph.w[ids]
@@ -395,8 +395,8 @@ def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[st
 
 def _ranked(graph: Graph, u, v, ids, weights) -> tuple[np.ndarray, int]:
     """Return the records of the edges, lightest first, and how many are as heavy as the one before."""
-    from mst.kernels.radix import records, sorted_records
-    from mst.kernels.reconstruction import edge_dtype, gather, put_in_order
+    from mst.kernels.primitives.radix import records, sorted_records
+    from mst.kernels.proof.reconstruction import edge_dtype, gather, put_in_order
 
     words, places = sorted_records(*records(order.keys(weights)))
     edges, ranked = (np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype)) for _ in range(2))
@@ -409,7 +409,7 @@ def _ranked(graph: Graph, u, v, ids, weights) -> tuple[np.ndarray, int]:
 
 def _joined_by(hooks: np.ndarray, a: int, b: int) -> int:
     """Return the rank of the edge that joined two vertices."""
-    from mst.kernels.reconstruction import climb
+    from mst.kernels.proof.reconstruction import climb
 
     ends = np.array([[a, a], [b, b]], hooks.dtype)
     ranks = np.empty(1, np.uint64)
@@ -423,7 +423,7 @@ def _unsigned(ends: np.ndarray) -> np.ndarray:
 
 def _split(forest: _Forest) -> tuple[str, dict[str, Any]]:
     """Return why the forest does not span its graph, or an empty reason."""
-    from mst.kernels.path_maximum import first_split
+    from mst.kernels.proof.path_maximum import first_split
 
     edge = int(first_split(*forest.ends, forest.summits[0]))
     return _unspanned(forest.graph, edge) if edge >= 0 else ("", {})
@@ -450,7 +450,7 @@ _BLOCKS_PER_THREAD = 16
 
 
 def _first_offender(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
-    from mst.kernels.path_maximum import first_offender, first_offender_parallel
+    from mst.kernels.proof.path_maximum import first_offender, first_offender_parallel
 
     edges = (*forest.ends, forest.graph.w)
     arguments = (*edges, forest.ids, forest.ranked, forest.hooks, *forest.summits, strict)

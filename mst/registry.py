@@ -86,7 +86,7 @@ from typing import Any
 from mst import programs
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.facts import Facts
-from mst.kernels.sources import PACKAGE, fingerprint
+from mst.kernels.primitives.sources import PACKAGE, fingerprint
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")

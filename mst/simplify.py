@@ -65,7 +65,7 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
     >>> merged
     MergeCounts(loops=1, reciprocal=2, parallel=0)
     """
-    from mst.kernels.simplify import merge
+    from mst.kernels.graph.simplify import merge
 
     if graph.n > _SPARSE * graph.m + 1024:
         u, v, w, *counts = _merge_used(graph)
@@ -78,8 +78,8 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
 
 def _merge_used(graph: Graph):
     """`merge` over the vertices in use alone: almost all of a huge, nearly empty graph is isolated."""
-    from mst.kernels.relabel import compact
-    from mst.kernels.simplify import merge
+    from mst.kernels.graph.relabel import compact
+    from mst.kernels.graph.simplify import merge
 
     used, u, v = compact(graph.u, graph.v)
     a, b, *rest = merge(len(used), u, v, graph.w)

@@ -45,7 +45,7 @@ def minimum_spanning_forest(
     ----------
     graph : Graph, tuple ``(n, u, v, w)``, path, SciPy sparse array, networkx graph, or edge table
         A tuple holds the vertex count and three arrays of one length; a path names a file of any known
-        format, or a canonical ``.arrow`` file. See `mst.interop` for the others. Arrays on a CUDA device stay
+        format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays on a CUDA device stay
         there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.
     algorithm : str
         An id of ``mst list``, or ``"auto"``: what was measured to be fastest for such a graph on the cores at hand,
@@ -155,7 +155,7 @@ def _code_clock() -> Callable[[], float]:
     """Return what tells how long machine code has been got; none is where numba is not loaded."""
     if "numba" not in sys.modules:
         return float
-    from mst.kernels.machine_code import code_seconds
+    from mst.kernels.primitives.machine_code import code_seconds
 
     return code_seconds
 
@@ -213,7 +213,7 @@ def usable_gpu() -> bool:
 
 def usable_width() -> int:
     """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
-    runtime = sys.modules.get("mst.kernels.parallel_runtime")
+    runtime = sys.modules.get("mst.kernels.parallel.runtime")
     if runtime is not None and runtime.forked_after_use():
         return 1
     cores = len(os.sched_getaffinity(0))
@@ -228,7 +228,7 @@ def as_graph(graph: Any) -> Graph:
     ----------
     graph : Graph, tuple, path, sparse array, networkx graph, or edge table
         A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
-        to the caller's own nodes, see `mst.interop`. Nothing is imported that the input does not come from.
+        to the caller's own nodes, see `mst.interop.inputs`. Nothing is imported that the input does not come from.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def as_graph(graph: Any) -> Graph:
         return Graph(*graph)
     if isinstance(graph, str | os.PathLike):
         return read_graph(os.fspath(graph))
-    from mst.interop import convert
+    from mst.interop.inputs import convert
 
     converted = convert(graph)
     if converted is None:

@@ -157,7 +157,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     >>> a.tolist() == b.tolist()[::-1]
     True
     """
-    from mst.kernels import hashing
+    from mst.kernels.primitives import hashing
 
     u, v = (np.asarray(ends if np.size(ends) else np.empty(0, np.int32)) for ends in (u, v))
     if u.shape != v.shape or u.ndim != 1:
@@ -188,8 +188,8 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
 
 def _rows_by_rank(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Rows in the order of (smaller end, larger end, row)."""
-    from mst.kernels.pairs import pack_ends
-    from mst.kernels.radix import sort_words
+    from mst.kernels.primitives.pairs import pack_ends
+    from mst.kernels.primitives.radix import sort_words
 
     rows = np.arange(len(u), dtype=np.int32 if len(u) < 2**31 else np.int64)
     bits = int(max(u.max(), v.max())).bit_length() if len(u) else 0

@@ -8,12 +8,13 @@ from functools import cache
 from test_claims import Everything
 
 from mst import registry
-from mst.reporting import claims
-from mst.reporting.formula import Selection, evaluate
+from mst.reporting.papers import claims
 from mst.reporting.papers.exhibits import exhibits, fill
+from mst.reporting.papers.formula import Selection, evaluate
 
 PROFILED = {"stall_cycles", "stalled_share", "largest_m"}
-"""Counters that a profiler reads (`mst.bench.profiler`), and one of which its claim says that nothing has it."""
+"""Counters that a profiler reads (`mst.bench.measure.profiler`), and one of which its claim says that nothing
+has it."""
 
 
 class Asking(Everything):

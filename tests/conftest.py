@@ -88,8 +88,8 @@ def report(tmp_path_factory) -> Path:
     """A folder with records, table.parquet, table.csv, report.html and figures/."""
     import fake_records
 
-    from mst.reporting.facts import machine_facts
-    from mst.reporting.page import write_report
+    from mst.reporting.page.build import write_report
+    from mst.reporting.page.facts import machine_facts
     from mst.reporting.table import write_table
 
     root = tmp_path_factory.mktemp("report")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mst.bench.machine import Machine
-from mst.bench.records import SCHEMA, Run, proof_path, write_json
+from mst.bench.measure.machine import Machine
+from mst.bench.records.store import SCHEMA, Run, proof_path, write_json
 
 DESKTOP = Machine("Intel(R) Core(TM) i9-0000K CPU @ 3.60GHz", 1, 8, 16, 32)
 GPU_BOX = Machine("AMD EPYC 0000 64-Core Processor", 2, 128, 256, 512, ("NVIDIA H000 80GB HBM3",), "999.99.01")

@@ -13,12 +13,12 @@ import pytest
 import mst
 from mst import advice, cli, registry, solver
 from mst.advice import Candidate, Table, kind_of
+from mst.advice.traits import Traits, traits_of
 from mst.algorithms.sequential import kruskal
 from mst.bench import advise
 from mst.bench.advise import Case, Hardware, Measured, alike, cells, judge, promising, widths
 from mst.errors import ConfigError, OutOfMemoryError
 from mst.generators import generate
-from mst.traits import Traits, traits_of
 
 GPU = {"filter-boruvka-cuda[start=edges]@gpu": 0.1, "filter-boruvka-cuda[start=edges]@device": 0.05}
 CELLS = [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba import prange
 
-from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower, store_where
-from mst.kernels.jit import njit
-from mst.kernels.parallel_runtime import refusal, workers
+from mst.kernels.parallel.runtime import refusal, workers
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, lower, store_where
+from mst.kernels.primitives.jit import njit
 
 STEPS = 200_000
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]

@@ -20,10 +20,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mst.bench import merge
-from mst.bench.bundle import HEADER, difference, export_bundle, json_bytes, unpack_bundle
-from mst.bench.merge import import_bundle
-from mst.bench.records import load_records, proof_path, read_measurement, write_json
+from mst.bench.records import merge
+from mst.bench.records.bundle import HEADER, difference, export_bundle, json_bytes, unpack_bundle
+from mst.bench.records.merge import import_bundle
+from mst.bench.records.store import load_records, proof_path, read_measurement, write_json
 from mst.cli import main
 from mst.errors import ConfigError, FormatError, InputError, MSTError
 
@@ -109,7 +109,7 @@ def test_a_bundle_tells_nothing_of_the_machine_s_folders(origin, tmp_path):
     record = next(
         p for p in mine.glob(f"records/{MACHINE}/*/*/*/w*/*.json") if not p.name.endswith(".proof.json")
     )
-    detail = '  File "/home/me/mst/bench/worker.py", line 3\nKeyError: /home/me/x, a/b, 3/4, https://a.org/b/c'
+    detail = '  File "/home/me/mst/bench/measure/worker.py", line 3\nKeyError: /home/me/x, a/b, 3/4, https://a.org/b/c'
     record.write_bytes(json_bytes({**json.loads(record.read_bytes()), "detail": detail}))
     manifests = [(p, json.loads(p.read_bytes())) for p in mine.glob("graphs/*/*/manifest.json")]
     manifest, told = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
@@ -326,7 +326,7 @@ def test_a_member_that_unpacks_without_end_is_refused(bundle, results, tmp_path)
 
 
 def test_many_members_that_unpack_to_too_much_are_refused(bundle, results, tmp_path, monkeypatch):
-    monkeypatch.setattr("mst.bench.bundle.MAX_TOTAL_BYTES", 10_000)
+    monkeypatch.setattr("mst.bench.records.bundle.MAX_TOTAL_BYTES", 10_000)
     assert "10,000 are allowed" in refused(shutil.copy(bundle, tmp_path / "evil.zip"), results)
 
 
@@ -457,7 +457,7 @@ def test_a_folder_made_for_an_import_that_fails_is_taken_back(results, tmp_path)
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from mst.bench import merge
+from mst.bench.records import merge
 
 rename, count = Path.rename, 0
 
@@ -497,7 +497,7 @@ def test_an_import_that_is_told_to_end_leaves_nothing(bundle, results, number):
     """The signal comes while the bundle is unpacked: the process is stopped there."""
     slow = (
         "import sys, time\n"
-        "from mst.bench import merge\n"
+        "from mst.bench.records import merge\n"
         "unpack = merge.unpack_bundle\n"
         "def slow(*a, **k):\n"
         "    machine = unpack(*a, **k)\n"

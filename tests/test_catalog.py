@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 from mst import catalog, resources
 from mst.catalog import Manifest, materialise, read_manifest
-from mst.download import Sources
+from mst.catalog.download import Sources
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
 from mst.generators import FAMILIES, ORDERS
-from mst.kernels.connectivity import count_components, degrees
-from mst.reporting.claims import document
+from mst.kernels.union_find.connectivity import count_components, degrees
+from mst.reporting.papers.claims import document
 
 LISTED = catalog.load()
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from mst import registry, resources
-from mst.bench.experiment import Experiment
-from mst.bench.machine import Machine
+from mst.bench.measure.machine import Machine
+from mst.bench.planning.experiment import Experiment
 from mst.errors import ConfigError
-from mst.reporting import claims
-from mst.reporting.claims import (
+from mst.reporting.papers import claims
+from mst.reporting.papers.claims import (
     CONFIRMED,
     CONTRADICTED,
     NOT_COMPARABLE,
@@ -23,8 +23,8 @@ from mst.reporting.claims import (
     Document,
     Kind,
 )
-from mst.reporting.formula import Leaf, Missing, evaluate, parse_selection
-from mst.reporting.observations import gather, published, published_tables
+from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
+from mst.reporting.papers.observations import gather, published, published_tables
 from mst.typed import parse
 
 GRAPHS = {g.name: g for g in fake_records.GRAPHS}

@@ -13,9 +13,9 @@ import fake_records
 import numpy as np
 import pytest
 
-from mst.bench.bundle import export_bundle
-from mst.bench.compare import CANNOT_TELL, FASTER, SAME, SLOWER, choose, compare, judge
-from mst.bench.records import load_records
+from mst.bench.records.bundle import export_bundle
+from mst.bench.records.compare import CANNOT_TELL, FASTER, SAME, SLOWER, choose, compare, judge
+from mst.bench.records.store import load_records
 from mst.cli import main
 from mst.errors import ConfigError, InputError
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numba import prange
 
-from mst.kernels.atomics import store
-from mst.kernels.concurrent_union_find import find, rank_find, rank_same_set, rank_unite, ranked_forest, unite
-from mst.kernels.jit import njit
-from mst.kernels.parallel_runtime import refusal, workers
+from mst.kernels.parallel.runtime import refusal, workers
+from mst.kernels.primitives.atomics import store
+from mst.kernels.primitives.jit import njit
+from mst.kernels.union_find.concurrent import find, rank_find, rank_same_set, rank_unite, ranked_forest, unite
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
 

@@ -8,8 +8,8 @@ import zipfile
 import fake_records
 import pytest
 
-from mst.bench.crate import METADATA, PROFILES, write_crate
-from mst.bench.records import load_records
+from mst.bench.records.crate import METADATA, PROFILES, write_crate
+from mst.bench.records.store import load_records
 from mst.errors import InputError
 
 

@@ -105,7 +105,7 @@ def test_library_examples_run(tmp_path):
 
 
 def test_opening_picture_shows_one_machine():
-    from mst.reporting import opening
+    from mst.reporting.charts import opening
 
     key = ("USA-road-d.NY", "filter-boruvka", 1)
     few, many = {key: 1.0, ("else", "kruskal", 1): 1.0, ("else", "prim-heap", 1): 1.0}, {key: 9.0}
@@ -115,14 +115,14 @@ def test_opening_picture_shows_one_machine():
 
 def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path, monkeypatch):
     pytest.importorskip("seaborn")
-    from mst.reporting import opening
+    from mst.reporting.charts import opening
 
     monkeypatch.chdir(ROOT)
     opening.main(str(tmp_path / "opening.svg"))
     drawn = (tmp_path / "opening.svg").read_text()
     assert all(words in drawn for words, *_ in opening.SHOWN.values())
     assert drawn == (ROOT / "docs/opening.svg").read_text(), (
-        "run: python -m mst.reporting.opening docs/opening.svg"
+        "run: python -m mst.reporting.charts.opening docs/opening.svg"
     )
 
 

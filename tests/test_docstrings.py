@@ -9,8 +9,9 @@ import inspect
 import pytest
 
 import mst
-from mst import networkx_backend, registry
-from mst.kernels.sources import PACKAGE
+from mst import registry
+from mst.interop import networkx as networkx_backend
+from mst.kernels.primitives.sources import PACKAGE
 
 NEEDS_HARDWARE = ("mst.algorithms.cuda", "mst.algorithms.mpi", "mst.kernels.cuda")
 
@@ -35,8 +36,8 @@ def test_examples(name):
 def called_by_users() -> list[str]:
     names = [f"mst.{name}" for name in mst.__all__ if inspect.isroutine(getattr(mst, name))]
     names += [f"mst.formats.{name}" for name in ("detect", "read", "read_raw", "write")]
-    names += [f"mst.networkx_backend.{name}" for name in networkx_backend.FUNCTIONS]
-    names += [f"mst.interop.{name}" for name in ("convert", "from_networkx", "from_scipy", "from_table")]
+    names += [f"mst.interop.networkx.{name}" for name in networkx_backend.FUNCTIONS]
+    names += [f"mst.interop.inputs.{name}" for name in ("convert", "from_networkx", "from_scipy", "from_table")]
     return [*names, "mst.csgraph.minimum_spanning_tree", "mst.proof.prove", "mst.proof.check_forest"]
 
 

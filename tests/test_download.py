@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from mst.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
+from mst.catalog.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
 from mst.errors import ConfigError, UnavailableError
 
 pytestmark = pytest.mark.alone
@@ -452,7 +452,7 @@ def test_a_full_disk_is_no_fault_of_the_server(serve, sources, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("mst.download.os.fsync", full)
+    monkeypatch.setattr("mst.catalog.download.os.fsync", full)
     server = serve()
     with pytest.raises(UnavailableError, match="No space left on device; set MST_CACHE"):
         sources().fetch(wanted(server))
@@ -574,7 +574,7 @@ def test_without_file_locks_every_process_has_a_part_of_its_own(serve, sources, 
     def no_locks(*_):
         raise OSError("no locks here")
 
-    monkeypatch.setattr("mst.download.fcntl.flock", no_locks)
+    monkeypatch.setattr("mst.catalog.download.fcntl.flock", no_locks)
     server = serve()
     check_whole(sources().fetch(wanted(server)), server)
     assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]

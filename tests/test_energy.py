@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mst.bench import energy
-from mst.bench.energy import counters_here, measure_energy, nvml_counters, rapl_counters
+from mst.bench.measure import energy
+from mst.bench.measure.energy import counters_here, measure_energy, nvml_counters, rapl_counters
 
 pytestmark = pytest.mark.alone
 

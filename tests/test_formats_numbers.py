@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from mst import FormatError
 from mst.formats import read_raw
-from mst.kernels.digits import adjacency_lines
-from mst.kernels.parse import decimal, number
-from mst.kernels.relabel import compact
+from mst.kernels.graph.relabel import compact
+from mst.kernels.io.digits import adjacency_lines
+from mst.kernels.io.parse import decimal, number
 
 INTEGER, REAL, HARD, LARGE, NAN, NONE = range(6)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mst.errors import ConfigError
-from mst.reporting.formula import (
+from mst.reporting.papers.formula import (
     Failed,
     Leaf,
     Missing,

@@ -23,7 +23,10 @@ import mst
 from mst.errors import ConfigError, InputError, OutOfMemoryError
 from mst.generators import FAMILIES, binomial, family, generate, geometric
 from mst.generators.points import BITS, random_points
-from mst.kernels import components, generate_delaunay, hilbert, pairs
+from mst.kernels.generate import delaunay as generate_delaunay
+from mst.kernels.generate import hilbert
+from mst.kernels.primitives import pairs
+from mst.kernels.union_find import components
 from mst.weights import WeightSpec
 
 SMALL = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mst.kernels.sources import PACKAGE
+from mst.kernels.primitives.sources import PACKAGE
 
 LAYERS = (
     {"errors"},

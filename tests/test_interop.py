@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mst
 from mst import Graph, InputError, formats
 from mst.formats.canonical import write_canonical
-from mst.interop import from_networkx, from_scipy
+from mst.interop.inputs import from_networkx, from_scipy
 from mst.solver import as_graph
 
 networkx = pytest.importorskip("networkx")

@@ -16,13 +16,12 @@ import pytest
 
 from mst import order, registry
 from mst.graph import Graph
-from mst.kernels import sources
-from mst.kernels.cache import cache_root
-from mst.kernels.exact_sum import bin_sums
-from mst.kernels.jit import njit
-from mst.kernels.parallel_edges import lightest_of_pairs
-from mst.kernels.radix import argsort, records, sorted_records
-from mst.kernels.reconstruction import (
+from mst.kernels.primitives import sources
+from mst.kernels.primitives.cache import cache_root
+from mst.kernels.primitives.exact_sum import bin_sums
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.radix import argsort, records, sorted_records
+from mst.kernels.proof.reconstruction import (
     climb,
     edge_dtype,
     find_ids_above,
@@ -32,7 +31,8 @@ from mst.kernels.reconstruction import (
     put_in_order,
     summit_dtype,
 )
-from mst.kernels.union_find import find
+from mst.kernels.threads.merge_parallel_edges import lightest_of_pairs
+from mst.kernels.union_find.sequential import find
 
 
 @pytest.fixture
@@ -163,11 +163,12 @@ def test_cuda_fingerprints_follow_the_meaning(package, name, old, new, changes):
 def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_path):
     """numba's own cache would return the stale 1 here."""
     kernels = tmp_path / "mst" / "kernels"
-    kernels.mkdir(parents=True)
+    (kernels / "primitives").mkdir(parents=True)
     for name in ("jit.py", "cache.py", "sources.py", "__init__.py"):
-        shutil.copy(sources.PACKAGE / "kernels" / name, kernels / name)
+        shutil.copy(sources.PACKAGE / "kernels" / "primitives" / name, kernels / "primitives" / name)
     (tmp_path / "mst" / "__init__.py").write_text("")
-    header = "from mst.kernels.jit import njit\n"
+    (kernels / "__init__.py").write_text("")
+    header = "from mst.kernels.primitives.jit import njit\n"
     (kernels / "caller.py").write_text(
         header + "from mst.kernels.callee import g\n@njit\ndef f(x):\n    return g(x)\n"
     )

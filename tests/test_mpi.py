@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from mst import registry
-from mst.bench.experiment import Measure
-from mst.bench.launch import Launcher, find_launcher, launch_command
-from mst.bench.mpi_starts import signal_of
-from mst.bench.records import Run
-from mst.bench.runner import Order, measure_run
-from mst.bench.session import pinned_environment
+from mst.bench.measure.launch import Launcher, find_launcher, launch_command
+from mst.bench.measure.mpi_starts import signal_of
+from mst.bench.measure.runner import Order, measure_run
+from mst.bench.measure.session import pinned_environment
+from mst.bench.planning.experiment import Measure
+from mst.bench.records.store import Run
 from mst.forest import digest
 from mst.formats.canonical import write_canonical
 from mst.graph import Graph

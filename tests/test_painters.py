@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from mst.errors import MSTError
-from mst.reporting.painters import one_by_one, painters
+from mst.reporting.charts.painters import one_by_one, painters
 
 
 def test_answers_come_in_the_order_of_the_tasks_from_other_processes():

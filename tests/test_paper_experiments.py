@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from mst import Graph, catalog, config, registry
-from mst.bench.experiment import Experiment, widths_of
-from mst.bench.machine import Machine
-from mst.bench.plan import GraphState, plan
-from mst.bench.site import Place
+from mst.bench.measure.machine import Machine
+from mst.bench.planning.experiment import Experiment, widths_of
+from mst.bench.planning.plan import GraphState, plan
+from mst.bench.planning.site import Place
 from mst.errors import ConfigError
 from mst.facts import Facts
-from mst.reporting import claims
-from mst.reporting.formula import Leaf, Missing, evaluate, parse_selection
-from mst.reporting.observations import options_text, published
+from mst.reporting.papers import claims
+from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
+from mst.reporting.papers.observations import options_text, published
 from mst.typed import parse
 
 LAPTOP = Machine("Laptop", 1, 4, 8, 16)
@@ -153,7 +153,7 @@ class PlannedRuns:
 def test_what_the_claims_need_is_run(machine, originals, monkeypatch):
     """Every graph, option and width of a formula is planned, if only on a machine that the claim means anything on."""
     monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
-    monkeypatch.setattr("mst.bench.plan.find_launcher", lambda: "mpiexec")
+    monkeypatch.setattr("mst.bench.planning.plan.find_launcher", lambda: "mpiexec")
     book = claims.document()
     names, source = book.names(), PlannedRuns(machine, originals)
     told = []

@@ -12,16 +12,15 @@ import fake_records
 import pytest
 from test_claims import Everything
 
-from mst.bench.bundle import export_bundle
-from mst.bench.reference import references
+from mst.bench.records.bundle import export_bundle
+from mst.bench.records.reference import references
 from mst.errors import ConfigError, FormatError
-from mst.reporting import claims
-from mst.reporting.observations import Measured, gather, published, read_manifests
-from mst.reporting.papers import drawing, section
+from mst.reporting.charts.style import setup
+from mst.reporting.papers import claims, drawing, section
 from mst.reporting.papers.exhibits import PRINTED, Exhibit, Exhibits, check_exhibits, exhibits, fill
+from mst.reporting.papers.observations import Measured, gather, published, read_manifests
 from mst.reporting.papers.section import papers_of, write_files
 from mst.reporting.papers.tables import cell_text, latex, number
-from mst.reporting.style import setup
 from mst.typed import parse
 
 EVERY = [(paper, exhibit) for paper, made in exhibits().items() for exhibit in made]

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from mst import order, registry
 from mst.facts import Facts
 from mst.graph import Graph
-from mst.kernels.concurrent_union_find import rank_find, rank_link, rank_root, ranked_forest
-from mst.kernels.jit import njit
-from mst.kernels.packed_edges import edge_id, lighter, pack
-from mst.kernels.parallel_cheapest import halve
-from mst.kernels.parallel_owners import FREE, permit
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.packed_edges import edge_id, lighter, pack
+from mst.kernels.threads.cheapest import halve
+from mst.kernels.threads.owners import FREE, permit
+from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root, ranked_forest
 
 
 def run(name, graph, width=1, **options):

@@ -10,11 +10,11 @@ import pytest
 
 from mst.algorithms.sequential import kruskal
 from mst.graph import Graph
-from mst.kernels import parallel_join
-from mst.kernels.batch_edges import drop, dropped, ends_at, in_order, new_edges, put
-from mst.kernels.jit import njit
-from mst.kernels.parallel_runtime import FOREST, new_counters, workers
-from mst.kernels.settle import new_desk, peel
+from mst.kernels.filter_boruvka import parallel_join
+from mst.kernels.filter_boruvka.batch_edges import drop, dropped, ends_at, in_order, new_edges, put
+from mst.kernels.filter_boruvka.drop_cycle_edges import new_desk, peel
+from mst.kernels.parallel.runtime import FOREST, new_counters, workers
+from mst.kernels.primitives.jit import njit
 
 pytestmark = pytest.mark.alone
 

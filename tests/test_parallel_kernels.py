@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mst import order
-from mst.kernels import parallel_runtime
-from mst.kernels.parallel_compact import compact
-from mst.kernels.parallel_keys import keys_at, words_of
-from mst.kernels.parallel_radix import argsort
-from mst.kernels.parallel_runtime import facts, fresh, new_counters, refusal, workers
+from mst.kernels.parallel import runtime as parallel_runtime
+from mst.kernels.parallel.compact import compact
+from mst.kernels.parallel.keys import keys_at, words_of
+from mst.kernels.parallel.radix import argsort
+from mst.kernels.parallel.runtime import facts, fresh, new_counters, refusal, workers
 
 pytestmark = pytest.mark.alone
 

@@ -11,13 +11,13 @@ from mst.algorithms.sequential import kruskal
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
-from mst.kernels.jit import njit
-from mst.kernels.parallel_batches import Closed, Part, batch_of, bounds_of, sort_out_range
-from mst.kernels.parallel_keys import words_of
-from mst.kernels.parallel_runtime import new_counters, workers
-from mst.kernels.parallel_sample import quantiles, sample_by_all, sample_edges
-from mst.kernels.parallel_select import BLOCK, edge_at, pick, row_near, row_of
-from mst.kernels.room import lent
+from mst.kernels.filter_boruvka.parallel_batches import Closed, Part, batch_of, bounds_of, sort_out_range
+from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_by_all, sample_edges
+from mst.kernels.filter_boruvka.parallel_select import BLOCK, edge_at, pick, row_near, row_of
+from mst.kernels.parallel.keys import words_of
+from mst.kernels.parallel.runtime import new_counters, workers
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.scratch import lent
 from mst.order import keys
 
 pytestmark = pytest.mark.alone

@@ -15,10 +15,10 @@ import pytest
 import mst
 from mst import ConfigError, DependencyError, Graph, MSTError, UnsupportedError, config, programs, registry
 from mst.algorithms.peers._simple import double_weights, simple_edges
-from mst.bench.experiment import Measure
-from mst.bench.records import Run
-from mst.bench.runner import Order, measure_run
-from mst.bench.verify import make_reference, verify_record
+from mst.bench.measure.runner import Order, measure_run
+from mst.bench.planning.experiment import Measure
+from mst.bench.records.store import Run
+from mst.bench.records.verify import make_reference, verify_record
 from mst.facts import Facts
 from mst.formats.canonical import content_digest, write_canonical
 from mst.order import total

@@ -14,7 +14,7 @@ import pytest
 import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
 from mst.facts import Facts
-from mst.kernels.sources import PACKAGE
+from mst.kernels.primitives.sources import PACKAGE
 from mst.registry import Option, read_literal
 
 

@@ -12,17 +12,18 @@ import pandas as pd
 import pytest
 from jinja2 import meta
 
-from mst.bench.records import load_records, table_rows
+from mst.bench.records.check import check_table
+from mst.bench.records.store import load_records, table_rows
 from mst.errors import MSTError
-from mst.reporting import data, figures
-from mst.reporting.check import check_table
-from mst.reporting.figures import draw_all, slug
-from mst.reporting.page import write_report
+from mst.reporting import data
+from mst.reporting.charts import figures
+from mst.reporting.charts.figures import draw_all, slug
+from mst.reporting.charts.style import colours
+from mst.reporting.page.build import write_report
+from mst.reporting.page.sections import FOLDER, Shown, frame, sections
 from mst.reporting.papers.section import Papers
-from mst.reporting.sections import FOLDER, Shown, frame, sections
-from mst.reporting.style import colours
 from mst.reporting.table import COLUMNS, write_table
-from mst.reporting.words import count, seconds, size, times
+from mst.reporting.units import count, seconds, size, times
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 
 from mst import advice
 from mst.advice import Table
-from mst.reporting import advised
-from mst.reporting.page import write_report
+from mst.reporting.page import advised
+from mst.reporting.page.build import write_report
 from mst.reporting.table import write_table
 
 

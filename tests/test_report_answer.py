@@ -7,9 +7,10 @@ import math
 import pandas as pd
 import pytest
 
-from mst.reporting import answer, data, noise
-from mst.reporting.graphs import graph_rows, merged, missing_graphs
-from mst.reporting.unfinished import not_run, unfinished
+from mst.reporting import data
+from mst.reporting.page import answer, noise
+from mst.reporting.page.graphs import graph_rows, merged, missing_graphs
+from mst.reporting.page.unfinished import not_run, unfinished
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fake_records
 import pytest
 
-from mst.bench.bundle import export_bundle
-from mst.bench.merge import import_bundle
+from mst.bench.records.bundle import export_bundle
+from mst.bench.records.merge import import_bundle
 from mst.cli import main
 
 
@@ -14,7 +14,7 @@ from mst.cli import main
 def asked(monkeypatch):
     """What the page was asked to show, in place of the page."""
     calls = []
-    monkeypatch.setattr("mst.reporting.page.write_report", lambda **given: calls.append(given))
+    monkeypatch.setattr("mst.reporting.page.build.write_report", lambda **given: calls.append(given))
     return calls
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from mst.reporting.data import prepare
-from mst.reporting.explorer import as_json, explorer_data
+from mst.reporting.page.explorer import as_json, explorer_data
 
 pytestmark = pytest.mark.browser
 

@@ -12,9 +12,10 @@ import pytest
 
 from mst import Graph, catalog, resources
 from mst.errors import FormatError
-from mst.reporting import pictures, roadmap
-from mst.reporting.figures import label_ratios, readable
-from mst.reporting.style import setup
+from mst.reporting.charts import pictures
+from mst.reporting.charts.figures import label_ratios, readable
+from mst.reporting.charts.style import setup
+from mst.reporting.page import roadmap
 
 
 def test_every_family_of_the_catalogue_has_its_picture():

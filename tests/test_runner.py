@@ -18,11 +18,11 @@ import psutil
 import pytest
 
 from mst import registry
-from mst.bench.experiment import Measure
-from mst.bench.machine import cores_first
-from mst.bench.records import Run, load_ids, read_measurement
-from mst.bench.runner import Order, measure_run, measure_runs
-from mst.bench.session import Host, Session, pinned_environment
+from mst.bench.measure.machine import cores_first
+from mst.bench.measure.runner import Order, measure_run, measure_runs
+from mst.bench.measure.session import Host, Session, pinned_environment
+from mst.bench.planning.experiment import Measure
+from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_sigterm
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
@@ -152,7 +152,7 @@ def test_a_run_that_its_host_never_opens_ends_nothing_else(tmp_path, monkeypatch
             return []
 
     ended = []
-    monkeypatch.setattr("mst.bench.session.end_tree", ended.append)
+    monkeypatch.setattr("mst.bench.measure.session.end_tree", ended.append)
     session = Session(0, {"scratch": str(tmp_path)}, Measure(timeout=0.01))
     session.sample(SilentHost())
     session.close()

@@ -8,11 +8,19 @@ import pytest
 import yaml
 
 from mst import config, registry
-from mst.bench import account
-from mst.bench.experiment import Experiment, widths_of
-from mst.bench.plan import GraphState, plan
-from mst.bench.records import Run
-from mst.bench.site import Place, Site, hardware, hardware_profiles, leave_job_step, profile_site, read_site
+from mst.bench.planning.experiment import Experiment, widths_of
+from mst.bench.planning.plan import GraphState, plan
+from mst.bench.planning.site import (
+    Place,
+    Site,
+    hardware,
+    hardware_profiles,
+    leave_job_step,
+    profile_site,
+    read_site,
+)
+from mst.bench.records import account
+from mst.bench.records.store import Run
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.typed import parse

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mst.bench.stats import _mann_whitney, _rank_cut, ratio, summarise
+from mst.bench.statistics import _mann_whitney, _rank_cut, ratio, summarise
 
 times = st.floats(1e-6, 1e3)
 

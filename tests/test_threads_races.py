@@ -20,7 +20,7 @@ from mst.algorithms.threads import bucket_threads as buckets
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads import reservation_kruskal as reservations
 from mst.graph import Graph
-from mst.kernels.parallel_runtime import workers
+from mst.kernels.parallel.runtime import workers
 from mst.order import total
 from mst.proof import check_forest
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mst import Graph
+from mst.advice.traits import sampled_rows, traits_of
 from mst.bench.advise import weigh
 from mst.generators import generate
-from mst.traits import sampled_rows, traits_of
 
 
 def true_skew(graph: Graph) -> float:

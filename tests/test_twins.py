@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numba import prange
 
-from mst.kernels.atomics import compare_and_swap, fetch_add, load, lower, store, yield_core
-from mst.kernels.concurrent_union_find import find, rank_find, rank_unite, ranked_forest, unite
-from mst.kernels.jit import njit
-from mst.kernels.parallel_join import begin, new_state, take_chunk
-from mst.kernels.parallel_runtime import claim, deal, new_counters, refusal, workers
+from mst.kernels.filter_boruvka.parallel_join import begin, new_state, take_chunk
+from mst.kernels.parallel.runtime import claim, deal, new_counters, refusal, workers
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, lower, store, yield_core
+from mst.kernels.primitives.jit import njit
+from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
 

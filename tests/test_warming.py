@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from mst.bench.samples import still_cold, take_samples, warm_seconds
-from mst.bench.session import pinned_environment
+from mst.bench.measure.samples import still_cold, take_samples, warm_seconds
+from mst.bench.measure.session import pinned_environment
 
 pytestmark = pytest.mark.alone
 
@@ -69,7 +69,7 @@ COMPILED_LATE = """
 import sys
 import numpy as np
 from mst import registry
-from mst.bench import worker
+from mst.bench.measure import worker
 from mst.graph import Graph
 
 def versions():

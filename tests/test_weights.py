@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mst.errors import InputError
-from mst.kernels import hashing
-from mst.kernels.jit import njit
+from mst.kernels.primitives import hashing
+from mst.kernels.primitives.jit import njit
 from mst.weights import WeightSpec, hash_weights
 
 MASK = 2**64 - 1

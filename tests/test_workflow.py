@@ -18,7 +18,7 @@ import pytest
 import yaml
 from workflow_clone import Clone, jobs
 
-from mst.bench.machine import this_machine
+from mst.bench.measure.machine import this_machine
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
@@ -99,7 +99,7 @@ def test_touched_graph_file_runs_nothing(clone):
     ("source", "rerun"),
     [
         ("mst/reporting/table.py", {"table", "report", "check"}),
-        ("mst/reporting/page.py", {"report", "check"}),
+        ("mst/reporting/page/build.py", {"report", "check"}),
         ("config/advice.json", {"report", "check"}),
         ("mst/advice.py", {"report", "check"}),
     ],

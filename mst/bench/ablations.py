@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.machine import this_machine
+from mst.bench.measure.machine import this_machine
 from mst.bench.side_by_side import Contender, Server
-from mst.bench.stats import Ratio, ratio
+from mst.bench.statistics import Ratio, ratio
 from mst.errors import ConfigError, MSTError
 
 
@@ -390,7 +390,7 @@ def verdict(effect: Ratio, published: int | None) -> str:
 
     Examples
     --------
-    >>> from mst.bench.stats import Ratio
+    >>> from mst.bench.statistics import Ratio
     >>> verdict(Ratio(1.2, 1.1, 1.3), 1)
     'faster, as published'
     >>> verdict(Ratio(0.8, 0.7, 0.9), 1)

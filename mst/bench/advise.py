@@ -31,12 +31,12 @@ import numpy as np
 
 from mst import registry
 from mst.advice import HOPELESS, Candidate, Table, kind_of
-from mst.bench.machine import this_machine, usable_cores
+from mst.advice.traits import Traits, traits_of
+from mst.bench.measure.machine import this_machine, usable_cores
 from mst.errors import MSTError
 from mst.facts import Facts
 from mst.generators import generate
 from mst.graph import Graph
-from mst.traits import Traits, traits_of
 
 ON_ONE_CORE = ("kruskal", "filter-boruvka", "filter-boruvka[filter=false]", "prim-dense")
 ON_CORES = ("filter-boruvka-threads",)

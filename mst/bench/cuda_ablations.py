@@ -22,7 +22,8 @@ import numpy as np
 from mst import registry
 from mst.algorithms.cuda._resident import DeviceGraph
 from mst.algorithms.cuda.flat_boruvka import LATENCY, STALLED
-from mst.bench import cuda_suite, profiler
+from mst.bench import cuda_suite
+from mst.bench.measure import profiler
 
 Options = dict[str, Any]
 SAMPLES, WARM = 9, 2

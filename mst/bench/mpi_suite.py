@@ -1,7 +1,8 @@
 """Message passing side by side: ours at every number of ranks beside one core and threads; then Shou and He's two.
 
 ``python -m mst.bench.mpi_suite``, or ``make bench-mpi``. Every figure is a run as the workflow measures it
-(`mst.bench.runner`): fresh processes, the median of their medians; under MPI a sample is the slowest rank's time.
+(`mst.bench.measure.runner`): fresh processes, the median of their medians; under MPI a sample is the slowest
+rank's time.
 Exact algorithms must agree on every edge id, else the run fails.
 """
 
@@ -17,10 +18,10 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from mst.bench.experiment import Measure
-from mst.bench.machine import this_machine, usable_cores
-from mst.bench.records import Run, medians
-from mst.bench.runner import Order, measure_run
+from mst.bench.measure.machine import this_machine, usable_cores
+from mst.bench.measure.runner import Order, measure_run
+from mst.bench.planning.experiment import Measure
+from mst.bench.records.store import Run, medians
 
 OURS, ONE_CORE, THREADS = "filter-boruvka-mpi", "filter-boruvka", "filter-boruvka-threads"
 GHS, ALLREDUCE = "ghs-mpi", "allreduce-boruvka-mpi"

@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.machine import conditions, this_machine
-from mst.bench.samples import peak, reset_peak
-from mst.bench.session import pinned_environment
-from mst.bench.worker import PR_SET_PDEATHSIG
+from mst.bench.measure.machine import conditions, this_machine
+from mst.bench.measure.samples import peak, reset_peak
+from mst.bench.measure.session import pinned_environment
+from mst.bench.measure.worker import PR_SET_PDEATHSIG
 from mst.errors import ConfigError, MSTError
 from mst.facts import Facts
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from mst import registry
 from mst.bench import side_by_side
-from mst.bench.session import pinned_environment
+from mst.bench.measure.session import pinned_environment
 from mst.bench.side_by_side import PROOF, Case, Command, Comparison, Contender, sequential_cases
 from mst.errors import ConfigError, MSTError, nearest
 

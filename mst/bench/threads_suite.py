@@ -76,7 +76,7 @@ def cases(scale: str) -> list[Case]:
 
 def runtime() -> dict[str, Any]:
     """Return what parallel kernels run on, asked of a process of its own."""
-    code = "import json; from mst.kernels.parallel_runtime import facts; print(json.dumps(facts()))"
+    code = "import json; from mst.kernels.parallel.runtime import facts; print(json.dumps(facts()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 

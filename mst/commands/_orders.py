@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mst import catalog, config, registry
-from mst.bench.experiment import Experiment, Measure, wants
-from mst.bench.machine import this_machine
-from mst.bench.records import STAGED, Run, run_fingerprint, write_json
-from mst.bench.runner import Order
-from mst.bench.site import Place
+from mst.bench.measure.machine import this_machine
+from mst.bench.measure.runner import Order
+from mst.bench.planning.experiment import Experiment, Measure, wants
+from mst.bench.planning.site import Place
+from mst.bench.records.store import STAGED, Run, run_fingerprint, write_json
 from mst.commands.solve import parse_options
 from mst.config import Config
 from mst.errors import ConfigError, UnavailableError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mst.reporting.words import counted
+from mst.reporting.units import counted
 
 
 def columns(rows: Iterable[Sequence[object]]) -> str:

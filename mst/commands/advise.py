@@ -12,7 +12,7 @@ HELP = "say which algorithm suits a graph and this hardware, and by what measure
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from mst.traits import WEIGHTS
+    from mst.advice.traits import WEIGHTS
 
     parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file; or give --n and --m")
     parser.add_argument("--n", type=int, metavar="N", help="vertices")
@@ -34,10 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
-    from mst.bench.machine import this_machine, usable_cores
+    from mst.advice.traits import traits_of
+    from mst.bench.measure.machine import this_machine, usable_cores
     from mst.errors import ConfigError
     from mst.solver import read_graph, usable_width
-    from mst.traits import traits_of
 
     facts: dict[str, Any]
     if arguments.graph is not None:

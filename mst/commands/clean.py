@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from mst.commands._print import columns, size
     from mst.errors import ConfigError, nearest
-    from mst.kernels.cache import cache_root
+    from mst.kernels.primitives.cache import cache_root
 
     for part in args.parts:
         if part not in PARTS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mst.bench.compare import Compared, Comparison
+    from mst.bench.records.compare import Compared, Comparison
 
 HELP = "compare two machines, commits, fingerprints or bundles: faster, slower, same, can't tell"
 
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare and print."""
     import tempfile
 
-    from mst.bench.compare import compare, read_side
-    from mst.bench.records import load_records
+    from mst.bench.records.compare import compare, read_side
+    from mst.bench.records.store import load_records
     from mst.errors import ConfigError
 
     if not 0 < arguments.margin < 10:
@@ -83,7 +83,7 @@ def _document(arguments: argparse.Namespace, compared: Compared) -> dict:
 
 def _table(comparisons: tuple[Comparison, ...]) -> list[str]:
     """Return aligned lines, the slower runs first."""
-    from mst.bench.compare import VERDICTS
+    from mst.bench.records.compare import VERDICTS
 
     ranked = sorted(comparisons, key=lambda c: (VERDICTS.index(c.judgement.verdict), -(c.judgement.ratio or 0)))
     head = ("verdict", "B/A", "interval", "A", "B", "graph", "algorithm", "why not")
@@ -93,7 +93,7 @@ def _table(comparisons: tuple[Comparison, ...]) -> list[str]:
 
 
 def _row(c: Comparison) -> tuple[str, ...]:
-    from mst.bench.compare import CANNOT_TELL
+    from mst.bench.records.compare import CANNOT_TELL
 
     judged = c.judgement
     details = [c.options * (c.options != "default"), f"×{c.width}" * (c.width > 1), c.layout]
@@ -114,7 +114,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _summary(arguments: argparse.Namespace, compared: Compared) -> str:
-    from mst.bench.compare import VERDICTS
+    from mst.bench.records.compare import VERDICTS
 
     said = [comparison.judgement.verdict for comparison in compared.comparisons]
     counts = ", ".join(f"{said.count(v)} {v}" for v in VERDICTS if v in said)

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Pack, say what."""
-    from mst.bench.bundle import SUFFIX, export_bundle
+    from mst.bench.records.bundle import SUFFIX, export_bundle
 
     if arguments.crate:
         return _crate(arguments.out or Path("mst-crate.zip"), results_of(arguments))
@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _crate(out: Path, results: Path) -> int:
-    from mst.bench.crate import write_crate
-    from mst.bench.records import load_records
+    from mst.bench.records.crate import write_crate
+    from mst.bench.records.store import load_records
 
     write_crate(out, root=Path(), results=results, records=load_records(results / "records"))
     print(f"{out}: Workflow Run RO-Crate, {out.stat().st_size / 2**20:.1f} MiB")

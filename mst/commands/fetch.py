@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from mst import catalog
-    from mst.download import Sources
+    from mst.catalog.download import Sources
 
     entries = catalog.load(args.catalog).matching(args.graphs)
     sources = Sources.from_environment(args.mirror, args.offline, progress=args.progress)
@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
 
 def _fetch_raw(entry, sources) -> bool:
     from mst import catalog
-    from mst.download import NotFetched
+    from mst.catalog.download import NotFetched
 
     try:
         _, fetched = catalog.fetch_raw(entry, sources)
@@ -66,7 +66,7 @@ def _fetch(entry, sources, args: Namespace) -> bool:
     from pathlib import Path
 
     from mst import catalog
-    from mst.download import NotFetched
+    from mst.catalog.download import NotFetched
 
     folder = Path(args.into, entry.name) if args.into else None
     folder, manifest = catalog.obtain(entry, folder, sources=sources, again=args.again)

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Merge, say what is new."""
-    from mst.bench.merge import import_bundle
+    from mst.bench.records.merge import import_bundle
     from mst.errors import ConfigError
 
     if arguments.rename and len(arguments.bundles) > 1:

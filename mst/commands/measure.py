@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mst.bench.plan import Planned
+    from mst.bench.planning.plan import Planned
     from mst.config import Config
 
 HELP = "measure and prove every planned run of an experiment, where Snakemake is not installed"
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; say what was done."""
     from mst import catalog, config
-    from mst.bench.site import Place
+    from mst.bench.planning.site import Place
     from mst.commands._orders import graph_of, note_machine
     from mst.errors import UnavailableError
 
@@ -81,9 +81,9 @@ def _measured(
     refill: bool,
 ) -> Iterator[str]:
     """Measure what is planned and missing on one graph; yield what the proof says of each run."""
-    from mst.bench.records import Run, proof_path, read_measurement
-    from mst.bench.runner import Order, measure_runs
-    from mst.bench.verify import make_reference, verify_record
+    from mst.bench.measure.runner import Order, measure_runs
+    from mst.bench.records.store import Run, proof_path, read_measurement
+    from mst.bench.records.verify import make_reference, verify_record
     from mst.commands.run import told
 
     missing, unproved = [], []

@@ -26,7 +26,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan."""
     from mst import catalog, config
-    from mst.bench.plan import plan
+    from mst.bench.planning.plan import plan
 
     settings = config.load(arguments.configfile)
     experiment = config.paper(settings, arguments.paper) if arguments.paper else settings.experiment

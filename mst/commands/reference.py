@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute, prove, write ``reference.json`` beside the manifest."""
-    from mst.bench.verify import make_reference
+    from mst.bench.records.verify import make_reference
     from mst.errors import UnavailableError
 
     manifest = json.loads(arguments.manifest.read_text())

@@ -20,10 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write table, figures and page; say where they are."""
     from mst import config
-    from mst.bench.reference import references
+    from mst.bench.records.reference import references
     from mst.errors import InputError
-    from mst.reporting.facts import machine_facts
-    from mst.reporting.page import write_report
+    from mst.reporting.page.build import write_report
+    from mst.reporting.page.facts import machine_facts
     from mst.reporting.table import write_table
 
     results = results_of(arguments)

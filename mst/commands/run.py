@@ -31,8 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
     from mst import config
-    from mst.bench.runner import measure_runs
-    from mst.bench.site import leave_job_step
+    from mst.bench.measure.runner import measure_runs
+    from mst.bench.planning.site import leave_job_step
     from mst.commands._orders import graph_of, note_machine, orders_of
     from mst.errors import ConfigError
 
@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def told(measurement: dict[str, Any]) -> str:
     """Return one line about a measurement."""
-    from mst.bench.records import medians
-    from mst.bench.stats import summarise
+    from mst.bench.records.store import medians
+    from mst.bench.statistics import summarise
 
     compute, run = summarise(medians(measurement)), measurement["run"]
     head = (

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from mst.commands._print import graph_size
-from mst.reporting.words import counted
+from mst.reporting.units import counted
 
 HELP = "compute the minimum spanning forest of a graph file"
 
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import registry
-    from mst.kernels.machine_code import FirstCompiled, code_seconds
+    from mst.kernels.primitives.machine_code import FirstCompiled, code_seconds
     from mst.solver import choose, width_of
 
     options = parse_options(arguments.option)

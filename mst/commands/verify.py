@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mst.reporting.words import counted
+from mst.reporting.units import counted
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.record:
         if not arguments.reference:
             raise ConfigError("--record needs --reference, the reference.json of its graph")
-        from mst.bench.verify import verify_record
+        from mst.bench.records.verify import verify_record
 
         proof = verify_record(arguments.record, arguments.reference)
         verdict = {"record": str(arguments.record), **proof}
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
     import dataclasses
 
-    from mst.bench.verify import locate_edges
+    from mst.bench.records.verify import locate_edges
     from mst.proof import prove
     from mst.solver import read_graph
 

@@ -35,7 +35,7 @@ def paired(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> Edges:
 
 def balanced(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:
     """Return a sum that is 0 (mod 2⁶⁴) when every arc has its twin; sums of parts add up."""
-    from mst.kernels.arcs import imbalance
+    from mst.kernels.graph.arcs import imbalance
 
     if w is None:
         return int(imbalance(u, v, np.empty(0, np.uint64), np.uint64(0)))

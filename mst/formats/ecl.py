@@ -36,7 +36,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> RawGraph:
     """Read a graph; each edge once where every arc has its twin."""
-    from mst.kernels.arcs import owners
+    from mst.kernels.graph.arcs import owners
 
     n, arcs = (int(x) for x in source.array(_INT, 2, "counts"))
     if n < 0 or arcs < 0:
@@ -57,7 +57,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     InputError
         Weights that are no int32, or 2³¹ arcs and more.
     """
-    from mst.kernels.arcs import symmetric_rows
+    from mst.kernels.graph.arcs import symmetric_rows
 
     weights = integer_weights(graph, np.int32, "ECL")
     if graph.n >= 2**31 or 2 * graph.m >= 2**31:

@@ -233,7 +233,7 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
 
 def _compacted(path, u: np.ndarray, v: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ids in ascending order; vertices that are counted and never named follow as -1."""
-    from mst.kernels.relabel import compact
+    from mst.kernels.graph.relabel import compact
 
     ids, u, v = compact(u, v)
     if n is not None and len(ids) > n:

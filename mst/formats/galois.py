@@ -46,7 +46,7 @@ def _read_floats(source: Source) -> RawGraph:
 
 
 def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
-    from mst.kernels.arcs import owners
+    from mst.kernels.graph.arcs import owners
 
     version, width, n, arcs = (int(x) for x in source.array(_WORD, 4, "words of the header"))
     if version not in (1, 2):
@@ -74,7 +74,7 @@ def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
 
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write version 1 (2 from 2³² vertices on) with both arcs of each edge, in the graph's weight dtype."""
-    from mst.kernels.arcs import symmetric_rows
+    from mst.kernels.graph.arcs import symmetric_rows
 
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, graph.w)
     version, arcs = (1 if graph.n < 2**32 else 2), len(neighbours)

@@ -26,7 +26,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> RawGraph:
     """Read a graph; each edge once where every arc has its twin."""
-    from mst.kernels.arcs import owners
+    from mst.kernels.graph.arcs import owners
 
     text = Text(source)
     line = text.line()
@@ -48,7 +48,7 @@ def read(source: Source) -> RawGraph:
 
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write both arcs of each edge, with weights."""
-    from mst.kernels.arcs import symmetric_rows
+    from mst.kernels.graph.arcs import symmetric_rows
 
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, graph.w)
     sink.write(f"WeightedAdjacencyGraph\n{graph.n}\n{len(neighbours)}\n".encode())

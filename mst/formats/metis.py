@@ -145,7 +145,7 @@ class _Rows:
         self.header, self.count = header, 0
 
     def __iter__(self):
-        from mst.kernels import arcs as kernel
+        from mst.kernels.graph import arcs as kernel
 
         header = self.header
         u, v = np.empty(BLOCK // 2 + 1, np.int64), np.empty(BLOCK // 2 + 1, np.int64)
@@ -218,8 +218,8 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     InputError
         The graph has self-loops, or weights that are no whole numbers of int64.
     """
-    from mst.kernels.arcs import symmetric_rows
-    from mst.kernels.digits import WIDEST, adjacency_lines
+    from mst.kernels.graph.arcs import symmetric_rows
+    from mst.kernels.io.digits import WIDEST, adjacency_lines
 
     if (graph.u == graph.v).any():
         raise InputError("METIS graphs have no self-loops: simplify the graph first (mst.simplify.simplify)")

@@ -35,7 +35,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> RawGraph:
     """Read a matrix."""
-    from mst.kernels.arcs import owners
+    from mst.kernels.graph.arcs import owners
 
     if source.packed:
         raise FormatError(source.path, "an npz file is compressed inside: decompress the outer layer first")

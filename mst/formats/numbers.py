@@ -123,7 +123,7 @@ class Numbers:
 
     def _step(self, out, ends, hard, probe: bool = False) -> tuple[bool, int, int, int]:
         """Parse the window into `out`; whether a fraction stopped it, and the counts."""
-        from mst.kernels import parse
+        from mst.kernels.io import parse
 
         text = self.text
         self._begin = text.start

@@ -144,7 +144,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     FormatError
         With the number and text of the first line that does not fit.
     """
-    from mst.kernels import parse
+    from mst.kernels.io import parse
 
     comments = np.zeros(256, bool)
     comments[list(layout.comments)] = True

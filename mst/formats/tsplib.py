@@ -125,7 +125,7 @@ def _graph(n: int, u, v, w, rows: int, direction: str, mirrored: int = 0) -> Raw
 
 
 def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
-    from mst.kernels import metric
+    from mst.kernels.generate import metric
 
     if n > MOST_POINTS:
         raise UnsupportedError(

@@ -1,6 +1,7 @@
 """Graphs made on the spot: one family a file, the same graph for the same seed on every platform.
 
-Randomness is a hash of counters (`mst.kernels.hashing`) and every decision is taken in integers, so neither the
+Randomness is a hash of counters (`mst.kernels.primitives.hashing`) and every decision is taken in integers, so
+neither the
 number of threads nor the platform's mathematical library can change a graph.
 """
 
@@ -118,7 +119,7 @@ def _seed(seed: Any) -> int:
 
 
 def _relabelled(edges: Edges, seed: int) -> Edges:
-    from mst.kernels import hashing, pairs
+    from mst.kernels.primitives import hashing, pairs
 
     names = hashing.permutation(seed, "vertex names", edges.n)
     pairs.relabel(edges.pairs, names)
@@ -127,7 +128,7 @@ def _relabelled(edges: Edges, seed: int) -> Edges:
 
 def _in_order(edges: Edges, order: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Unpack the pairs in the order asked for."""
-    from mst.kernels import hashing, pairs
+    from mst.kernels.primitives import hashing, pairs
 
     m = len(edges.pairs)
     id_dtype = np.int32 if edges.n < 2**31 else np.int64

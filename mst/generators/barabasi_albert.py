@@ -22,8 +22,8 @@ def barabasi_albert(*, n: int, k: int, isolated: int, seed: int, connected: bool
     A choice in proportion to degree is an end of a random earlier edge (Batagelj and Brandes 2005); a vertex
     that was chosen already is drawn again.
     """
-    from mst.kernels.generate_preferential import fill_preferential
-    from mst.kernels.hashing import stream
+    from mst.kernels.generate.preferential import fill_preferential
+    from mst.kernels.primitives.hashing import stream
 
     grown = n - isolated
     told = f"{grown:,} vertices" + (f" that are not isolated (n = {n:,})" if isolated else "")

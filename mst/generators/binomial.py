@@ -23,7 +23,7 @@ _STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360
 )
 def binomial(*, n: int, p: float, seed: int, connected: bool) -> Edges:
     """Draw m from the binomial distribution, then G(n, m): together exactly G(n, p) (Gilbert 1959)."""
-    from mst.kernels import hashing
+    from mst.kernels.primitives import hashing
 
     everything = n * (n - 1) // 2
     require(everything * p < 2**40, "binomial", f"p = {p} makes about {everything * p:.2g} edges: lower it")

@@ -17,7 +17,7 @@ _PARAMETERS = dict(
 )
 def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
     """Make disjoint cliques; with `connected`, the connected caveman graph, of as many edges."""
-    from mst.kernels.generate_cliques import chain_cliques, fill_cliques
+    from mst.kernels.generate.cliques import chain_cliques, fill_cliques
 
     n = cliques * size
     require(n <= MAX_VERTICES, "caveman", f"{cliques:,} × {size:,} is more than 2³² vertices")

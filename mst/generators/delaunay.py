@@ -22,7 +22,8 @@ def delaunay(*, n: int, seed: int, connected: bool) -> Edges:
     half last, a random half of the others before them, and so on, each in the order of the curve. All
     predicates are exact.
     """
-    from mst.kernels import generate_delaunay, hashing
+    from mst.kernels.generate import delaunay as generate_delaunay
+    from mst.kernels.primitives import hashing
 
     require_memory(90 * n, f"triangles of {n:,} points")
     points = random_points(n, seed)

@@ -17,7 +17,7 @@ from mst.generators.uniform import sample
 )
 def complete(*, n: int, seed: int, connected: bool) -> Edges:
     """Join all pairs: one clique."""
-    from mst.kernels.generate_cliques import fill_cliques
+    from mst.kernels.generate.cliques import fill_cliques
 
     pairs = empty_pairs(n * (n - 1) // 2)
     fill_cliques(pairs, 1, n)

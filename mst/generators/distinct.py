@@ -14,7 +14,7 @@ _SMALL = 2**16
 
 def distinct(pairs: np.ndarray) -> np.ndarray:
     """Sort in place; return the front part, where every pair is left once and NOTHING is gone."""
-    from mst.kernels.pairs import unique
+    from mst.kernels.primitives.pairs import unique
 
     pairs.sort()
     return pairs[: unique(pairs)]
@@ -69,8 +69,8 @@ def exactly(
 
 def _without_surplus(pairs: np.ndarray, m: int, seed: int) -> np.ndarray:
     """Return `m` of the pairs, chosen at random, in their order; works in place."""
-    from mst.kernels import hashing
-    from mst.kernels.pairs import compact, erase_random
+    from mst.kernels.primitives import hashing
+    from mst.kernels.primitives.pairs import compact, erase_random
 
     erase_random(pairs, hashing.permutation(seed, "surplus", len(pairs)), len(pairs) - m)
     return pairs[: compact(pairs)]

@@ -42,7 +42,7 @@ def _squared_radius(n: int, radius: float | None) -> int:
 
 
 def _near(n: int, square: int, seed: int, attempt: int) -> np.ndarray:
-    from mst.kernels import generate_geometric
+    from mst.kernels.generate import geometric as generate_geometric
 
     points = random_points(n, seed, f"points {attempt}")
     # Cells at least as wide as the radius, and not many more than points.

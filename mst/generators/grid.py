@@ -19,7 +19,7 @@ _PARAMETERS = dict(
 )
 def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
     """Join neighbours; ECL-MST's 2d-2e20 has 1024 rows and columns."""
-    from mst.kernels.generate_grid import fill_grid
+    from mst.kernels.generate.grid import fill_grid
 
     require(rows * columns <= MAX_VERTICES, "grid", f"{rows:,} × {columns:,} is more than 2³² vertices")
     pairs = empty_pairs(rows * (columns - 1) + (rows - 1) * columns)
@@ -40,7 +40,8 @@ def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -
 
     That tree is the one that Kruskal's algorithm finds when the grid's edges come in random order.
     """
-    from mst.kernels import components, hashing, pairs
+    from mst.kernels.primitives import hashing, pairs
+    from mst.kernels.union_find import components
 
     n, edges, _ = grid(rows=rows, columns=columns, seed=seed, connected=connected)
     m = round(Fraction(share) * len(edges))

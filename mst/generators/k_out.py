@@ -25,8 +25,8 @@ def k_out(*, n: int, k: int, m: int | None, seed: int, connected: bool) -> Edges
     Without `m` no vertex is isolated, other than in G(n, m) of the same average degree. With `connected`, up to
     100 graphs are made and the first connected one is taken; from k = 2 on nearly all of them are connected.
     """
-    from mst.kernels.generate_uniform import fill_arcs
-    from mst.kernels.hashing import stream
+    from mst.kernels.generate.uniform import fill_arcs
+    from mst.kernels.primitives.hashing import stream
 
     require(n != 1 or k == 0, "k-out", "one vertex has no other to choose: n must be at least 2, or k = 0")
     require(m is None or m <= n * (n - 1) // 2, "k-out", f"{n:,} vertices have fewer than m = {m} pairs")

@@ -67,8 +67,8 @@ def _make(
     c: float,
     simple: bool,
 ) -> Edges:
-    from mst.kernels.generate_rmat import fill_rmat
-    from mst.kernels.hashing import stream
+    from mst.kernels.generate.rmat import fill_rmat
+    from mst.kernels.primitives.hashing import stream
 
     require(
         Fraction(a) + Fraction(b) + Fraction(c) <= 1 + Fraction(1, 2**40),

@@ -37,8 +37,8 @@ def watts_strogatz(*, n: int, k: int, p: float, seed: int, connected: bool) -> E
 
 
 def _rewired(n: int, k: int, p: float, seed: int, attempt: int) -> np.ndarray:
-    from mst.kernels.generate_small_world import fill_ring_lattice, rewire
-    from mst.kernels.hashing import stream
+    from mst.kernels.generate.small_world import fill_ring_lattice, rewire
+    from mst.kernels.primitives.hashing import stream
 
     pairs = empty_pairs(n * (k // 2))
     fill_ring_lattice(pairs, n)

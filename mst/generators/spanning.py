@@ -24,7 +24,7 @@ class SpanningTree:
     """
 
     def __init__(self, n: int, seed: int):
-        from mst.kernels import hashing
+        from mst.kernels.primitives import hashing
 
         self.edges = max(n - 1, 0)
         self._ranks = hashing.permutation(seed, "ranks in the tree", n)
@@ -32,15 +32,15 @@ class SpanningTree:
 
     def fill(self, pairs: np.ndarray) -> int:
         """Write the tree's edges to the front of `pairs`; return how many they are."""
-        from mst.kernels.generate_tree import fill_tree
+        from mst.kernels.generate.tree import fill_tree
 
         fill_tree(pairs[: self.edges], self._ranks, self._key)
         return self.edges
 
     def keep_others(self, pairs: np.ndarray) -> int:
         """Move the pairs outside the tree to the front, in their order; return how many they are."""
-        from mst.kernels.generate_tree import erase_tree
-        from mst.kernels.pairs import compact
+        from mst.kernels.generate.tree import erase_tree
+        from mst.kernels.primitives.pairs import compact
 
         erase_tree(pairs, self._ranks, self._key)
         return compact(pairs)
@@ -54,7 +54,7 @@ def first_connected(family: str, make: Callable[[int], Edges], remedy: str) -> E
     InputError
         When none of 100 attempts is connected.
     """
-    from mst.kernels.components import is_connected
+    from mst.kernels.union_find.components import is_connected
 
     for attempt in range(_ATTEMPTS):
         edges = make(attempt)

@@ -24,7 +24,8 @@ from mst.generators.spanning import SpanningTree
 )
 def tree(*, n: int, shape: str, seed: int, connected: bool) -> Edges:
     """Make a tree of n vertices; uniform ones decode a random Prüfer sequence (Prüfer 1918)."""
-    from mst.kernels import generate_tree, hashing
+    from mst.kernels.generate import tree as generate_tree
+    from mst.kernels.primitives import hashing
 
     pairs = empty_pairs(max(n - 1, 0), n)
     if shape == "recursive":

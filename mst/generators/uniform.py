@@ -24,8 +24,8 @@ def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
 
 def sample(family: str, n: int, m: int, seed: int, connected: bool) -> Edges:
     """Return exactly `m` pairs of `n` vertices, for the `family` that messages name."""
-    from mst.kernels import hashing
-    from mst.kernels.generate_uniform import fill_sample
+    from mst.kernels.generate.uniform import fill_sample
+    from mst.kernels.primitives import hashing
 
     everything = n * (n - 1) // 2
     require(m <= everything, family, f"{n:,} vertices have {everything:,} pairs, so m = {m:,} is too many")

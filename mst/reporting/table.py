@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mst.bench.records import load_records, table_rows
+from mst.bench.records.store import load_records, table_rows
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")

@@ -26,12 +26,12 @@ from numba.core.dispatcher import Dispatcher
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, _host, filter_boruvka
 from mst.algorithms.sequential import kruskal
-from mst.bench import mpi_worker, samples
-from mst.bench.mpi_worker import _practise
+from mst.bench.measure import mpi_worker, samples
+from mst.bench.measure.mpi_worker import _practise
 from mst.errors import InputError
 from mst.graph import Graph
-from mst.kernels import mpi_exchange
-from mst.kernels.tree_paths import longest_path
+from mst.kernels.mpi import exchange as mpi_exchange
+from mst.kernels.proof.tree_paths import longest_path
 from mst.mpi import minimum_spanning_forest
 
 COMM = MPI.COMM_WORLD

@@ -15,13 +15,13 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 from mst import catalog, config as settings_of, registry
-from mst.bench import account
-from mst.bench.records import STAGED, proof_path, write_json
-from mst.bench.reference import references
-from mst.bench.site import profile_site
+from mst.bench.records import account
+from mst.bench.records.store import STAGED, proof_path, write_json
+from mst.bench.records.reference import references
+from mst.bench.planning.site import profile_site
 from mst.errors import MSTError, nearest
-from mst.reporting import claims
-from mst.reporting.check import summary
+from mst.reporting.papers import claims
+from mst.bench.records.check import summary
 from mst.typed import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from mst.bench.records.check import check_table
 from mst.logged import logged
-from mst.reporting.check import check_table
 
 with logged(snakemake.log[0]):
     check_table(Path(snakemake.input[0]), Path(snakemake.output[0]), strict=snakemake.params.strict)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mst import catalog, config
-from mst.bench.records import write_json
+from mst.bench.records.store import write_json
 from mst.logged import logged
 
 with logged(snakemake.log[0]):

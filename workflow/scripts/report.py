@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from mst import config
-from mst.bench.reference import references
+from mst.bench.records.reference import references
 from mst.logged import logged
-from mst.reporting.facts import machine_facts
-from mst.reporting.page import write_report
+from mst.reporting.page.build import write_report
+from mst.reporting.page.facts import machine_facts
 
 with logged(snakemake.log[0]):
     write_report(

@@ -9,7 +9,7 @@ ranks as its rows, and no rank has more of them than of rows. A round:
 2. Owners keep the lightest offer, hang components by it, and find the roots by doubling.
 3. Roots are numbered anew, owners and all ranks ask for the new names, and edges inside a component are dropped.
 
-Offers and questions go in pieces (`mst.kernels.mpi_exchange.pieces`): nobody gets more at once than room is for.
+Offers and questions go in pieces (`mst.kernels.mpi.exchange.pieces`): nobody gets more at once than room is for.
 Few components are left to the rounds with replicated labels.
 """
 
@@ -22,9 +22,9 @@ import numpy as np
 from mst.algorithms._laps import Lap, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
 from mst.edge_slice import bounds as parts
-from mst.kernels import spread_boruvka as kernels
-from mst.kernels.mpi_exchange import ask, exchange, lookup, pieces, reduced
-from mst.kernels.radix import sorted_records
+from mst.kernels.mpi import spread_boruvka as kernels
+from mst.kernels.mpi.exchange import ask, exchange, lookup, pieces, reduced
+from mst.kernels.primitives.radix import sorted_records
 
 FEW = 2048
 """Components per rank that are left to replicated labels, if not more in all than a rank's share of the vertices."""

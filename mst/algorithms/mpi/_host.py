@@ -1,7 +1,8 @@
 """Filter-Borůvka by the ranks of one host: shared trees, every rank its own rows.
 
 The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks for threads: batches of ascending weight,
-each joined by all ranks at once to trees in shared memory (`mst.kernels.parallel_join`). A rank reads its own rows
+each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel_join`). A rank
+reads its own rows
 only. What it finds light goes to shared memory, batch by batch, where any rank may take it.
 """
 
@@ -25,15 +26,16 @@ from mst.algorithms.threads.filter_boruvka_threads import (
     useful,
 )
 from mst.graph import frozen
-from mst.kernels import node_batches, parallel_join
-from mst.kernels import parallel_batches as batches
-from mst.kernels.batch_edges import new_edges
-from mst.kernels.filter import giant_label
-from mst.kernels.mpi_exchange import reduced
-from mst.kernels.parallel_runtime import FOREST, new_counters
-from mst.kernels.parallel_select import BLOCK
-from mst.kernels.room import Room
-from mst.kernels.shared_memory import shared_room
+from mst.kernels.filter_boruvka import parallel_batches as batches
+from mst.kernels.filter_boruvka import parallel_join
+from mst.kernels.filter_boruvka.batch_edges import new_edges
+from mst.kernels.filter_boruvka.filter import giant_label
+from mst.kernels.filter_boruvka.parallel_select import BLOCK
+from mst.kernels.mpi import node_batches
+from mst.kernels.mpi.exchange import reduced
+from mst.kernels.mpi.shared_memory import shared_room
+from mst.kernels.parallel.runtime import FOREST, new_counters
+from mst.kernels.primitives.scratch import Room
 
 PART = 200_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""

@@ -8,19 +8,19 @@ import numpy as np
 
 from mst.algorithms._laps import Lap, no_lap
 from mst.graph import frozen
-from mst.kernels import spread_boruvka as kernels
-from mst.kernels.keys import extremes, fits_float32, narrowed_keys, offset_keys
-from mst.kernels.mpi_exchange import allgather, allreduce, reduced
-from mst.kernels.parallel_filter import mark_range
-from mst.kernels.parallel_keys import FLOATS, INTEGERS, KEYS
-from mst.kernels.parallel_sample import quantiles, sample_edges
+from mst.kernels.filter_boruvka.parallel_filter import mark_range
+from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_edges
+from mst.kernels.mpi import spread_boruvka as kernels
+from mst.kernels.mpi.exchange import allgather, allreduce, reduced
+from mst.kernels.parallel.keys import FLOATS, INTEGERS, KEYS
+from mst.kernels.primitives.keys import extremes, fits_float32, narrowed_keys, offset_keys
 
 _NO_IDS = np.empty(0, np.uint64)
 _NO_LABELS = np.empty(0, np.uint32)
 
 
 class Rows(NamedTuple):
-    """A rank's rows with the weights as words that `mst.kernels.parallel_keys.key_of` turns into keys.
+    """A rank's rows with the weights as words that `mst.kernels.parallel.keys.key_of` turns into keys.
 
     Row `i` has the edge id ``start + i``; of a selection of rows, ``start + ids[i]``, and these ascend.
     """
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
     @property
     def source(self) -> tuple[np.ndarray, ...]:
-        """The arrays that edges are read from: see `mst.kernels.parallel_select`."""
+        """The arrays that edges are read from: see `mst.kernels.filter_boruvka.parallel_select`."""
         return self.words, self.u, self.v
 
     @property
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Edges as in `mst.kernels.spread_boruvka`."""
+    """Edges as in `mst.kernels.mpi.spread_boruvka`."""
 
     ends: np.ndarray
     words: np.ndarray

@@ -15,7 +15,7 @@ import numpy as np
 
 from mst.algorithms._laps import Lap, LapsOfRanks, no_lap
 from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between, everything, rows_of
-from mst.kernels.mpi_exchange import allgather, gather, reduced
+from mst.kernels.mpi.exchange import allgather, gather, reduced
 
 ALGORITHM = dict(
     id="allreduce-boruvka-mpi",

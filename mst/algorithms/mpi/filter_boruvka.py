@@ -24,7 +24,7 @@ from mst.algorithms.mpi._host import Host
 from mst.algorithms.mpi._spread import Replicated, Rows, between, chosen, everything, rows_of, sample
 from mst.algorithms.sequential import filter_boruvka
 from mst.graph import Graph
-from mst.kernels.mpi_exchange import gather, reduced
+from mst.kernels.mpi.exchange import gather, reduced
 
 ALGORITHM = dict(
     id="filter-boruvka-mpi",

@@ -19,9 +19,10 @@ import numpy as np
 
 from mst.algorithms.mpi._spread import between, everything, rows_of
 from mst.errors import UnsupportedError
-from mst.kernels import ghs as kernels
-from mst.kernels import radix, tree_paths
-from mst.kernels.mpi_exchange import allreduce, by_rank, exchange, gather, reduced
+from mst.kernels.mpi import ghs as kernels
+from mst.kernels.mpi.exchange import allreduce, by_rank, exchange, gather, reduced
+from mst.kernels.primitives import radix
+from mst.kernels.proof import tree_paths
 
 ALGORITHM = dict(
     id="ghs-mpi",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
-from mst.kernels.jit import njit
-from mst.kernels.kruskal import drop_inner, take
-from mst.kernels.partition import sampled_quantile, split
-from mst.kernels.radix import records, sort_words
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.radix import records, sort_words
+from mst.kernels.sequential.kruskal import drop_inner, take
+from mst.kernels.sequential.partition import sampled_quantile, split
 
 
 def workspace(graph, keys=None):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
-from mst.kernels.jit import njit
-from mst.kernels.union_find import find
+from mst.kernels.primitives.jit import njit
+from mst.kernels.union_find.sequential import find
 
 ALGORITHM = dict(
     id="boruvka",

@@ -2,7 +2,8 @@
 
 1. A sample of the weights tells which edges are light: somewhat more than there are vertices (`LIGHT`).
 2. The light edges are joined as by Kruskal, though not one by one and not sorted: scattered into buckets of
-   ascending weight, and joined a bucket at a time (`mst.kernels.batches`). This is what takes the place of
+   ascending weight, and joined a bucket at a time (`mst.kernels.filter_boruvka.batches`). This is what takes
+   the place of
    Borůvka's rounds, whose contractions pay on many cores; on one, a tree edge costs less this way.
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest: a bitmap of a bit per vertex, which fits
@@ -23,10 +24,10 @@ import numpy as np
 
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.graph import frozen
-from mst.kernels import batches, filter_rows
-from mst.kernels import filter as edge_filter
-from mst.kernels.filter import Ends, Sample, Split, Window, stratified
-from mst.kernels.keys import LazyKeys, lazy_keys
+from mst.kernels.filter_boruvka import batches, filter_rows
+from mst.kernels.filter_boruvka import filter as edge_filter
+from mst.kernels.filter_boruvka.filter import Ends, Sample, Split, Window, stratified
+from mst.kernels.primitives.keys import LazyKeys, lazy_keys
 
 ALGORITHM = dict(
     id="filter-boruvka",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
-from mst.kernels.kruskal import take
-from mst.kernels.radix import records, sorted_records
+from mst.kernels.primitives.radix import records, sorted_records
+from mst.kernels.sequential.kruskal import take
 
 ALGORITHM = dict(
     id="kruskal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
-from mst.kernels.jit import njit
+from mst.kernels.primitives.jit import njit
 
 ALGORITHM = dict(
     id="prim-heap",

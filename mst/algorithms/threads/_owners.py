@@ -8,9 +8,9 @@ import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
-from mst.kernels import parallel_owners as kernel
-from mst.kernels.packed_edges import pack
-from mst.kernels.parallel_runtime import FOREST, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import FOREST, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import pack
+from mst.kernels.threads import owners as kernel
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A (1 + ε)-approximate forest on many cores: `bucket`'s rounded weights, `filter-boruvka-threads`' batches.
 
 Of edges whose rounded weights are equal, any may go first: a batch of such edges is never settled (`loose`, in
-`mst.kernels.parallel_join`). Which of them are taken depends
+`mst.kernels.filter_boruvka.parallel_join`). Which of them are taken depends
 on the schedule, so two runs may return different forests, all of one rounded weight and within the bound.
 """
 
@@ -15,8 +15,8 @@ from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits, re
 from mst.algorithms.threads.filter_boruvka_threads import Result, Tuning, solve_source
 from mst.errors import UnsupportedError
 from mst.graph import Graph
-from mst.kernels.parallel_buckets import number_all
-from mst.kernels.parallel_runtime import grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import grain_for, new_counters, refusal, workers
+from mst.kernels.threads.buckets import number_all
 
 ALGORITHM = dict(
     id="bucket-threads",
@@ -72,7 +72,7 @@ def solve_rounded(problem: Problem, tuning: Tuning) -> Result:
 
 
 def rounded(weights: np.ndarray, bits: int, width: int) -> np.ndarray:
-    """Return the bucket of each weight (`mst.kernels.buckets.bucket_numbers`)."""
+    """Return the bucket of each weight (`mst.kernels.sequential.buckets.bucket_numbers`)."""
     numbers = np.empty(len(weights), np.uint32)
     grain = grain_for(len(weights), width, smallest=1 << 12, largest=1 << 16)
     with workers(width):

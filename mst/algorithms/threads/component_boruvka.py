@@ -18,11 +18,11 @@ import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
-from mst.kernels import parallel_lightest as kernel
-from mst.kernels.csr import build_csr
-from mst.kernels.packed_edges import pack
-from mst.kernels.parallel_runtime import FOREST, LIVE, grain_for, new_counters, refusal, workers
-from mst.kernels.radix import argsort
+from mst.kernels.graph.csr import build_csr
+from mst.kernels.parallel.runtime import FOREST, LIVE, grain_for, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import pack
+from mst.kernels.primitives.radix import argsort
+from mst.kernels.threads import lightest as kernel
 
 ALGORITHM = dict(
     id="component-boruvka",

@@ -26,11 +26,11 @@ import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
-from mst.kernels import parallel_edge_boruvka as kernel
-from mst.kernels import parallel_vertex_boruvka as rows
-from mst.kernels.concurrent_union_find import ranked_forest
-from mst.kernels.packed_edges import NONE, pack
-from mst.kernels.parallel_runtime import new_counters, refusal, workers
+from mst.kernels.parallel.runtime import new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import NONE, pack
+from mst.kernels.threads import edge_boruvka as kernel
+from mst.kernels.threads import vertex_boruvka as rows
+from mst.kernels.union_find.concurrent import ranked_forest
 
 ALGORITHM = dict(
     id="edge-boruvka",

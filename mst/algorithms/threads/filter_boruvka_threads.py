@@ -2,8 +2,9 @@
 
 The lightest edges first, a little more of them than there are vertices; of the others only those that still
 join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-ALENEX 2009). Each part is cut into batches of ascending weight (`mst.kernels.parallel_batches`), which all
-threads join to the trees one after the other (`mst.kernels.parallel_join`).
+ALENEX 2009). Each part is cut into batches of ascending weight
+(`mst.kernels.filter_boruvka.parallel_batches`), which all
+threads join to the trees one after the other (`mst.kernels.filter_boruvka.parallel_join`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ import numpy as np
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
-from mst.kernels import parallel_batches as batches
-from mst.kernels import parallel_join
-from mst.kernels.batch_edges import new_edges
-from mst.kernels.filter import giant_label
-from mst.kernels.parallel_keys import words_of
-from mst.kernels.parallel_runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
-from mst.kernels.parallel_sample import quantiles, sample_by_all
-from mst.kernels.parallel_select import Kept, has_rows
-from mst.kernels.room import Room, lent
+from mst.kernels.filter_boruvka import parallel_batches as batches
+from mst.kernels.filter_boruvka import parallel_join
+from mst.kernels.filter_boruvka.batch_edges import new_edges
+from mst.kernels.filter_boruvka.filter import giant_label
+from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_by_all
+from mst.kernels.filter_boruvka.parallel_select import Kept, has_rows
+from mst.kernels.parallel.keys import words_of
+from mst.kernels.parallel.runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
+from mst.kernels.primitives.scratch import Room, lent
 
 ALGORITHM = dict(
     id="filter-boruvka-threads",
@@ -69,7 +70,8 @@ class Tuning:
 
 
 class Problem(NamedTuple):
-    """A graph, the arrays that edges are read from (`mst.kernels.parallel_select`), weights first, and the width.
+    """A graph, the arrays that edges are read from (`mst.kernels.filter_boruvka.parallel_select`), weights
+    first, and the width.
 
     Solves leave their own arrays in `rooms`, for the next ones.
     """
@@ -159,7 +161,7 @@ class _Run:
         self.lap("init")
 
     def read_from(self, source):
-        """Take the edges from `source` from now on (`mst.kernels.parallel_select`)."""
+        """Take the edges from `source` from now on (`mst.kernels.filter_boruvka.parallel_select`)."""
         slots = len(source[0])
         self.source, self.m = source, slots // 2 if has_rows(source) else slots
         self.heavy = self.m

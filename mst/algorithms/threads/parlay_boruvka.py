@@ -26,10 +26,10 @@ import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
-from mst.kernels import parallel_cheapest as kernel
-from mst.kernels.packed_edges import pack
-from mst.kernels.parallel_compact import starts
-from mst.kernels.parallel_runtime import FOREST, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.compact import starts
+from mst.kernels.parallel.runtime import FOREST, grain_for, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import pack
+from mst.kernels.threads import cheapest as kernel
 
 ALGORITHM = dict(
     id="parlay-boruvka",

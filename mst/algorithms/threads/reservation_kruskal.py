@@ -13,13 +13,13 @@ from math import isqrt
 import numpy as np
 
 from mst.errors import UnsupportedError
-from mst.kernels import parallel_reservations as kernel
-from mst.kernels.parallel_compact import starts, write_positions
-from mst.kernels.parallel_filter import mark
-from mst.kernels.parallel_keys import keys_at, words_of
-from mst.kernels.parallel_radix import argsort
-from mst.kernels.parallel_runtime import grain_for, new_counters, refusal, workers
-from mst.kernels.parallel_sample import quantiles, sample_edges
+from mst.kernels.filter_boruvka.parallel_filter import mark
+from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_edges
+from mst.kernels.parallel.compact import starts, write_positions
+from mst.kernels.parallel.keys import keys_at, words_of
+from mst.kernels.parallel.radix import argsort
+from mst.kernels.parallel.runtime import grain_for, new_counters, refusal, workers
+from mst.kernels.threads import reservations as kernel
 
 ALGORITHM = dict(
     id="reservation-kruskal",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mst.errors import DependencyError, MSTError
-from mst.kernels.sources import fingerprint
+from mst.kernels.primitives.sources import fingerprint
 
 FOLDER = Path(__file__).resolve().parent
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)".*$', re.MULTILINE)
@@ -131,7 +131,7 @@ def _device() -> int:
 def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
     from cupy.cuda import nvrtc
 
-    from mst.kernels.jit import cache_root
+    from mst.kernels.primitives.jit import cache_root
 
     options = options_for(architecture, macros)
     key = hashlib.sha256(repr((options, nvrtc.getVersion())).encode()).hexdigest()[:8]

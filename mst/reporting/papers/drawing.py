@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mst.reporting.charts.style import LIGHT, save
 from mst.reporting.papers.exhibits import Cell, Filled, Grid
 from mst.reporting.papers.tables import kind_of, unit_of
-from mst.reporting.style import LIGHT, save
 
 _SHAPES = "os^DvPX<>*"
 _SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
@@ -117,7 +117,7 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
 
 def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Numeric rows along the axis, a line for each column: measured in full, printed dashed."""
-    from mst.reporting.figures import label_ratios
+    from mst.reporting.charts.figures import label_ratios
 
     xs = [float(row) for row in grid.rows[: len(grid.rows) - grid.means]]
     figure, axes = _axes(4.2, 3.0, title)
@@ -211,7 +211,7 @@ def _label(filled: Filled) -> str:
 
 
 def _logarithmic(axis: Any, filled: Filled, grid: Grid, printed: Grid | None) -> None:
-    from mst.reporting.figures import readable
+    from mst.reporting.charts.figures import readable
 
     grids: Sequence[Grid] = [g for g in (grid, printed) if g]
     values = [

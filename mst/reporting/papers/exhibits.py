@@ -16,9 +16,9 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mst import resources
-from mst.reporting.claims import Document
-from mst.reporting.formula import Missing, Names, Source, Unfit, check, evaluate
-from mst.reporting.observations import Measured, Printed, published
+from mst.reporting.papers.claims import Document
+from mst.reporting.papers.formula import Missing, Names, Source, Unfit, check, evaluate
+from mst.reporting.papers.observations import Measured, Printed, published
 from mst.typed import StrictModel, parse, read_yaml
 
 PRINTED = "printed"

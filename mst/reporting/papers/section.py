@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from mst.errors import ConfigError, nearest
-from mst.reporting import claims
-from mst.reporting.claims import Claim, Document, Outcome
-from mst.reporting.observations import Measured, gather, published, read_manifests
-from mst.reporting.painters import Paint, one_by_one
-from mst.reporting.papers import drawing, tables
+from mst.reporting.charts.painters import Paint, one_by_one
+from mst.reporting.charts.style import setup
+from mst.reporting.papers import claims, drawing, tables
+from mst.reporting.papers.claims import Claim, Document, Outcome
 from mst.reporting.papers.exhibits import Exhibit, Filled, Grid, exhibits, fill
-from mst.reporting.style import setup
+from mst.reporting.papers.observations import Measured, gather, published, read_manifests
 
 _MOST_RECORDS = 8
 _SHORT = {
@@ -69,7 +68,7 @@ def papers_of(
     every_picture : bool
         Draw what is printed, too, where nothing was measured yet.
     paint : callable
-        What draws the pictures: `mst.reporting.painters.one_by_one`, or several processes.
+        What draws the pictures: `mst.reporting.charts.painters.one_by_one`, or several processes.
     """
     book = claims.document()
     names = book.names()

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mst.reporting.observations import published
 from mst.reporting.papers.exhibits import PRINTED, Cell, Column, Filled, Grid
+from mst.reporting.papers.observations import published
 from mst.reporting.table import replacing
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}

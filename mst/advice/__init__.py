@@ -1,0 +1,382 @@
+"""Which algorithm suits a graph and the hardware at hand: a table of measurements, looked up.
+
+The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advise`` on
+one machine. A *cell* is a number of edges, a density, and the kinds of graph that it was measured with: a kind is a
+word for the degrees and one for the weights (`mst.advice.traits`). It holds how long each candidate took, as a
+geometric mean
+over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, and ``algorithm="auto"``
+what `choose` says, unless that algorithm refuses the graph: then the next best.
+
+A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph lies in
+host memory and is brought to the device and the forest back; or ``device``, where the graph is on the device and the
+forest stays there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from math import log2
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from mst import registry
+from mst.advice.traits import SKEWED, WEIGHTS, Traits, sample_size, traits_of
+from mst.errors import ConfigError
+from mst.facts import Facts
+from mst.resources import path as resource
+
+SKEWS = ("even", "skewed")
+GPU = (None, "host", "device")
+"""What `choose` may be told of a GPU: there is none, or the graph lies in host memory, or on the device."""
+
+_PLACES = {"gpu": "host", "device": "device"}
+_STEPS = 4
+"""Sizes are looked up in steps of a fourth of an octave."""
+
+HOPELESS = 2.5
+"""A candidate that takes so many times what another takes on the same hardware need not be in a cell."""
+
+LOOKING = 2e-5
+"""Seconds that looking at a sample takes whatever its size: Xeon of 16 hardware threads, 15 to 35 µs with 128 edges."""
+
+SAMPLING = 8e-8
+"""Seconds that an edge of the sample costs: Xeon of 2 cores, sizes 128 to 2048."""
+
+_OTHER_WEIGHTS, _OTHER_SKEW = 6.0, 2.0
+"""How far off, in octaves of m, a cell with other weights or degrees counts."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to run, and what that rests on.
+
+    Attributes
+    ----------
+    algorithm : str
+    options : mapping of str to object
+        Where they differ from the defaults.
+    width : int
+    gpu : str or None
+        *host* or *device* where the algorithm runs on a GPU; see `GPU`.
+    margin : float or None
+        How many times as long the next best algorithm took in this cell; None where there was no other.
+    times : mapping of str to float
+        Every usable candidate's time over the best one's, ascending.
+    m, density : int, float
+        The cell that decided: edges, and edges a vertex.
+    kinds : tuple of str
+        What graphs it stands for, such as ``even random``.
+    machine : str
+        Where it was measured.
+    extrapolated : str
+        What of the question lies outside the table; empty where nothing does.
+    seconds : float
+        What the best candidate took in that cell.
+    """
+
+    algorithm: str
+    width: int
+    margin: float | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    machine: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    gpu: str | None = None
+    m: int = 0
+    density: float = 0.0
+    kinds: tuple[str, ...] = ()
+    extrapolated: str = ""
+    seconds: float = 0.0
+
+
+FALLBACK = Choice("filter-boruvka", 1)
+FALLBACK_ON_DEVICE = Choice("filter-boruvka-cuda", 1, options={"start": "edges"}, gpu="device")
+"""Where nothing was measured."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a name in the table says: algorithm, options as `Algorithm.parse_slug` reads them, and place."""
+
+    algorithm: str
+    slug: str
+    place: str
+
+    @classmethod
+    def parse(cls, name: str) -> Candidate:
+        """Read ``algorithm[options]@place``.
+
+        Examples
+        --------
+        >>> from mst.advice import Candidate
+        >>> Candidate.parse("filter-boruvka-cuda[start=edges]@gpu")
+        Candidate(algorithm='filter-boruvka-cuda', slug='start=edges', place='gpu')
+        """
+        found = re.fullmatch(r"([\w-]+)(?:\[(.+)\])?@(\w+)", name)
+        if found is None:
+            raise ValueError(f"{name!r} is not algorithm[options]@place")
+        return cls(found[1], found[2] or "default", found[3])
+
+    def __str__(self) -> str:
+        slug = "" if self.slug == "default" else f"[{self.slug}]"
+        return f"{self.algorithm}{slug}@{self.place}"
+
+    @property
+    def gpu(self) -> str | None:
+        """Where the graph lies if this runs on a GPU."""
+        return _PLACES.get(self.place)
+
+    @property
+    def width(self) -> int:
+        """Cores that it takes; 1 on a GPU."""
+        return 1 if self.gpu else int(self.place)
+
+    def fits(self, width: int, gpu: str | None) -> bool:
+        """Whether it can run where so many cores may be used, and such a GPU."""
+        if gpu == "device" or self.gpu:
+            return self.gpu == gpu
+        return self.width <= width
+
+
+def choose(
+    n: int,
+    m: int,
+    *,
+    skew: float | None = None,
+    weights: str | None = None,
+    width: int = 1,
+    gpu: str | None = None,
+) -> Choice:
+    """Return the measured best for a graph of `n` vertices and `m` undirected edges.
+
+    Parameters
+    ----------
+    n, m : int
+    skew : float, optional
+        Mean squared degree over the squared mean degree (`mst.advice.traits`); even degrees when it is not given.
+    weights : str, optional
+        One of `mst.advice.traits.WEIGHTS`; *random* when it is not given.
+    width : int
+        Cores that may be used; the choice may take fewer.
+    gpu : str, optional
+        *host* where a GPU may be used and the graph lies in host memory, *device* where it is on the device.
+
+    Examples
+    --------
+    >>> from mst.advice import choose
+    >>> choose(1_000_000, 1_500_000).algorithm
+    'filter-boruvka'
+    """
+    return table().choose(n, m, skew=skew, weights=weights, width=width, gpu=gpu)
+
+
+def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
+    """Return the measured best of those that take a graph; it is sampled only where the answer depends on that.
+
+    Parameters
+    ----------
+    graph : Graph or DeviceGraph
+    width, gpu
+        As of `choose`.
+    """
+    facts = Facts.of(graph)
+    without: frozenset[str] = frozenset()
+    while True:
+        choice = table().choose_for(graph, width=width, gpu=gpu, without=without)
+        refused = registry.get(choice.algorithm).skip(facts, width=choice.width, options=choice.options)
+        if not refused or choice.algorithm in without:
+            return choice
+        without |= {choice.algorithm}
+
+
+class Table:
+    """Cells of one machine, and the answers that were looked up in them.
+
+    Parameters
+    ----------
+    data : mapping
+        ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` that it stands for,
+        and ``times`` (seconds by candidate). ``checked``, where the choice was tried on graphs that the table was not
+        made from: how many ``cases``, and in how many of them (``good``) it was within 20 % of the best.
+    """
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.machine: str = data["machine"]
+        self.cells: list[dict[str, Any]] = list(data["cells"])
+        self.checked: Mapping[str, int] | None = data.get("checked")
+        self._places = [
+            (log2(cell["m"]), log2(cell["density"]), cell, [Candidate.parse(name) for name in cell["times"]])
+            for cell in self.cells
+        ]
+        self.widths = sorted({c.width for place in self._places for c in place[3] if not c.gpu})
+        self._known: dict[tuple, Choice] = {}
+        self._settled: dict[tuple, Choice | None] = {}
+        self._fitting: dict[tuple, list[tuple]] = {}
+
+    def choose(
+        self,
+        n: int,
+        m: int,
+        *,
+        skew: float | None = None,
+        weights: str | None = None,
+        width: int = 1,
+        gpu: str | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> Choice:
+        """Return the best candidate of the nearest cell, `without` some algorithms; see the module's `choose`."""
+        if weights is not None and weights not in WEIGHTS:
+            raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
+        if gpu not in GPU:
+            raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
+        kind = SKEWS[skew is not None and skew >= SKEWED]
+        return self._at(*_steps(n, m), kind, weights or WEIGHTS[0], width, gpu, without)
+
+    def choose_for(
+        self, graph: Any, *, width: int = 1, gpu: str | None = None, without: frozenset[str] = frozenset()
+    ) -> Choice:
+        """Return the best candidate for a graph, which is sampled only where the answer depends on it."""
+        asked: dict[str, Any] = dict(width=width, gpu=gpu, without=without)
+        settled = self.settled(graph.n, graph.m, **asked)
+        if settled is not None:
+            return settled
+        traits = traits_of(graph)
+        return self.choose(graph.n, graph.m, skew=traits.skew, weights=traits.weights, **asked)
+
+    def settled(
+        self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
+    ) -> Choice | None:
+        """Return the choice if degrees and weights do not change it, or by less than looking at them costs.
+
+        Every graph pays for the look, and only those of some kinds gain by it: what counts is the mean over kinds.
+        """
+        place = (*_steps(n, m), width, gpu, without)
+        if place not in self._settled:
+            size, density, *setting = place
+            choices = [self._at(size, density, *kinds, *setting) for kinds in product(SKEWS, WEIGHTS)]
+            usual = choices[0]
+            name = next(iter(usual.times), "")
+            lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
+            dear = usual.times and lost > LOOKING + SAMPLING * sample_size(n)
+            self._settled[place] = None if dear else usual
+        return self._settled[place]
+
+    def _at(self, *question) -> Choice:
+        if question not in self._known:
+            self._known[question] = self._look_up(*question)
+        return self._known[question]
+
+    def _look_up(
+        self,
+        size: int,
+        density: int,
+        skew: str,
+        weights: str,
+        width: int,
+        gpu: str | None,
+        without: frozenset[str],
+    ) -> Choice:
+        log_m, log_density = size / _STEPS, density / _STEPS
+        usable = self._usable(width, gpu, without)
+        if not usable:
+            return FALLBACK_ON_DEVICE if gpu == "device" else FALLBACK
+
+        def distance(place):
+            at_m, at_density, cell, _ = place
+            near = abs(log_m - at_m) + abs(log_density - at_density)
+            return near + _otherness(skew, weights, cell["kinds"])
+
+        _, _, cell, fitting = min(usable, key=distance)
+        sizes = [place[0] for place in usable]
+        outside = []
+        if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
+            outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
+        if _otherness(skew, weights, cell["kinds"]):
+            outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {skew} {weights}")
+        return self._choice(cell, fitting, width, "; ".join(outside))
+
+    def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[tuple]:
+        """Return the places of the cells in which some candidates can run here, each with these.
+
+        A report asks for hundreds of graphs on the same hardware.
+        """
+        setting = (width, gpu, without)
+        if setting not in self._fitting:
+            places = [
+                (at_m, at_density, cell, fitting)
+                for at_m, at_density, cell, candidates in self._places
+                if (fitting := [c for c in candidates if c.fits(width, gpu) and c.algorithm not in without])
+            ]
+            if gpu == "host":
+                # A cell that was measured without the GPU says nothing of it.
+                places = [place for place in places if any(c.gpu for c in place[3])] or places
+            self._fitting[setting] = places
+        return self._fitting[setting]
+
+    def _choice(self, cell: Mapping[str, Any], usable: list[Candidate], width: int, outside: str) -> Choice:
+        ranked = sorted(usable, key=lambda candidate: cell["times"][str(candidate)])
+        best = ranked[0]
+        least = cell["times"][str(best)]
+        times = {str(candidate): cell["times"][str(candidate)] / least for candidate in ranked}
+        others = [times[str(candidate)] for candidate in ranked if candidate.algorithm != best.algorithm]
+        algorithm = registry.get(best.algorithm)
+        options = algorithm.parse_slug(best.slug)
+        widest = max((measured for measured in self.widths if measured <= width), default=1)
+        return Choice(
+            algorithm=best.algorithm,
+            # Where the widest that was measured did best, all cores are taken.
+            width=width if not best.gpu and best.width == widest > 1 else best.width,
+            margin=others[0] if others else None,
+            times=times,
+            machine=self.machine,
+            options={k: v for k, v in options.items() if v != algorithm.options[k].default},
+            gpu=best.gpu,
+            m=cell["m"],
+            density=cell["density"],
+            kinds=tuple(cell["kinds"]),
+            extrapolated=outside,
+            seconds=least,
+        )
+
+
+def _otherness(skew: str, weights: str, kinds: Iterable[str]) -> float:
+    """Return how far off a cell of such kinds is, in octaves of m."""
+    pairs = (kind.split() for kind in kinds)
+    return min(_OTHER_SKEW * (skew != s) + _OTHER_WEIGHTS * (weights != w) for s, w in pairs)
+
+
+def _steps(n: int, m: int) -> tuple[int, int]:
+    """Return m and the density in steps of the table."""
+    return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
+
+
+def kind_of(traits: Traits) -> str:
+    """Return the kind of a graph, in the table's words.
+
+    Examples
+    --------
+    >>> from mst.advice import kind_of
+    >>> from mst.advice.traits import Traits
+    >>> kind_of(Traits(skew=40.0, weights="few", distinct=2, local=0.0, sampled=128))
+    'skewed few'
+    """
+    return f"{SKEWS[traits.skew >= SKEWED]} {traits.weights}"
+
+
+@cache
+def table() -> Table:
+    """Return the table that `choose` looks up: ``$MST_ADVICE``, or else ``config/advice.json``."""
+    file = Path(os.environ.get("MST_ADVICE") or resource("config/advice.json"))
+    try:
+        return Table(json.loads(file.read_text()))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigError(
+            f"{file} is no table of advice ({type(error).__name__}: {error}): make one with python -m "
+            "mst.bench.advise, or unset MST_ADVICE"
+        ) from error

@@ -1,0 +1,143 @@
+"""Cheap facts of a graph, from a sample of its edges: what decides between algorithms beside n and m.
+
+The sample is hashed, so that sorted, reversed or periodic rows do not bias it, and the same graph always has the
+same traits. Its size grows with the root of n: that many edges hold some 32 pairs that share a vertex, whatever m is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+WEIGHTS = ("random", "wide", "few", "equal", "local")
+"""Kinds of weights, as `Traits.weights` tells them."""
+
+SKEWED = 3.0
+"""Skew from which on a graph counts as skewed."""
+
+FEW = 16
+"""So many distinct weights, or fewer, are few."""
+
+LOCAL = 0.5
+"""Excess of near weights at a common end from which on weights are local."""
+
+_LEAST, _MOST = 128, 1 << 16
+_FEWEST_PAIRS = 8
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a sample of edges says.
+
+    Attributes
+    ----------
+    skew : float
+        Mean squared degree over the squared mean degree: 1 where all degrees are equal, 1 + 1/d in a uniform random
+        graph of average degree d, n/4 in a star.
+    weights : str
+        *equal*: all are. *local*: edges at one vertex have nearly the same weight, as where it is a function of
+        the place. *few*: no more than 16 distinct ones. *wide*: their keys take 64 bits (`mst.order.keys`). *random*:
+        none of these. The first that holds, in this order.
+    distinct : int
+        Distinct weights in the sample.
+    local : float
+        By how much edges at a common end are near in rank (a thirty-second of all) more often than any two edges:
+        0 for independent weights, 1 where the vertex decides.
+    sampled : int
+        Edges looked at.
+    """
+
+    skew: float
+    weights: str
+    distinct: int
+    local: float
+    sampled: int
+
+
+def traits_of(graph: Any) -> Traits:
+    """Return the traits of a graph, in host memory or on a CUDA device.
+
+    Parameters
+    ----------
+    graph : Graph or DeviceGraph
+
+    Examples
+    --------
+    >>> from mst import Graph
+    >>> from mst.advice.traits import traits_of
+    >>> star = traits_of(Graph(101, [0] * 100, range(1, 101), range(100)))
+    >>> round(star.skew), star.weights
+    (26, 'random')
+    """
+    n, m = graph.n, graph.m
+    if m == 0:
+        return Traits(1.0, "equal", 0, 0.0, 0)
+    from mst.kernels.graph.sampled_ends import shared_ends
+
+    rows = sampled_rows(n, m)
+    u, v, w = (_taken(array, rows) for array in (graph.u, graph.v, graph.w))
+    ordered = np.sort(w)
+    distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+    rank, k = ordered.searchsorted(w), len(rows)
+    edges, pairs, compared, near, anywhere = shared_ends(rows, u, v, rank, max(k // 32, 1))
+    local = 0.0
+    if compared >= _FEWEST_PAIRS and anywhere < k:
+        # By how much more often than any two edges, which lie half the sample apart.
+        local = max((near / compared - anywhere / k) / (1 - anywhere / k), 0.0)
+    return Traits(_skew(n, m, edges, pairs), _kind(ordered, distinct, local), distinct, round(local, 3), edges)
+
+
+def sample_size(n: int) -> int:
+    """Return how many edges of a large graph are sampled."""
+    return min(max(4 * isqrt(n), _LEAST), _MOST)
+
+
+def sampled_rows(n: int, m: int) -> np.ndarray:
+    """Return the rows to look at, ascending: all of a small graph, else hashed ones, 4√n of them within bounds."""
+    size = sample_size(n)
+    if size >= m // 2:
+        return np.arange(min(m, 2 * _MOST))
+    from mst.kernels.graph.sampled_ends import hashed_rows
+
+    rows = np.empty(size, np.int64)
+    hashed_rows(m, rows)
+    rows.sort()
+    return rows
+
+
+def _taken(array: Any, rows: np.ndarray) -> np.ndarray:
+    if isinstance(array, np.ndarray):
+        return array[rows]
+    import cupy
+
+    return array[cupy.asarray(rows)].get()
+
+
+def _skew(n: int, m: int, sampled: int, pairs: int) -> float:
+    """Return the skew, from how many pairs of sampled edges share an end."""
+    if sampled < 2:
+        return 1.0
+    all_pairs = pairs * (m * (m - 1)) / (sampled * (sampled - 1))
+    return round(n * (2 * all_pairs + 2 * m) / (2 * m) ** 2, 3)
+
+
+def _kind(ordered: np.ndarray, distinct: int, local: float) -> str:
+    if distinct == 1:
+        return "equal"
+    if local >= LOCAL:
+        return "local"
+    if distinct <= FEW:
+        return "few"
+    return "wide" if _is_wide(ordered) else "random"
+
+
+def _is_wide(ordered: np.ndarray) -> bool:
+    if ordered.dtype == np.int64:
+        return int(ordered[-1]) - int(ordered[0]) >= 2**32
+    if ordered.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            return not np.array_equal(ordered.astype(np.float32), ordered)
+    return False

@@ -1,0 +1,1 @@
+"""Measuring: fresh pinned processes, their samples, and the machine around them."""

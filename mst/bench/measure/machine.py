@@ -1,0 +1,196 @@
+"""What a run ran on: the machine's fingerprint, and the conditions of the moment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import socket
+import subprocess
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_PROCESSORS = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Hardware facts that identify a machine; equal facts are the same machine.
+
+    Attributes
+    ----------
+    cpu : str
+        Model name of the processor.
+    sockets, cores, hardware_threads : int
+        Of the whole host, as the kernel tells.
+    memory_gib : int
+        Installed memory, rounded to GiB.
+    gpus : tuple of str
+        Names of the CUDA devices.
+    driver : str or None
+        Version of the NVIDIA driver.
+    """
+
+    cpu: str
+    sockets: int
+    cores: int
+    hardware_threads: int
+    memory_gib: int
+    gpus: tuple[str, ...] = ()
+    driver: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hex digits over all facts."""
+        facts = {**asdict(self), "gpus": list(self.gpus)}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts and the fingerprint, ready for JSON."""
+        return {**asdict(self), "gpus": list(self.gpus), "fingerprint": self.fingerprint}
+
+
+@cache
+def this_machine() -> Machine:
+    """Return the facts of the host that this process runs on."""
+    gpus, driver = _gpus()
+    return Machine(
+        cpu=_cpu_model(),
+        sockets=_topology("physical_package_id"),
+        cores=_topology("physical_package_id", "core_id"),
+        hardware_threads=os.cpu_count() or 1,
+        memory_gib=round(_meminfo("MemTotal") / 2**30),
+        gpus=gpus,
+        driver=driver,
+    )
+
+
+def usable_cores() -> int:
+    """Return how many processors this process may run on (affinity and cgroup masks respected)."""
+    return len(os.sched_getaffinity(0))
+
+
+def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
+    """Return processors in the order in which a run takes them: one hardware thread of every core before a second one.
+
+    Interrupts prefer the first processors, so the last ones come first.
+
+    Parameters
+    ----------
+    cpus : iterable of int
+        Processors, as the kernel numbers them.
+    topology : Path
+        Where the kernel tells which processors share a core.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mst.bench.measure.machine import cores_first
+    >>> cores_first([0, 1, 2, 3], topology=Path("/nowhere"))
+    [3, 2, 1, 0]
+    """
+    taken: Counter[str] = Counter()
+    order = []
+    for cpu in sorted(cpus, reverse=True):
+        folder = topology / f"cpu{cpu}" / "topology"
+        # Kernels before 5.3 have the second name only.
+        siblings = _first_line(folder / "core_cpus_list") or _first_line(folder / "thread_siblings_list")
+        core = siblings or str(cpu)
+        order.append((taken[core], -cpu))
+        taken[core] += 1
+    return [-negative for _, negative in sorted(order)]
+
+
+def host_name() -> str:
+    """Return this host's name as a path component: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname().split(".")[0]).strip("-") or "host"
+
+
+def conditions() -> dict[str, Any]:
+    """Return the passing state of this host: load, frequency governor, affinity, clock, throttling counts."""
+    return {
+        "host": socket.gethostname(),
+        "kernel": platform.release(),
+        "load": round(os.getloadavg()[0], 2),
+        "running": _running_tasks(),
+        "affinity": sorted(os.sched_getaffinity(0)),
+        "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "mhz": _mhz(),
+        "throttled": _throttle_count(),
+        "memory_available_bytes": _meminfo("MemAvailable"),
+        "scheduled": _scheduled(),
+    }
+
+
+def _scheduled() -> dict[str, str | None] | None:
+    """The scheduler's job and node that this process belongs to, or None."""
+    job = os.environ.get("SLURM_JOB_ID")
+    return {"job": job, "node": os.environ.get("SLURMD_NODENAME")} if job else None
+
+
+def _cpu_model() -> str:
+    text = _read("/proc/cpuinfo")
+    found = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", text, re.MULTILINE)
+    return re.sub(r"\s+", " ", found.group(1)).strip() if found else platform.machine()
+
+
+def _topology(*keys: str) -> int:
+    cpus = _PROCESSORS.glob("cpu[0-9]*")
+    seen = {tuple(_first_line(cpu / "topology" / key) for key in keys) for cpu in cpus}
+    return len(seen) or 1
+
+
+def _meminfo(field: str) -> int:
+    found = re.search(rf"^{field}:\s+(\d+) kB", _read("/proc/meminfo"), re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else 0
+
+
+def _mhz() -> float | None:
+    found = [float(x) for x in re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _read("/proc/cpuinfo"), re.MULTILINE)]
+    return round(sum(found) / len(found), 1) if found else None
+
+
+def _throttle_count() -> int | None:
+    files = _PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
+    counts = [int(line) for f in files if (line := _first_line(f))]
+    return sum(counts) if counts else None
+
+
+def _running_tasks() -> int:
+    """Tasks runnable at this instant, this one included: the load average lags by a minute."""
+    found = re.search(r" (\d+)/\d+ ", _read("/proc/loadavg"))
+    return int(found.group(1)) if found else 0
+
+
+def _gpus() -> tuple[tuple[str, ...], str | None]:
+    if not Path("/dev/nvidiactl").exists():
+        return (), None
+    try:
+        out = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return (), None
+    rows = [line.rsplit(",", 1) for line in out.splitlines() if "," in line]
+    return tuple(name.strip() for name, _ in rows), rows[0][1].strip() if rows else None
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def _first_line(path: str | Path) -> str | None:
+    return _read(path).split("\n", 1)[0].strip() or None

@@ -1,0 +1,118 @@
+"""What Nsight Compute reads of a GPU algorithm's kernels, in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_SECONDS = 120
+Launch = tuple[str, str, float]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """(kernel, metric, value) of each launch in order, or why there is none."""
+
+    launches: tuple[Launch, ...] = ()
+    reason: str = ""
+
+
+def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> Profile:
+    """Return what ncu reads of a Python process that calls `profile_solve`; clocks are left alone.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Of the interpreter.
+    metrics : sequence of str
+        Names of Nsight Compute's metrics.
+    """
+    program = shutil.which("ncu")
+    if program is None:
+        return Profile(reason="ncu is not installed")
+    command = [program, "--clock-control", "none", "--profile-from-start", "off", "--csv"]
+    command += ["--metrics", ",".join(metrics), sys.executable, *arguments]
+    try:
+        run = subprocess.run(
+            command, capture_output=True, text=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return Profile(reason=f"ncu took more than {_SECONDS} s")
+    launches = tuple(parse_ncu(run.stdout))
+    return Profile(launches, "" if launches else f"ncu read nothing: {(run.stdout + run.stderr)[-400:]}")
+
+
+def parse_ncu(text: str) -> Iterator[Launch]:
+    """Yield (kernel, metric, value) from what ``ncu --csv`` prints.
+
+    Examples
+    --------
+    >>> from mst.bench.measure.profiler import parse_ncu
+    >>> text = 'noise\\n"ID","Kernel Name","Metric Name","Metric Value"\\n"0","unite(Edge)","x.y","1,234.5"\\n'
+    >>> list(parse_ncu(text))
+    [('unite', 'x.y', 1234.5)]
+    """
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        return
+    for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))):
+        try:
+            value = float(row["Metric Value"].replace(",", ""))
+        except (TypeError, ValueError, AttributeError):
+            continue
+        if math.isfinite(value):
+            yield row["Kernel Name"].split("(")[0], row["Metric Name"], value
+
+
+def profile_solve(module: ModuleType, problem: Any) -> None:
+    """Solve to warm up, then once with the profiler on."""
+    import cupy
+
+    module.solve(problem)
+    cupy.cuda.runtime.profilerStart()
+    module.solve(problem)
+    cupy.cuda.runtime.profilerStop()
+
+
+def profiled_counters(module: ModuleType, spec: dict[str, Any]) -> dict[str, float]:
+    """Return the counters that a module makes of its profile; none where nothing could be read.
+
+    Parameters
+    ----------
+    module : module
+        With ``PROFILED``, the metrics that it needs, and ``profiled``, which takes the launches.
+    spec : dict
+        Of a run: ``algorithm``, ``options`` and ``graph_file``.
+    """
+    wanted = json.dumps({key: spec[key] for key in ("algorithm", "options", "graph_file")})
+    profile = read_profile(["-m", "mst.bench.measure.profiler", wanted], module.PROFILED)
+    if profile.reason:
+        print(profile.reason)
+        return {}
+    return module.profiled(profile.launches)
+
+
+def main(text: str) -> None:
+    """Prepare a run's problem and solve it under the profiler."""
+    from mst import registry
+    from mst.formats.canonical import read_canonical
+
+    spec = json.loads(text)
+    module = registry.get(spec["algorithm"]).load()
+    graph = read_canonical(Path(spec["graph_file"]))
+    profile_solve(module, module.transfer(module.prepare(graph, width=1, **spec["options"])))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

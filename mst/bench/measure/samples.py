@@ -1,0 +1,140 @@
+"""How a fresh process of a run, or all ranks of one, takes its samples; and what it tells of memory and failures."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mst.errors import OutOfMemoryError
+
+_STEADY = 0.1
+_WARMUPS = 4
+# A first solve that takes longer is not one of code being loaded: of any code, of code that was loaded before.
+_QUICK_FIRST, _QUICK_FIRST_LOADED = 1.0, 0.1
+_LONG_SOLVE = 1.0
+_SHORT_RUN_SECONDS = 0.05
+_MOST_SAMPLES = 40
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The last solve's result, the seconds of the warm-up and of each sample, and what `meter` read meanwhile."""
+
+    result: Any
+    warmup: list[float]
+    compute: list[float]
+    metered: Any = None
+
+
+def take_samples(
+    solve: Callable[[], tuple[Any, float]],
+    measure: Mapping[str, Any],
+    init: float,
+    *,
+    loaded: bool,
+    alone: bool = False,
+    meter: Callable[[], AbstractContextManager] = contextlib.nullcontext,
+) -> Samples:
+    """Solve until warm, then take as many samples as are asked for and fit into a process's share of the budget.
+
+    Parameters
+    ----------
+    solve : callable
+        Returns a result and the seconds that it took; under MPI the same seconds on all ranks, which then agree on
+        when to end.
+    measure : mapping
+        The fields of `mst.bench.planning.experiment.Measure`.
+    init : float
+        Seconds that this process has spent of its share.
+    loaded : bool
+        Whether all code was loaded before: a solve of seconds then needs no other one to warm up.
+    alone : bool
+        Whether every solve is a process of its own, such as a program's, and the seconds are those that it states:
+        the first warms the disk's cache alone, and short ones are not repeated, since starting them takes longer.
+    meter : callable
+        Opens a context over the samples, such as that of their energy.
+
+    Examples
+    --------
+    >>> from mst.bench.measure.samples import take_samples
+    >>> measure = dict(processes=1, samples=3, budget=10.0)
+    >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
+    >>> taken.result, taken.warmup, taken.compute
+    ('forest', [0.5, 0.5], [0.5, 0.5, 0.5])
+    """
+    gc.collect()
+    gc.disable()
+    share = measure["budget"] / measure["processes"]
+    with meter() as metered:
+        result, first = solve()
+    if loaded and first > _LONG_SOLVE and not still_cold([first], share, loaded):
+        gc.enable()
+        return Samples(result, [], [first], metered)
+    result, warm = None, [first]
+    while not alone and still_cold(warm, share, loaded):
+        warm.append(solve()[1])
+    short = 0 if alone else int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))
+    wanted = min(max(measure["samples"], short), _MOST_SAMPLES)
+    left = share - init - warm_seconds(warm)
+    samples: list[float] = []
+    with meter() as metered:
+        while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
+            # Two results at once would count as memory of the algorithm.
+            result = None
+            result, seconds = solve()
+            samples.append(seconds)
+    gc.enable()
+    return Samples(result, warm, samples, metered)
+
+
+def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
+    """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
+
+    The first solve loads machine code, unless that was `loaded` before; only those after it tell what a solve takes.
+    """
+    if len(warm) == 1:
+        quick = _QUICK_FIRST_LOADED if loaded else _QUICK_FIRST
+        return warm[0] < quick or 2 * warm[0] < share / 2
+    steady = abs(warm[-1] - warm[-2]) < _STEADY * warm[-2]
+    return not steady and len(warm) < _WARMUPS and warm_seconds(warm) + warm[-1] < share / 2
+
+
+def warm_seconds(warm: list[float]) -> float:
+    """Return what the warm-up counts for against a budget: not the loading of machine code."""
+    return sum(warm[1:]) or warm[0]
+
+
+def reset_peak() -> int:
+    """Forget the peak of resident memory; return what is resident now, in bytes."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return status("VmRSS")
+
+
+def peak() -> int:
+    """Return the peak of resident memory since `reset_peak`, in bytes."""
+    return status("VmHWM")
+
+
+def status(field: str) -> int:
+    """Return a field of what the system says of this process's memory, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """Return an error as the status, reason and detail of a measurement."""
+    memory = isinstance(error, MemoryError | OutOfMemoryError) or "OutOfMemory" in type(error).__name__
+    return {
+        "status": "out-of-memory" if memory else "error",
+        "reason": f"{type(error).__name__}: {error}".strip().splitlines()[0][:500],
+        "detail": traceback.format_exc()[-4000:],
+    }

@@ -1,0 +1,1 @@
+"""Experiments, sites, and the runs that they ask for."""

@@ -1,0 +1,181 @@
+"""What an experiment asks for: graphs, algorithms, options, widths, and how long to measure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from mst import registry
+from mst.bench.planning.site import hardware
+from mst.errors import ConfigError
+from mst.typed import StrictModel, parse, read_yaml
+
+Scalar = bool | int | float | str
+
+
+class Measure(StrictModel):
+    """How a run is measured and when it is ended."""
+
+    processes: int = Field(5, ge=1, description="fresh processes per run")
+    samples: int = Field(5, ge=1, description="timed solves per process, after the warm-up")
+    budget: float = Field(
+        10.0, gt=0, description="seconds per run; past it, and what others leave, fewer processes and samples"
+    )
+    timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
+    memory: float = Field(0.9, gt=0, description="GiB a run may hold; at most 1: a share of what is free")
+    profile: bool = Field(False, description="read a GPU profiler's counters once more, where there are any")
+
+
+class Block(StrictModel):
+    """Some algorithms, with the options and widths that they are run with."""
+
+    algorithms: list[str] | Literal["all"]
+    without: list[str] = Field(default_factory=list, description="algorithms that `all` does not mean here")
+    options: dict[str, Scalar | list[Scalar]] = Field(
+        default_factory=dict, description="a list of values is swept; all combinations are run"
+    )
+    widths: list[int] | Literal["one", "powers", "cores", "source"] = Field(
+        "powers", description="source: those of the experiment's machine in config/machines/"
+    )
+    graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
+    without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
+    paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
+    oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
+    hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
+    measure: Measure | None = None
+    optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
+    left_out: str = Field("", description="these runs are not made, and this is why: the page says so")
+
+    @model_validator(mode="after")
+    def _known(self) -> Block:
+        named = self.algorithms if isinstance(self.algorithms, list) and not self.optional else []
+        for name in (*named, *self.without):
+            try:
+                registry.get(name)
+            except ConfigError as error:
+                raise ValueError(str(error)) from None
+        return self
+
+    def covers(self, graph: str) -> bool:
+        """Return whether a graph is one of this block's."""
+        return graph not in self.without_graphs and (self.graphs is None or graph in self.graphs)
+
+    @property
+    def absent(self) -> list[str]:
+        """Algorithms that are named but not here: programs that nobody configured."""
+        named = self.algorithms if isinstance(self.algorithms, list) else []
+        return [name for name in named if name not in registry.algorithms()]
+
+
+class Small(StrictModel):
+    """The small version of an experiment."""
+
+    graphs: list[str]
+    measure: Measure | None = None
+    within: float | None = Field(None, gt=0, description="in place of the experiment's own")
+
+
+class Experiment(StrictModel):
+    """One file of ``config/papers/``, or the default experiment of ``config/config.yaml``."""
+
+    title: str
+    paper: str | None = None
+    description: str = ""
+    baseline: str = Field("kruskal", description="the sequential algorithm that speedups are against")
+    statistic: str = Field("", description="the paper's own statistic, shown beside ours")
+    machine: str | None = Field(None, description="the source's hardware: a profile of config/machines/")
+    graphs: list[str]
+    runs: list[Block]
+    measure: Measure = Measure()
+    within: float | None = Field(
+        None, gt=0, description="seconds that all runs share: no run's budget is more than an equal part"
+    )
+    small: Small | None = Field(None, description="what of it a laptop does in minutes")
+    left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
+
+    def at_scale(self, scale: str) -> Experiment:
+        """Return the experiment at a scale: ``full`` is all of it, ``small`` what `small` says."""
+        if scale == "full" or self.small is None:
+            return self
+        reason = "left out at scale: small; run it with scale: full"
+        left_out = {graph: reason for graph in self.graphs if graph not in self.small.graphs}
+        return self.model_copy(
+            update={
+                "graphs": self.small.graphs,
+                "left_out": {**self.left_out, **left_out},
+                "measure": self.small.measure or self.measure,
+                "within": self.small.within or self.within,
+            }
+        )
+
+    @model_validator(mode="after")
+    def _machine_known(self) -> Experiment:
+        try:
+            known = hardware(self.machine) if self.machine else None
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        if known is None and any(block.widths == "source" for block in self.runs):
+            raise ValueError("widths: source are those of a machine: name it, machine: NAME (config/machines/)")
+        return self
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read an experiment file."""
+    return parse(Experiment, read_yaml(path), str(path))
+
+
+def widths_of(block: Block, paradigm: str, cores: int, machine: str | None = None) -> list[int]:
+    """Return the widths of a block for a paradigm, ascending.
+
+    Parameters
+    ----------
+    block : Block
+    paradigm : str
+    cores : int
+        Cores that the paradigm can have here.
+    machine : str, optional
+        The profile whose widths ``source`` means.
+    """
+    if paradigm in ("sequential", "peer") or block.widths == "one":
+        return [1]
+    if block.widths == "source" and machine is not None:
+        return sorted(set(hardware(machine).widths.get(paradigm, [1])))
+    if paradigm == "cuda":
+        return block.widths if isinstance(block.widths, list) else [1]
+    if block.widths == "cores":
+        return [cores]
+    if isinstance(block.widths, list):
+        return sorted(set(block.widths))
+    powers = [2**k for k in range(cores.bit_length())]
+    return powers if powers[-1] == cores else [*powers, cores]
+
+
+def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the block's options."""
+    swept = {k: v if isinstance(v, list) else [v] for k, v in block.options.items()}
+    for values in itertools.product(*swept.values()):
+        yield algorithm.resolve(dict(zip(swept, values, strict=True)))
+
+
+def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str, width: int) -> bool:
+    """Return whether a block asks for this run; widths that depend on the machine count as asked for."""
+    if block.left_out or not block.covers(graph):
+        return False
+    if algorithm.id in block.without or (block.algorithms != "all" and algorithm.id not in block.algorithms):
+        return False
+    if block.paradigms is not None and algorithm.paradigm not in block.paradigms:
+        return False
+    if (
+        isinstance(block.widths, list)
+        and algorithm.paradigm in ("threads", "mpi")
+        and width not in block.widths
+    ):
+        return False
+    try:
+        return options in {algorithm.options_slug(o) for o in option_sets(block, algorithm)}
+    except ConfigError:
+        return False

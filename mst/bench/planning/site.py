@@ -1,0 +1,305 @@
+"""Where runs are measured: the machine at hand, or the nodes of a cluster as its site describes them.
+
+A cluster's login node is not what anything is measured on, so what its compute nodes are has to be said: in the
+site file that lies beside the workflow's cluster profile. Profiles of known hardware, such as that of the source
+papers, are in ``config/machines/``; sites and experiments name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from mst import registry
+from mst.bench.measure.machine import Machine
+from mst.errors import ConfigError, nearest
+from mst.resources import path as resource
+from mst.typed import StrictModel, parse, read_yaml
+
+SITE_FILE = "site.yaml"
+
+
+class Hardware(StrictModel):
+    """A profile of ``config/machines/``: what a machine is, and the widths that were measured on it.
+
+    What its source does not state is left out.
+    """
+
+    title: str
+    source: str = Field("", description="where it is described")
+    cpu: str = ""
+    sockets: int = Field(1, ge=1)
+    cores: int | None = Field(None, ge=1, description="physical cores of one node")
+    hardware_threads: int | None = Field(None, ge=1, description="of one node; default: one per core")
+    memory_gib: int | None = Field(None, ge=1, description="of one node")
+    gpus: list[str] = Field(default_factory=list, description="CUDA devices of one node, by name")
+    driver: str | None = None
+    nodes: int = Field(1, ge=1)
+    widths: dict[str, list[int]] = Field(default_factory=dict, description="by paradigm: threads, ranks, GPUs")
+
+    @field_validator("widths")
+    @classmethod
+    def _paradigms(cls, value: dict[str, list[int]]) -> dict[str, list[int]]:
+        for paradigm, widths in value.items():
+            if paradigm not in registry.PARADIGMS:
+                raise ValueError(f"no paradigm {paradigm!r}{nearest(paradigm, registry.PARADIGMS)}")
+            if not widths or min(widths) < 1:
+                raise ValueError(f"widths of {paradigm} must be at least 1, got {widths}")
+        return value
+
+
+def hardware_profiles() -> list[str]:
+    """Return the names of the profiles in ``config/machines/``."""
+    return sorted(file.stem for file in resource("config/machines").glob("*.yaml"))
+
+
+def hardware(name: str) -> Hardware:
+    """Return a profile of ``config/machines/``, or raise `ConfigError` with the nearest known one.
+
+    Examples
+    --------
+    >>> from mst.bench.planning.site import hardware
+    >>> hardware("shou-he-cpu").widths["threads"]
+    [1, 2, 4, 8, 16, 32, 64, 128]
+    """
+    known = hardware_profiles()
+    if name not in known:
+        raise ConfigError(
+            f"no machine {name!r} in config/machines{nearest(name, known)}; it has: {', '.join(known)}"
+        )
+    file = resource("config/machines") / f"{name}.yaml"
+    return parse(Hardware, read_yaml(file), str(file))
+
+
+class Queue(StrictModel):
+    """What a job asks the scheduler for besides processors; None leaves a thing to the scheduler."""
+
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    memory: float | None = Field(None, gt=0, description="GiB of each node that a job may hold")
+    time: int = Field(60, ge=1, description="minutes after which the scheduler ends a job")
+    extra: str = Field("", description="further options of sbatch, as they are")
+    modules: list[str] = Field(default_factory=list, description="loaded with --sdm env-modules")
+
+    def resources(self) -> dict[str, str | int | None]:
+        """Return what a job asks for, by the names of Snakemake's SLURM executor; None is left out there."""
+        return {
+            "slurm_partition": self.partition,
+            "slurm_account": self.account,
+            "qos": self.qos,
+            "constraint": self.constraint,
+            "mem_mb": round(self.memory * 1024) if self.memory else None,
+            "runtime": self.time,
+            "slurm_extra": self.extra or None,
+            # Jobs that share one of the scheduler's take turns there.
+            "turn": 1,
+        }
+
+
+class Work(Queue):
+    """Jobs that are not timed: references, proofs, the report; and graphs, where nodes reach the network."""
+
+    cpus: int = Field(2, ge=1)
+    graphs: bool = Field(False, description="fetch and generate graphs in jobs, too, not on the login node")
+
+
+class Node(Queue):
+    """One kind of compute node, and what runs there: a machine of the results."""
+
+    machine: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$", description="its name in the results")
+    runs: list[str] = Field(description="paradigms, or ids of algorithms, that are measured here")
+    hardware: str | None = Field(
+        None, description="a profile of config/machines/ that fills in what is not said here"
+    )
+    cpus: int = Field(0, ge=0, description="processors of one node, as sinfo -o %c counts them")
+    threads_per_core: int = Field(
+        1, ge=1, description="processors that share a core; sinfo -o %z: the last number"
+    )
+    gpus: int = Field(0, ge=0, description="of one node")
+    gpu_model: str | None = Field(None, description="as the scheduler spells it, where it has several")
+    nodes: int = Field(1, ge=1, description="most nodes of one MPI run")
+    exclusive: bool = Field(True, description="no other job on a node while something is timed there")
+    mpi: str = Field("srun --mpi=pmi2", description="what starts ranks")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_profile(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not isinstance(value.get("hardware"), str):
+            return value
+        try:
+            known = hardware(value["hardware"])
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        filled: dict[str, Any] = {"gpus": len(known.gpus), "nodes": known.nodes}
+        if known.cores:
+            threads = known.hardware_threads or known.cores
+            filled |= {"cpus": threads, "threads_per_core": threads // known.cores}
+        return {**filled, **value}
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Node:
+        if not self.cpus:
+            raise ValueError("say how many cpus a node has, or name its hardware")
+        if self.cpus % self.threads_per_core:
+            raise ValueError(f"{self.cpus} cpus are not whole cores of {self.threads_per_core} threads")
+        return self
+
+    @field_validator("runs")
+    @classmethod
+    def _known(cls, value: list[str]) -> list[str]:
+        known = [*registry.PARADIGMS, *registry.algorithms()]
+        for name in value:
+            if name not in known:
+                raise ValueError(f"no paradigm or algorithm {name!r}{nearest(name, known)}")
+        return value
+
+    @property
+    def cores(self) -> int:
+        """Physical cores of one node."""
+        return self.cpus // self.threads_per_core
+
+    def declared(self) -> Machine:
+        """Return what the site says of this kind of node; records tell what a job found on the spot."""
+        known = hardware(self.hardware) if self.hardware else None
+        names = known.gpus if known else []
+        return Machine(
+            cpu=known.cpu if known else "",
+            sockets=known.sockets if known else 1,
+            cores=self.cores,
+            hardware_threads=self.cpus,
+            memory_gib=round(self.memory or (known.memory_gib if known else None) or 0),
+            gpus=tuple((names + ["GPU"] * self.gpus)[: self.gpus]),
+        )
+
+    def run_resources(self, paradigm: str, width: int) -> dict[str, str | int | None]:
+        """Return what a timed run asks for: exactly its GPUs or ranks, and its nodes to itself."""
+        asked: dict[str, str | int | None] = {
+            **self.resources(),
+            "slurm_extra": " ".join(filter(None, ["--exclusive" * self.exclusive, self.extra])) or None,
+            "gpu": None,
+            "gpu_model": None,
+            "nodes": None,
+            "tasks": None,
+            "mpi": None,
+        }
+        if self.gpus and paradigm in ("cuda", "peer"):
+            asked |= {"gpu": width, "gpu_model": self.gpu_model}
+        if paradigm == "mpi" and width > 1:
+            nodes, on_each = self.layout(width) or (1, width)
+            spread = f"--nodes={nodes} --ntasks-per-node={on_each} --cpus-per-task={self.threads_per_core}"
+            asked |= {"nodes": nodes, "tasks": width, "mpi": f"{self.mpi} {spread}"}
+        return asked
+
+    def run_cpus(self, paradigm: str, width: int) -> int:
+        """Return the processors that a timed run asks for, for each of its tasks."""
+        return self.threads_per_core if paradigm == "mpi" and width > 1 else self.cpus
+
+    def layout(self, ranks: int) -> tuple[int, int] | None:
+        """Return the fewest nodes, and ranks on each, that hold `ranks` evenly, one to a core; None if none do."""
+        for nodes in range(1, self.nodes + 1):
+            if ranks % nodes == 0 and ranks // nodes <= self.cores:
+                return nodes, ranks // nodes
+        return None
+
+
+class Site(StrictModel):
+    """A cluster: its kinds of nodes, and how to ask for them."""
+
+    scratch: str | None = Field(None, description="node-local folder for compiled code")
+    work: Work = Work()
+    nodes: dict[str, Node]
+
+    @field_validator("nodes")
+    @classmethod
+    def _named_apart(cls, value: dict[str, Node]) -> dict[str, Node]:
+        names = [node.machine for node in value.values()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"two kinds of nodes are called {name!r}: machines are told apart by their names"
+                )
+        return value
+
+    def node(self, machine: str) -> Node:
+        """Return the kind of node that the results know under this name."""
+        return next(node for node in self.nodes.values() if node.machine == machine)
+
+
+def read_site(file: Path) -> Site:
+    """Read a site file."""
+    return parse(Site, read_yaml(file), str(file))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine that runs are planned for.
+
+    Attributes
+    ----------
+    name : str
+        The machine in the results.
+    machine : Machine
+        Its hardware.
+    node : Node or None
+        How to ask for it; None for the machine at hand.
+    """
+
+    name: str
+    machine: Machine
+    node: Node | None = None
+
+    def cores(self, paradigm: str) -> int:
+        """Return the cores that a run of this paradigm can have: those of a node, or of all nodes for MPI."""
+        return self.machine.cores * (self.node.nodes if self.node and paradigm == "mpi" else 1)
+
+    def layout(self, paradigm: str, width: int) -> str:
+        """Return how ranks lie on a cluster's nodes, as ``<nodes>x<ranks on each>``; empty where there is no choice."""
+        spread = self.node.layout(width) if self.node and paradigm == "mpi" else None
+        return f"{spread[0]}x{spread[1]}" if spread else ""
+
+    def takes(self, algorithm: registry.Algorithm) -> bool:
+        """Return whether this algorithm is measured here."""
+        return self.node is None or algorithm.paradigm in self.node.runs or algorithm.id in self.node.runs
+
+
+def profile_site(arguments: Iterable[str], environment_profile: str | None = None) -> Path | None:
+    """Return the site file beside the Snakemake profile that a command line names, or None.
+
+    Parameters
+    ----------
+    arguments : iterable of str
+        The command line of Snakemake.
+    environment_profile : str, optional
+        What ``$SNAKEMAKE_PROFILE`` says; the command line counts more.
+    """
+    named: list[str] = []
+    following = False
+    for argument in arguments:
+        if argument.startswith("-"):
+            option, _, value = argument.partition("=")
+            following = option == "--profile" and not value
+            if option == "--profile" and value:
+                named.append(value)
+        elif following:
+            named.append(argument)
+    for name in reversed(named or (environment_profile or "").split(",")):
+        folder = Path(name).parent if Path(name).is_file() else Path(name)
+        if name and (folder / SITE_FILE).is_file():
+            return folder / SITE_FILE
+    return None
+
+
+def leave_job_step(environment: MutableMapping[str, str]) -> None:
+    """Forget that this process is the task of a scheduler's job step.
+
+    ``srun`` tells every task how to reach the other ranks, over a file that is closed in the task's children: an MPI
+    program that they start by itself would fail there. Ranks that they start through a launcher are told anew.
+    """
+    for name in [name for name in environment if name.startswith("PMI")]:
+        del environment[name]

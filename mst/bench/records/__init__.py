@@ -1,0 +1,1 @@
+"""Measurements and proofs on disk: read, checked, compared, packed and merged."""

@@ -1,0 +1,122 @@
+"""The workflow's end on a cluster: what failed, one line for each job, and nothing left with the scheduler."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from mst.bench.records.store import write_json
+
+FILE = "failed.json"
+_RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
+_SCHEDULED = re.compile(r"slurm_logs/\S*?/(\d+)\.log")
+# What follows is quoted from a job's own log.
+_QUOTED = re.compile(r"^(?:Logfile |={60,}$)", re.MULTILINE)
+_LOG = re.compile(r"^\s+log: (.+?)(?: \(check log file.*)?$", re.MULTILINE)
+_OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that ended without what it was to make.
+
+    Attributes
+    ----------
+    job : str
+        The group or rule.
+    scheduled : str
+        Its id with the scheduler; empty where there is none.
+    state : str
+        What the scheduler says became of it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
+    missing : list of str
+        Outputs that are not there.
+    log : str
+    """
+
+    job: str
+    scheduled: str = ""
+    state: str = "failed"
+    missing: list[str] = field(default_factory=list)
+    log: str = ""
+
+    def __str__(self) -> str:
+        job = f"job {self.scheduled} " if self.scheduled else ""
+        return f"{self.state}: {job}{self.job}, {len(self.missing)} files not made; see {self.log or 'the log above'}"
+
+
+def failures(log: str) -> list[Failure]:
+    """Return the failures that an engine's log tells of, once each.
+
+    Examples
+    --------
+    >>> from mst.bench.records.account import failures
+    >>> log = "Error in rule run:\\n    output: a.json\\n    log: a.log (check log file(s) for error details)\\n"
+    >>> print(*failures(log))
+    failed: run, 1 files not made; see a.log
+    """
+    found: dict[str, Failure] = {}
+    for start in _FAILED.finditer(log):
+        block = _QUOTED.split(log[start.end() :], maxsplit=1)[0]
+        block = block[: following.start()] if (following := _FAILED.search(block)) else block
+        scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
+        if scheduled is None and _RUN.search(log):
+            continue  # the same failure once more, as the job itself told it
+        missing = [
+            name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()
+        ]
+        failure = Failure(
+            job=start[2],
+            scheduled=scheduled[1] if scheduled else "",
+            missing=missing,
+            log=logs[0].split(", ")[-1] if logs else "",
+        )
+        found.setdefault(failure.scheduled or failure.job + failure.log, failure)
+    return list(found.values())
+
+
+def with_states(found: Iterable[Failure], states: Mapping[str, str]) -> list[Failure]:
+    """Return failures with what the scheduler says became of their jobs."""
+    return [replace(failure, state=states.get(failure.scheduled, failure.state)) for failure in found]
+
+
+def scheduler_states(jobs: Iterable[str]) -> dict[str, str]:
+    """Return the scheduler's state of each job that it remembers."""
+    asked = ",".join(job for job in jobs if job)
+    for command in (
+        ["squeue", "-h", "-t", "all", "-o", "%i %T"],
+        ["sacct", "-n", "-X", "-o", "JobID,State%20"],
+    ):
+        try:
+            out = subprocess.run([*command, "-j", asked], capture_output=True, text=True, timeout=60).stdout
+        except (OSError, subprocess.SubprocessError):
+            continue
+        if states := {words[0]: words[1] for line in out.splitlines() if len(words := line.split()) > 1}:
+            return states
+    return {}
+
+
+def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
+    """Write what failed by the engine's logs to ``failed.json`` below the results; return it."""
+    found = [failure for log in logs for failure in failures(log.read_text())]
+    if any(failure.scheduled for failure in found):
+        found = with_states(found, scheduler_states(failure.scheduled for failure in found))
+    write_json(results / FILE, [asdict(failure) for failure in found])
+    return found
+
+
+def cancel_left(logs: Iterable[Path]) -> None:
+    """Cancel every job that the scheduler still has of the runs that these logs are of.
+
+    Interrupted, the executor cancels the jobs that it knows at that moment: neither those whose state it is just
+    asking for, nor those that are being submitted.
+    """
+    for log in filter(Path.is_file, logs):
+        for name in _RUN.findall(log.read_text()):
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                # The executor calls all jobs of a run by its id.
+                subprocess.run(["scancel", f"--name={name}"], timeout=60, capture_output=True)

@@ -1,0 +1,379 @@
+"""A machine's records, proofs, facts and graph manifests in one file.
+
+A bundle is a zip whose members lie as they do below the folder of results::
+
+    bundle.json                      format, machine, its fingerprint, SHA-256 of every member
+    machines/<machine>.json          the hardware
+    records/<machine>/…/<run>.json   measurements and their proofs
+    manifests/<graph>/<digest>.json  the graphs that they were measured on
+
+Folders of the machine are left out of what is told of files and errors (`shareable`). Equal records make equal
+bundles, byte for byte. Unpacking trusts nothing: every member is checked, its name by a grammar that has no way out
+of the folder, its content by what ``bundle.json`` and its own path say of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mst.bench.records.store import SCHEMA, Run
+from mst.errors import ConfigError, FormatError, InputError
+
+FORMAT = "mst-bundle"
+VERSION = 1
+SUFFIX = ".mst.zip"
+HEADER = "bundle.json"
+MAX_BUNDLE_BYTES = 2**28
+MAX_MEMBER_BYTES = 2**26
+MAX_TOTAL_BYTES = 2**31
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile raises over bytes that are no zip, or no longer one.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
+_NAME = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
+_MACHINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
+_MEMBER = re.compile(
+    rf"records/{_NAME}/{_NAME}/{_NAME}/{_NAME}/w\d{{1,9}}(-{_NAME})?/[0-9a-f]{{12}}(\.proof)?\.json"
+    rf"|machines/{_NAME}\.json"
+    rf"|manifests/{_NAME}/[0-9a-f]{{12}}\.json"
+)
+# Folders of a path from the root, but not of an address.
+_FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
+_TOLD = ("detail", "reason", "location", "source")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an export packed, or what an import added and found already there."""
+
+    machine: str
+    records: int
+    proofs: int
+    manifests: int
+    unchanged: int = 0
+
+
+def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
+    """Pack the records of `machine` below `results` into the file `out`.
+
+    Raises
+    ------
+    InputError
+        The machine has no records, or records of different hardware under one name.
+    """
+    members = dict(_records(machine, results))
+    measurements = {name: _load(results / name) for name in members if kind_of(name) == "record"}
+    if not measurements:
+        known = sorted(p.name for p in (results / "records").glob("[!.]*") if p.is_dir())
+        told = ", ".join(known) or "none"
+        raise InputError(f"{results / 'records'} has no records of machine {machine!r}; it has: {told}")
+    facts = _hardware(machine, measurements)
+    members[f"machines/{machine}.json"] = json_bytes(facts)
+    members |= _manifests(results, measurements.values())
+    members = {name: _shared(content) for name, content in members.items()}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "machine": machine,
+        "fingerprint": facts["fingerprint"],
+        "members": {name: hashlib.sha256(members[name]).hexdigest() for name in sorted(members)},
+    }
+    _write_zip(out, {HEADER: json_bytes(header), **dict(sorted(members.items()))})
+    return summary_of(machine, members)
+
+
+def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> str:
+    """Check a bundle and unpack it below `folder`; return the machine's name.
+
+    Parameters
+    ----------
+    bundle, folder : Path
+    rename : str, optional
+        Unpack the machine under this name.
+
+    Raises
+    ------
+    FormatError
+        The file is not a bundle, or damaged, or holds what a bundle never holds. What was unpacked until then
+        stays in `folder`.
+    """
+    if rename is not None and not _MACHINE.fullmatch(rename):
+        raise ConfigError(f"machine name {rename!r}: letters, digits, dots and dashes, no dot or dash first")
+    with _opened(bundle) as archive:
+        names = _checked_names(bundle, archive)
+        header = _header(bundle, archive, names)
+        for name, digest in header["members"].items():
+            content = _content(bundle, archive, name)
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise FormatError(bundle, "a member that is not what bundle.json says it is", text=name)
+            value = _parsed(bundle, name, content)
+            _check(bundle, name, value, header)
+            if rename is not None:
+                name, content = _renamed(name, content, value, rename)
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    return rename or header["machine"]
+
+
+def kind_of(name: str) -> str:
+    """Return what a member is: record, proof, machine or manifest."""
+    folder = name.split("/", 1)[0]
+    if folder == "records":
+        return "proof" if name.endswith(".proof.json") else "record"
+    return {"machines": "machine", "manifests": "manifest"}.get(folder, "other")
+
+
+def summary_of(machine: str, names: Iterable[str], unchanged: int = 0) -> Summary:
+    """Count members by kind."""
+    kinds = [kind_of(name) for name in names]
+    return Summary(machine, kinds.count("record"), kinds.count("proof"), kinds.count("manifest"), unchanged)
+
+
+def difference(here: Any, there: Any, where: str = "") -> str | None:
+    """Return the first place where two JSON values differ, in words, or None.
+
+    Examples
+    --------
+    >>> from mst.bench.records.bundle import difference
+    >>> difference({"samples": [1, 2]}, {"samples": [1, 3]})
+    'samples[1]: 2 here, 3 there'
+    """
+    if isinstance(here, dict) and isinstance(there, dict):
+        for key in sorted(here.keys() | there.keys()):
+            inner = f"{where}.{key}" if where else str(key)
+            if key not in here or key not in there:
+                return f"{inner}: only {'there' if key in there else 'here'}"
+            if found := difference(here[key], there[key], inner):
+                return found
+        return None
+    if isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
+        pairs = enumerate(zip(here, there, strict=True))
+        return next(filter(None, (difference(a, b, f"{where}[{i}]") for i, (a, b) in pairs)), None)
+    both_nan = here != here and there != there
+    if type(here) is type(there) and (here == there or both_nan):
+        return None
+    return f"{where or 'value'}: {_shown(here)} here, {_shown(there)} there"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def shareable(value: Any) -> Any:
+    """Return a record, proof or manifest without the folders of whose machine it is from; file names stay.
+
+    Examples
+    --------
+    >>> from mst.bench.records.bundle import shareable
+    >>> shareable({"raw": {"location": "/home/me/graphs/NY.gr.gz"}, "tried": [{"location": "https://a.org/NY.gr.gz"}]})
+    {'raw': {'location': 'NY.gr.gz'}, 'tried': [{'location': 'https://a.org/NY.gr.gz'}]}
+    """
+    if isinstance(value, dict):
+        return {
+            key: _FOLDERS.sub("", item) if key in _TOLD and isinstance(item, str) else shareable(item)
+            for key, item in value.items()
+        }
+    return [shareable(item) for item in value] if isinstance(value, list) else value
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return JSON as `mst.bench.records.store.write_json` writes it."""
+    return (json.dumps(value, indent=1, allow_nan=True) + "\n").encode()
+
+
+# --- packing
+
+
+def _records(machine: str, results: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted((results / "records" / machine).glob("*/*/*/w*/*.json")):
+        name = path.relative_to(results).as_posix()
+        if _MEMBER.fullmatch(name):
+            yield name, path.read_bytes()
+
+
+def _shared(content: bytes) -> bytes:
+    value = json.loads(content)
+    shared = shareable(value)
+    return content if shared == value else json_bytes(shared)
+
+
+def _hardware(machine: str, measurements: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    known: dict[str, tuple[str, dict[str, Any]]] = {}
+    for name, measurement in measurements.items():
+        known.setdefault(measurement["machine"]["fingerprint"], (name, measurement["machine"]))
+    if len(known) > 1:
+        (first, a), (second, b), *_ = known.values()
+        raise InputError(f"{machine}: {first} and {second} ran on different hardware ({difference(a, b)})")
+    return next(iter(known.values()))[1]
+
+
+def _manifests(results: Path, measurements: Iterable[dict[str, Any]]) -> dict[str, bytes]:
+    """Return the manifests of the measured graphs, made here or imported."""
+    wanted = {(m["graph"].get("name"), m["graph"].get("digest")) for m in measurements}
+    found: dict[str, bytes] = {}
+    for file in sorted((*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json"))):
+        manifest = _load(file)
+        name, digest = manifest.get("name"), manifest.get("digest")
+        if digest and (name, digest) in wanted:
+            found.setdefault(f"manifests/{name}/{digest[:12]}.json", file.read_bytes())
+    return {name: content for name, content in found.items() if _MEMBER.fullmatch(name)}
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}; delete it to run again") from None
+
+
+def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        with zipfile.ZipFile(temporary, "w") as archive:
+            for name, content in members.items():
+                entry = zipfile.ZipInfo(name, _EPOCH)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.create_system = 3
+                entry.external_attr = (stat.S_IFREG | 0o644) << 16
+                archive.writestr(entry, content, compresslevel=9)
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+# --- unpacking what is not trusted
+
+
+@contextmanager
+def _opened(bundle: Path) -> Iterator[zipfile.ZipFile]:
+    size = bundle.stat().st_size
+    if size > MAX_BUNDLE_BYTES:
+        raise FormatError(bundle, f"{size:,} bytes are more than a bundle may have ({MAX_BUNDLE_BYTES:,})")
+    try:
+        archive = zipfile.ZipFile(bundle)
+    except _DAMAGED as error:
+        raise FormatError(bundle, f"not a bundle of mst export, or damaged: {error}") from None
+    with archive:
+        yield archive
+
+
+def _content(bundle: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        return archive.read(name)
+    except _DAMAGED as error:
+        raise FormatError(bundle, f"a damaged member: {error}", text=name) from None
+
+
+def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
+    """Return the members' names; refuse every name, kind and size that no bundle has."""
+    names: set[str] = set()
+    total = 0
+    for entry in archive.infolist():
+        name = entry.filename
+        # The name as it is in the file: zipfile cuts names at a null character.
+        if name != entry.orig_filename or not (name == HEADER or _MEMBER.fullmatch(name)):
+            raise FormatError(bundle, "a member with a name that no bundle has", text=entry.orig_filename)
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise FormatError(bundle, "a member that is a link or another special file", text=name)
+        if entry.flag_bits & 1 or entry.compress_type not in _PACKINGS:
+            raise FormatError(bundle, "a member that is encrypted or packed in an unknown way", text=name)
+        if name in names:
+            raise FormatError(bundle, "a member that is there twice", text=name)
+        if entry.file_size > MAX_MEMBER_BYTES:
+            expected = f"a member of {entry.file_size:,} bytes, {MAX_MEMBER_BYTES:,} are allowed"
+            raise FormatError(bundle, expected, text=name)
+        names.add(name)
+        total += entry.file_size
+    if total > MAX_TOTAL_BYTES:
+        raise FormatError(bundle, f"unpacks to {total:,} bytes, {MAX_TOTAL_BYTES:,} are allowed")
+    return names
+
+
+def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str, Any]:
+    if HEADER not in names:
+        raise FormatError(bundle, "not a bundle of mst export: it has no bundle.json")
+    header = _parsed(bundle, HEADER, _content(bundle, archive, HEADER))
+    version, machine, members = header.get("version"), header.get("machine"), header.get("members")
+    if header.get("format") != FORMAT or not isinstance(version, int) or "fingerprint" not in header:
+        raise FormatError(bundle, "not a bundle of mst export: bundle.json does not say so")
+    if version > VERSION:
+        raise FormatError(bundle, f"a bundle of version {version}, this mst knows {VERSION}: update mst")
+    if not isinstance(machine, str) or not _MACHINE.fullmatch(machine):
+        raise FormatError(bundle, "the machine has no usable name", text=str(machine))
+    if not isinstance(members, dict) or members.keys() != names - {HEADER}:
+        raise FormatError(bundle, "its members are not those that bundle.json lists")
+    if f"machines/{machine}.json" not in members:
+        raise FormatError(bundle, f"the hardware of machine {machine} is missing")
+    if not any(kind_of(name) == "record" for name in members):
+        raise FormatError(bundle, "it holds no measurement")
+    return header
+
+
+def _check(bundle: Path, name: str, value: dict[str, Any], header: Mapping[str, Any]) -> None:
+    """Refuse a member that does not belong to this machine, or is not what its path says."""
+    machine, kind = header["machine"], kind_of(name)
+    if kind in ("record", "proof") and name.split("/")[1] != machine:
+        raise FormatError(bundle, f"a {kind} of another machine than {machine}", text=name)
+    if kind == "record":
+        _check_measurement(bundle, name, value, header["fingerprint"])
+    elif kind == "proof":
+        measured = name.removesuffix(".proof.json") + ".json"
+        if measured not in header["members"] or not isinstance(value.get("status"), str):
+            raise FormatError(bundle, "a proof without its measurement", text=name)
+    elif kind == "machine":
+        if name != f"machines/{machine}.json" or value.get("fingerprint") != header["fingerprint"]:
+            raise FormatError(bundle, f"the hardware of another machine than {machine}", text=name)
+    elif not (value.get("name") == name.split("/")[1] and str(value.get("digest")).startswith(Path(name).stem)):
+        raise FormatError(bundle, "the manifest of another graph", text=name)
+
+
+def _check_measurement(bundle: Path, name: str, value: dict[str, Any], fingerprint: str) -> None:
+    schema, told, hardware = value.get("schema"), value.get("run"), value.get("machine")
+    if not isinstance(schema, int) or not isinstance(told, dict) or not isinstance(hardware, dict):
+        raise FormatError(bundle, "a member that is no measurement", text=name)
+    if schema > SCHEMA:
+        expected = f"a measurement of schema {schema}, this mst knows {SCHEMA}: update mst"
+        raise FormatError(bundle, expected, text=name)
+    run = Run.from_path(Path(name))
+    if any((told.get(key) or "") != getattr(run, key) for key in Run.__dataclass_fields__):
+        raise FormatError(bundle, "a measurement of another run than its path says", text=name)
+    if hardware.get("fingerprint") != fingerprint:
+        raise FormatError(bundle, "a measurement made on other hardware than the bundle's", text=name)
+
+
+def _renamed(name: str, content: bytes, value: dict[str, Any], machine: str) -> tuple[str, bytes]:
+    """Return a member's path and content for a machine of another name."""
+    kind, parts = kind_of(name), name.split("/")
+    if kind == "record":
+        value["run"]["machine"] = machine
+        content = json_bytes(value)
+    if kind == "machine":
+        parts[1] = f"{machine}.json"
+    elif kind != "manifest":
+        parts[1] = machine
+    return "/".join(parts), content
+
+
+def _parsed(bundle: Path, name: str, content: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        raise FormatError(bundle, "a member that is not JSON", text=name) from None
+    if not isinstance(value, dict):
+        raise FormatError(bundle, "a member that is not a JSON object", text=name)
+    return value

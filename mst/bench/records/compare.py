@@ -1,0 +1,306 @@
+"""Which of two sets of records is faster: faster, slower, same, or can't tell.
+
+Two sets of the same code, measured one after the other, differ by more than the processes within each of them
+do: a neighbour wakes up, a clock changes, pages lie elsewhere. That shift cannot be seen from within a set, so
+an interval from its processes alone calls same code different far too often. The interval of the ratio is
+therefore widened by what the machine itself may do between two sets (`SHIFT`: standard deviations of a set's
+logarithm, calibrated on sets of five processes of one program, ``tests/data/process_medians.csv``):
+
+- *slower* or *faster*: the widened 95 % interval excludes 1;
+- *same*: it lies within a factor of 1.1, the difference that is worth finding;
+- *can't tell*: anything else.
+
+A set that its runner flagged says less: when its own processes were spread, the machine moved while it was
+measured; when others were busy on the machine, sets of the same code were seen to differ by a factor of 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import exp, hypot, log, sqrt
+from pathlib import Path
+from typing import Any
+
+from mst.bench.records.store import Record, medians
+from mst.bench.statistics import Summary, ratio, summarise
+from mst.errors import ConfigError, InputError, nearest
+
+FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "same", "can't tell"
+VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
+MARGIN = 0.10
+SHIFT = {"quiet": 0.02, "spread": 0.10, "disturbed": 0.40}
+DISTURBED = frozenset(("busy", "stolen", "throttled", "width-not-granted"))
+PARTS = ("compute", "init", "transfer")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict on two sets of process medians.
+
+    Attributes
+    ----------
+    verdict : str
+        Of the second set: ``faster``, ``slower``, ``same`` or ``can't tell``.
+    ratio : float or None
+        How many times the second takes as long as the first.
+    low, high : float or None
+        Interval of the ratio, widened by what the machine may do between two sets.
+    reason : str
+        Why nothing can be told, else empty.
+    """
+
+    verdict: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run on both sides."""
+
+    machine: str
+    graph: str
+    algorithm: str
+    options: str
+    width: int
+    layout: str
+    a: Summary
+    b: Summary
+    judgement: Judgement
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Every run that both sides have, and how many only one of them has."""
+
+    comparisons: tuple[Comparison, ...]
+    only_a: int
+    only_b: int
+
+
+def judge(
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    flags: Iterable[str] = (),
+    margin: float = MARGIN,
+) -> Judgement:
+    """Judge how set `b` compares with set `a`.
+
+    Parameters
+    ----------
+    a, b : sequence of float
+        The median time of each process, in seconds.
+    flags : iterable of str
+        What the runner noted about either set (``spread``, ``busy``, …).
+    margin : float
+        Largest relative difference that still counts as *same*.
+
+    Examples
+    --------
+    >>> from mst.bench.records.compare import judge
+    >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.11, 1.10, 1.13, 1.12, 1.10]).verdict
+    'slower'
+    >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.02, 1.00, 1.01, 1.01, 1.00]).verdict
+    'same'
+    >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.11, 1.10, 1.13, 1.12, 1.10], flags=["busy"]).verdict
+    "can't tell"
+    """
+    if not len(a) or not len(b):
+        return Judgement(CANNOT_TELL, reason="nothing was measured")
+    if min(*a, *b) <= 0:
+        return Judgement(CANNOT_TELL, reason="too short to be timed")
+    measured = ratio(a, b)
+    if measured.low is None or measured.high is None:
+        return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone tells nothing about noise")
+    state = _state(flags)
+    between = 1.96 * sqrt(2) * SHIFT[state]
+    centre = log(measured.estimate)
+    low = centre - hypot(centre - log(measured.low), between)
+    high = centre + hypot(log(measured.high) - centre, between)
+    verdict = _verdict(low, high, log(1 + margin))
+    reason = ""
+    if verdict == CANNOT_TELL:
+        noted = sorted(set(flags) & (DISTURBED | {"spread"}))
+        reason = f"flagged {', '.join(noted)}" if noted else "the difference is within the noise"
+    return Judgement(verdict, measured.estimate, exp(low), exp(high), reason)
+
+
+def _verdict(low: float, high: float, margin: float) -> str:
+    if low > 0:
+        return SLOWER
+    if high < 0:
+        return FASTER
+    return SAME if -margin < low and high < margin else CANNOT_TELL
+
+
+def _state(flags: Iterable[str]) -> str:
+    flags = set(flags)
+    if flags & DISTURBED:
+        return "disturbed"
+    return "spread" if "spread" in flags else "quiet"
+
+
+def choose(records: Sequence[Record], selector: str) -> list[Record]:
+    """Return the records of a machine, commit or fingerprint.
+
+    Parameters
+    ----------
+    records : sequence of Record
+    selector : str
+        A machine's name; or the beginning (four digits or more) of a git commit, of a run's fingerprint, or of
+        a machine's fingerprint.
+
+    Raises
+    ------
+    ConfigError
+        It means nothing here, or more than one thing.
+    """
+    kinds: dict[str, Callable[[Record], str]] = {
+        "commit": lambda r: (r.measurement.get("git") or {}).get("commit") or "",
+        "run's fingerprint": lambda r: r.run.fingerprint,
+        "machine's fingerprint": lambda r: r.measurement["machine"]["fingerprint"],
+    }
+    named = [record for record in records if record.run.machine == selector]
+    if named:
+        return named
+    meanings: dict[tuple[str, str], list[Record]] = {}
+    if len(selector) >= 4:
+        for kind, of in kinds.items():
+            for record in records:
+                if of(record).startswith(selector):
+                    meanings.setdefault((kind, of(record)), []).append(record)
+    if len(meanings) > 1:
+        told = "; ".join(f"a {kind} {value}" for kind, value in sorted(meanings))
+        raise ConfigError(f"{selector!r} means more than one thing: {told}; write it longer")
+    if not meanings:
+        machines = sorted({record.run.machine for record in records})
+        raise ConfigError(
+            f"no machine, commit or fingerprint {selector!r} in these records{nearest(selector, machines)}; "
+            f"machines: {', '.join(machines) or 'none'}"
+        )
+    return next(iter(meanings.values()))
+
+
+def compare(
+    a: Iterable[Record], b: Iterable[Record], *, part: str = "compute", margin: float = MARGIN
+) -> Compared:
+    """Compare every run that both sides have; of several versions of a run the newest counts.
+
+    Runs are paired by graph, algorithm, options, width and layout, and by machine when the sides have a machine
+    in common. Two single records on one graph are compared whatever they are.
+
+    Raises
+    ------
+    InputError
+        The sides have no run in common.
+    """
+    left, right = list(a), list(b)
+    common = {r.run.machine for r in left} & {r.run.machine for r in right}
+    a_runs, b_runs = _newest(left, bool(common)), _newest(right, bool(common))
+    if len(a_runs) == len(b_runs) == 1:
+        (one,), (other,) = a_runs.values(), b_runs.values()
+        if one.run.graph == other.run.graph:
+            return Compared((_compared(one, other, part, margin),), 0, 0)
+    shared = sorted(a_runs.keys() & b_runs.keys())
+    if not shared:
+        raise InputError("the two sides have no run in common: no graph, algorithm, options and width alike")
+    comparisons = tuple(_compared(a_runs[key], b_runs[key], part, margin) for key in shared)
+    return Compared(comparisons, len(a_runs) - len(shared), len(b_runs) - len(shared))
+
+
+def _newest(records: Iterable[Record], with_machine: bool) -> Mapping[tuple, Record]:
+    newest: dict[tuple, Record] = {}
+    for record in sorted(records, key=lambda r: r.measurement["created"]):
+        run = record.run
+        key = (run.graph, run.algorithm, run.options, run.width, run.layout)
+        newest[(*key, run.machine) if with_machine else key] = record
+    return newest
+
+
+def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
+    run = a.run
+    machine = run.machine if run.machine == b.run.machine else f"{run.machine} → {b.run.machine}"
+    algorithm = run.algorithm if run.algorithm == b.run.algorithm else f"{run.algorithm} → {b.run.algorithm}"
+    times = [medians(record.measurement, part) if record.status == "ok" else [] for record in (a, b)]
+    judgement = _impossible(a, b) or judge(*times, flags=[*_flags(a), *_flags(b)], margin=margin)
+    return Comparison(
+        machine=machine,
+        graph=run.graph,
+        algorithm=algorithm,
+        options=run.options,
+        width=run.width,
+        layout=run.layout,
+        a=summarise(times[0]),
+        b=summarise(times[1]),
+        judgement=judgement,
+    )
+
+
+def _impossible(a: Record, b: Record) -> Judgement | None:
+    failed = [f"{side} ended as {r.status}" for side, r in (("A", a), ("B", b)) if r.status != "ok"]
+    if failed:
+        return Judgement(CANNOT_TELL, reason=", ".join(failed))
+    digests = [record.measurement["graph"].get("digest") for record in (a, b)]
+    if all(digests) and digests[0] != digests[1]:
+        return Judgement(CANNOT_TELL, reason="the graphs differ, though their name is the same")
+    return None
+
+
+def _flags(record: Record) -> list[str]:
+    return (record.measurement.get("conditions") or {}).get("flags") or []
+
+
+def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
+    """Return the records that one side of ``mst compare`` names: a bundle, a folder, or a selector.
+
+    Parameters
+    ----------
+    text : str
+        Path of a bundle or of a folder of records, or a selector (see `choose`).
+    records : sequence of Record
+        What selectors choose from.
+    scratch : Path
+        Empty folder that a bundle is unpacked into.
+    """
+    from mst.bench.records.bundle import unpack_bundle
+    from mst.bench.records.store import load_records
+
+    path = Path(text)
+    if path.is_file():
+        unpack_bundle(path, scratch)
+        return list(load_records(scratch / "records"))
+    if path.is_dir():
+        inside = path / "records"
+        found = list(load_records(inside if inside.is_dir() else path))
+        if not found:
+            raise InputError(f"{path} holds no records")
+        return found
+    try:
+        return choose(records, text)
+    except ConfigError:
+        commit = _commit_named(text)
+        if commit is None or commit == text:
+            raise
+        return choose(records, commit)
+
+
+def _commit_named(text: str) -> str | None:
+    """Return the commit that git knows by a name such as ``HEAD~1``, None for names that are not git's."""
+    import subprocess
+
+    if text.startswith("-"):
+        return None
+    command = ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told or None

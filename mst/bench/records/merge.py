@@ -1,0 +1,218 @@
+"""The union of a bundle's records with those that are here: all of it, or nothing.
+
+An import unpacks into a staging folder beside the records, looks for conflicts, and only then moves what is
+new into place; whatever goes wrong moves it back. An import that was killed in the middle of moving is undone
+by the next one, from the journal in its staging folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mst.bench.records.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
+from mst.errors import InputError
+
+# What differs between two makings of the same graph.
+_VOLATILE = frozenset(("seconds", "raw", "tried", "checks", "bytes"))
+
+Move = tuple[Path, Path]
+
+
+@dataclass
+class _Union:
+    """What has to move so that two trees become one, and what stands against it."""
+
+    results: Path
+    replaced: Path
+    replace: bool
+    moves: list[Move] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    unchanged: int = 0
+
+
+def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, replace: bool = False) -> Summary:
+    """Merge a bundle into `results`: all of it, or nothing.
+
+    Parameters
+    ----------
+    bundle : Path
+        A file that `mst.bench.records.bundle.export_bundle` wrote. It is not trusted: nothing is written outside
+        `results`.
+    results : Path
+        Folder of results; made when it is not there.
+    rename : str, optional
+        Import the machine under this name.
+    replace : bool
+        Let records of the bundle take the place of those that differ.
+
+    Raises
+    ------
+    FormatError
+        The file is not a bundle, or damaged, or holds what a bundle never holds.
+    InputError
+        A conflict: another machine of that name, or the same run measured otherwise. Nothing was changed.
+    """
+    fresh = not results.exists()
+    results.mkdir(parents=True, exist_ok=True)
+    try:
+        with _locked(results):
+            _undo_interrupted(results)
+            with _staging(results) as stage:
+                tree = stage / "tree"
+                machine = unpack_bundle(bundle, tree, rename=rename)
+                _refuse_other_hardware(bundle, machine, tree, results)
+                union = _Union(results, stage / "replaced", replace)
+                _unite(tree, results, union)
+                if union.conflicts:
+                    raise InputError(_told(bundle, union.conflicts))
+                summary = summary_of(machine, _files_of(tree, union.moves), union.unchanged)
+                _move_all(union.moves, stage)
+    finally:
+        if fresh:
+            with contextlib.suppress(OSError):
+                results.rmdir()
+    return summary
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one import at a time work in `folder`; a file system without locks goes without."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _staging(results: Path) -> Iterator[Path]:
+    stage = Path(tempfile.mkdtemp(prefix=".import-", dir=results))
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _undo_interrupted(results: Path) -> None:
+    """Undo imports that were killed; under the lock, every staging folder is of a dead one."""
+    for stage in results.glob(".import-*"):
+        journal = stage / "journal.json"
+        if journal.is_file():
+            moves = json.loads(journal.read_text())
+            _move_back([(results / source, results / target) for source, target in moves])
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _refuse_other_hardware(bundle: Path, machine: str, tree: Path, results: Path) -> None:
+    brought = _read(tree / "machines" / f"{machine}.json")
+    for here in _hardware_here(machine, results):
+        if here.get("fingerprint") != brought["fingerprint"]:
+            raise InputError(
+                f"{bundle}: machine {machine!r} is known here with other hardware "
+                f"({difference(here, brought)}); import it under another name: mst import --as NAME"
+            )
+
+
+def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
+    facts = results / "machines" / f"{machine}.json"
+    if facts.is_file():
+        yield _read(facts)
+    for path in (results / "records" / machine).glob("*/*/*/w*/*.json"):
+        if not path.name.endswith(".proof.json"):
+            yield _read(path)["machine"]
+            return  # the records of one machine agree: neither a run nor an import adds another's
+
+
+def _unite(source: Path, target: Path, union: _Union) -> None:
+    """Plan the moves that make `target` the union of both; a folder that is new moves as a whole."""
+    name = target.relative_to(union.results).as_posix()
+    if not target.exists():
+        union.moves.append((source, target))
+    elif source.is_dir() and target.is_dir():
+        for child in sorted(source.iterdir()):
+            _unite(child, target / child.name, union)
+    else:
+        different = _difference(kind_of(name), _read(target), _read(source))
+        if different is None:
+            union.unchanged += kind_of(name) == "record"
+        elif different == "" or union.replace:
+            union.moves += [(target, union.replaced / name), (source, target)]
+        else:
+            union.conflicts.append(f"{name}: {different}")
+
+
+def _difference(kind: str, here: dict[str, Any], there: dict[str, Any]) -> str | None:
+    """Return None where both say the same, an empty string where only `there` proves, else the difference."""
+    if kind == "proof":
+        if there.get("status") == "unproved":
+            return None
+        if here.get("status") == "unproved":
+            return ""
+        verdict = ("status", "grade", "reason")
+        here, there = ({key: value.get(key) for key in verdict} for value in (here, there))
+    if kind == "manifest":
+        here, there = ({k: v for k, v in value.items() if k not in _VOLATILE} for value in (here, there))
+    return difference(shareable(here), shareable(there))
+
+
+def _move_all(moves: list[Move], stage: Path) -> None:
+    """Make all moves, or none of them."""
+    journal = stage / "journal.json"
+    results = stage.parent
+    journal.write_text(json.dumps([[str(path.relative_to(results)) for path in move] for move in moves]))
+    done: list[Move] = []
+    try:
+        for source, target in moves:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            done.append((source, target))
+            source.rename(target)
+    except BaseException:
+        _move_back(done)
+        raise
+    journal.unlink()
+
+
+def _move_back(moves: list[Move]) -> None:
+    for source, target in reversed(moves):
+        if target.exists() and not source.exists():
+            source.parent.mkdir(parents=True, exist_ok=True)
+            target.rename(source)
+
+
+def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
+    """Yield the names of the staged files that move, relative to `tree`."""
+    for source, _ in moves:
+        if source.is_relative_to(tree):
+            files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
+            yield from (file.relative_to(tree).as_posix() for file in files)
+
+
+def _told(bundle: Path, conflicts: list[str]) -> str:
+    more = [f"… and {len(conflicts) - 5} more"] if len(conflicts) > 5 else []
+    return "\n  ".join(
+        [
+            f"{bundle}: {len(conflicts)} files say otherwise here, nothing was imported; "
+            "--replace takes the bundle's, --as NAME imports it as another machine",
+            *conflicts[:5],
+            *more,
+        ]
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text())
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read as JSON: {error}; move it away first") from None

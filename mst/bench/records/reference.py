@@ -1,0 +1,107 @@
+"""Reference measurements: bundles of other machines that are committed with the code.
+
+Each lies in a folder of its own, ``results/reference/<machine>/``, either as one file that `mst export` wrote
+(``<name>.mst.zip``) or unpacked (``records/``, ``manifests/``). An ``about.yaml`` beside it attributes the
+measurements: by whom and when, which inputs could not be had, and what stands in for what. They are shown beside what
+this machine measured, and never counted as its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, field_validator
+
+from mst.bench.records.bundle import SUFFIX, unpack_bundle
+from mst.errors import FormatError
+from mst.typed import StrictModel, parse, read_yaml
+
+FOLDER = "reference"
+
+
+class About(StrictModel):
+    """``about.yaml``: what a reader must know of a reference bundle."""
+
+    title: str = Field("", description="the machine in words")
+    by: str = Field("", description="who measured")
+    date: str = Field("", description="when; else the newest record says")
+    note: str = ""
+    unavailable: dict[str, str] = Field(
+        default_factory=dict, description="inputs that could not be had, and why"
+    )
+    stand_ins: dict[str, str] = Field(default_factory=dict, description="what stood in for which input")
+
+    @field_validator("date", mode="before")
+    @classmethod
+    def _as_written(cls, value: object) -> str:
+        # YAML makes a date of one that is not quoted.
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One reference machine.
+
+    Attributes
+    ----------
+    machine : str
+        Name of its folder.
+    records : Path
+        Folder of records, as `mst.bench.records.store.load_records` reads them.
+    manifests : tuple of Path
+        Facts of the graphs that were measured.
+    about : About
+    """
+
+    machine: str
+    records: Path
+    manifests: tuple[Path, ...]
+    about: About
+
+
+def references(results: Path) -> list[Reference]:
+    """Return every reference machine below a folder of results; bundles are unpacked once, beside their folder.
+
+    Raises
+    ------
+    FormatError
+        A bundle is damaged; nothing of it is left behind.
+    ConfigError
+        An ``about.yaml`` says what it must not.
+    """
+    found = []
+    for folder in sorted(p for p in (results / FOLDER).glob("[!.]*") if p.is_dir()):
+        unpacked = [_unpacked(bundle, results / f".{FOLDER}") for bundle in sorted(folder.glob(f"*{SUFFIX}"))]
+        file = folder / "about.yaml"
+        about = parse(About, read_yaml(file) or {}, str(file)) if file.is_file() else About()
+        found += [
+            Reference(folder.name, root / "records", tuple(sorted(root.glob("manifests/*/*.json"))), about)
+            for root in (folder, *unpacked)
+            if (root / "records").is_dir()
+        ]
+    return found
+
+
+def bundles(results: Path) -> dict[str, str]:
+    """Return the digest of every bundle file: news of it is news to the report."""
+    files = sorted((results / FOLDER).glob(f"*/*{SUFFIX}"))
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files}
+
+
+def _unpacked(bundle: Path, cache: Path) -> Path:
+    """Return the folder that a bundle was unpacked to, under its digest; unpack it the first time."""
+    digest = hashlib.sha256(bundle.read_bytes()).hexdigest()[:16]
+    folder = cache / digest
+    if not folder.is_dir():
+        partial = cache / f".{digest}"
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            unpack_bundle(bundle, partial)
+        except FormatError:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        partial.rename(folder)
+    return folder

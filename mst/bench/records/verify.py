@@ -1,0 +1,165 @@
+"""The reference forest of a graph with its proof, and the proofs of measurements against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mst import registry
+from mst.bench.records.store import ids_path, load_ids, proof_path, read_measurement, write_json
+from mst.errors import InputError, MSTError
+from mst.forest import Forest
+from mst.graph import Graph
+
+SCHEMA = 1
+REFERENCE_ALGORITHM = "kruskal"
+
+
+def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dict[str, Any]:
+    """Compute Kruskal's forest, prove that it is the minimum spanning forest, write ``reference.json``.
+
+    Raises
+    ------
+    MSTError
+        The proof failed: nothing may be compared with this forest, and nothing is written.
+    """
+    from mst.formats.canonical import read_canonical
+    from mst.proof import prove
+
+    graph = read_canonical(graph_file)
+    algorithm = registry.get(REFERENCE_ALGORITHM)
+    module = algorithm.load()
+    problem = module.prepare(graph, width=1, **algorithm.resolve())
+    started = perf_counter()
+    forest = Forest(graph, module.collect(problem, module.solve(problem)), algorithm.id)
+    solved = perf_counter()
+    proof = prove(graph, forest.edge_ids)
+    if not proof.ok:
+        raise MSTError(f"{graph_file}: {algorithm.id} is not the minimum spanning forest: {proof.reason}")
+    reference = {
+        "schema": SCHEMA,
+        "graph": manifest["name"],
+        "graph_digest": manifest["digest"],
+        "algorithm": algorithm.id,
+        "source_fingerprint": algorithm.source_fingerprint(),
+        "digest": forest.digest,
+        "edges": len(forest),
+        "components": forest.components,
+        "weight": str(forest.weight),
+        "proof": {"ok": True, "grade": "proved", "seconds": round(perf_counter() - solved, 4)},
+        "seconds": round(solved - started, 4),
+    }
+    write_json(out, reference)
+    return reference
+
+
+def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
+    """Prove a measurement against the proved reference of its graph and write the proof beside it."""
+    measurement = read_measurement(record)
+    reference = json.loads(reference_file.read_text())
+    started = perf_counter()
+    verdict = _judge(measurement, reference, record, reference_file)
+    proof = {
+        "schema": SCHEMA,
+        "record": record.name.removesuffix(".json"),
+        **verdict,
+        "reference_digest": reference["digest"],
+        "seconds": round(perf_counter() - started, 4),
+    }
+    write_json(proof_path(record), proof)
+    return proof
+
+
+def _judge(
+    measurement: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path
+) -> dict[str, Any]:
+    run, forest = measurement["run"], measurement["forest"]
+    if measurement["status"] != "ok":
+        return {"status": "unproved", "grade": None, "reason": f"the run ended as {measurement['status']}"}
+    if measurement["graph"]["digest"] != reference["graph_digest"]:
+        return {
+            "status": "unproved",
+            "grade": None,
+            "reason": f"measured on graph {measurement['graph']['digest'][:12]}, "
+            f"the reference is of {reference['graph_digest'][:12]}",
+        }
+    if forest["digest"] is None:
+        return _judge_total(forest, reference)
+    if forest["digest"] == reference["digest"]:
+        return {"status": "ok", "grade": "identical", "reason": None}
+    if run["exact"] and run["ties"] == "order":
+        return {
+            "status": "wrong",
+            "grade": None,
+            "reason": "its edge ids differ from the reference: "
+            f"{forest['edges']} edges of weight {forest['weight']}, "
+            f"the minimum spanning forest has {reference['edges']} of {reference['weight']}",
+        }
+    return _judge_own_forest(run, reference, record, reference_file)
+
+
+def _judge_total(forest: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
+    """Check a total that a program printed without its edges."""
+    from mst.proof import check_weight
+
+    text = reference["weight"]
+    known = int(text) if text.lstrip("-").isdigit() else float(text)
+    proof = check_weight(forest["weight"], known, forest_edges=reference["edges"])
+    return {"status": "ok" if proof.ok else "wrong", "grade": proof.grade, "reason": proof.reason or None}
+
+
+def _judge_own_forest(
+    run: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path
+) -> dict[str, Any]:
+    """Check a forest that may break ties otherwise, or may be heavier within a bound."""
+    from mst.formats.canonical import read_canonical
+    from mst.proof import check_forest
+
+    if not ids_path(record).is_file():
+        return {"status": "unproved", "grade": None, "reason": f"its edge ids are gone: {ids_path(record)}"}
+    try:
+        ids = load_ids(record)
+    except InputError as error:
+        return {"status": "wrong", "grade": None, "reason": str(error)}
+    graph = read_canonical(reference_file.with_name("graph.arrow"))
+    weight = reference["weight"]
+    proof = check_forest(
+        graph,
+        ids,
+        reference_weight=int(weight) if graph.w.dtype.kind == "i" else float(weight),
+        epsilon=0.0 if run["exact"] else float(run["all_options"]["epsilon"]),
+    )
+    return {"status": "ok" if proof.ok else "wrong", "grade": proof.grade, "reason": proof.reason or None}
+
+
+def locate_edges(graph: Graph, forest: Graph) -> tuple[np.ndarray, str | None]:
+    """Return the graph's edge ids of a forest's edges, and what is missing (None when nothing is).
+
+    Of parallel edges of one weight the smallest id is meant, as the order has it.
+    """
+    n = np.uint64(max(graph.n, 1))
+
+    def table(g: Graph) -> tuple[np.ndarray, np.ndarray]:
+        low, high = np.minimum(g.u, g.v).astype(np.uint64), np.maximum(g.u, g.v).astype(np.uint64)
+        return low * n + high, g.w.astype(np.float64) if g.w.dtype.kind == "f" else g.w.astype(np.int64)
+
+    if forest.n > graph.n:
+        return np.empty(0, np.int64), f"the forest has {forest.n} vertices, the graph {graph.n}"
+    pairs, weights = table(graph)
+    wanted_pairs, wanted_weights = table(forest)
+    ranked = np.lexsort((weights, pairs))
+    keys = np.empty(graph.m, dtype=[("pair", np.uint64), ("weight", weights.dtype)])
+    keys["pair"], keys["weight"] = pairs[ranked], weights[ranked]
+    wanted = np.empty(forest.m, dtype=keys.dtype)
+    wanted["pair"], wanted["weight"] = wanted_pairs, wanted_weights.astype(weights.dtype)
+    at = np.searchsorted(keys, wanted)
+    found = (at < graph.m) & (keys[np.minimum(at, max(graph.m - 1, 0))] == wanted) if graph.m else at < 0
+    if not found.all():
+        row = int(np.argmin(found))
+        edge = f"{{{forest.u[row]}, {forest.v[row]}}} of weight {forest.w[row]}"
+        return np.empty(0, np.int64), f"edge {row} of the forest, {edge}, is not in the graph"
+    return ranked[at], None

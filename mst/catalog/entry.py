@@ -1,0 +1,251 @@
+"""What a catalogue entry may say: typed models that refuse unknown keys and name the nearest known one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mst.catalog.download import Wanted, basename, uncompressed
+from mst.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from mst.weights import WeightSpec
+
+# Raised when the conversion itself changes what a graph file holds, so that old files are made again.
+RECIPE_VERSION = 1
+
+FAMILIES = (
+    "road",
+    "grid",
+    "mesh",
+    "random",
+    "rmat",
+    "dense",
+    "structured",
+    "scale-free",
+    "social",
+    "web",
+    "communication",
+    "collaboration",
+    "citation",
+    "internet",
+    "co-purchase",
+    "geometric",
+    "infrastructure",
+    "known-answer",
+)
+
+Number = int | float
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Address = Annotated[str, Field(pattern=r"^https?://\S+$")]
+
+
+class Strict(BaseModel):
+    """A model that refuses unknown keys and names the nearest known one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for key in data:
+                if key not in cls.model_fields:
+                    known = ", ".join(cls.model_fields)
+                    raise ValueError(
+                        f"unknown key {key!r}{nearest(str(key), cls.model_fields)}; known: {known}"
+                    )
+        return data
+
+
+class Weights(Strict):
+    """Weights that are made: a hash of (seed, smaller end, larger end) in a range.
+
+    Attributes
+    ----------
+    dtype : str
+        int32, int64, float32 or float64.
+    low, high : number
+        The range; integers include both ends, floats leave out the upper one.
+    distinct : bool
+        No two edges weigh the same.
+    """
+
+    dtype: Literal["int32", "int64", "float32", "float64"] = "int32"
+    low: Number = 1
+    high: Number = 2**24 - 1
+    distinct: bool = False
+
+    @model_validator(mode="after")
+    def _legal(self) -> Weights:
+        try:
+            self.spec()
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def spec(self) -> WeightSpec:
+        """Return what `mst.weights` makes weights from."""
+        from mst.weights import WeightSpec
+
+        return WeightSpec(self.dtype, self.low, self.high, self.distinct)
+
+
+class Source(Strict):
+    """One raw file: the same bytes at every address.
+
+    Attributes
+    ----------
+    path : str, optional
+        A file of this machine, ``~`` expanded, relative to the folder that `mst` and Snakemake are called in; read
+        where it is, and again when it has changed.
+    format : str, optional
+        A format of `mst.formats`; without it the content decides.
+    address : tuple of str
+        Official addresses.
+    mirror_names : tuple of str
+        Names under which a mirror may hold it, besides the addresses' base names.
+    member : str, optional
+        The file inside a tar or zip archive; a mirror may hold it unpacked.
+    sha256 : str, optional
+        As published with the official addresses.
+    origin : str, optional
+        How a file that has no official address came to be.
+    """
+
+    path: str | None = Field(None, min_length=1)
+    format: str | None = None
+    address: tuple[Address, ...] = ()
+    mirror_names: tuple[str, ...] = ()
+    member: str | None = None
+    sha256: Sha256 | None = None
+    origin: str | None = None
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Source:
+        if not self.path and not self.address and not self.mirror_names:
+            raise ValueError("a source needs a path, an address or mirror_names")
+        return self
+
+    @property
+    def own_file(self) -> Path | None:
+        """Where `path` is on this machine."""
+        return Path(self.path).expanduser().absolute() if self.path else None
+
+    def wanted(self, graph: str) -> Wanted:
+        """Return what to ask `Sources` for."""
+        inner = (basename(self.member),) if self.member else ()
+        return Wanted(graph, self.address, self.mirror_names + inner, self.sha256, self.own_file)
+
+    def inside(self, name: str) -> str | None:
+        """Return what to take out of a file called `name`; None where that is the member itself."""
+        if self.member is None or uncompressed(name) == uncompressed(basename(self.member)):
+            return None
+        return self.member
+
+
+class Published(Strict):
+    """What somebody published of the graph; each count says by its name what it counts.
+
+    Attributes
+    ----------
+    by : str
+        A key of the catalogue's citations.
+    n : int
+        Vertices.
+    rows : int
+        Lines or entries of the file, before anything is merged.
+    edges : int
+        Undirected edges without loops and parallels.
+    arcs : int
+        Both directions of those edges: twice `edges`.
+    components : int
+        Connected components, isolated vertices included.
+    average_degree : str
+        As printed: the digits say how far it was rounded.
+    maximum_degree : int
+    """
+
+    by: str
+    n: int | None = None
+    rows: int | None = None
+    edges: int | None = None
+    arcs: int | None = None
+    components: int | None = None
+    average_degree: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
+    maximum_degree: int | None = None
+
+
+class Entry(Strict):
+    """A graph of the catalogue."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
+    title: str
+    family: str
+    citation: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    generator: str | None = None
+    parameters: dict[str, bool | int | float | str | list[int] | list[float]] = {}
+    seed: int = 1
+    weights: Weights | None = None
+    published: tuple[Published, ...] = ()
+    known_weight: Number | None = None
+    known_weight_by: str | None = None
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Entry:
+        if bool(self.sources) == bool(self.generator):
+            raise ValueError("give either sources or a generator")
+        if self.generator and self.weights is None:
+            raise ValueError("a generated graph needs weights")
+        if self.parameters and not self.generator:
+            raise ValueError("parameters belong to a generator")
+        if self.family not in FAMILIES:
+            raise ValueError(f"unknown family {self.family!r}{nearest(self.family, FAMILIES)}")
+        return self
+
+    @property
+    def own_files(self) -> tuple[Path, ...]:
+        """Files of this machine that are there and that the graph may be made of."""
+        named = (source.own_file for source in self.sources)
+        return tuple(file for file in named if file and file.is_file())
+
+    @property
+    def recipe(self) -> str:
+        """8 hex digits over all that decides the data; titles, citations and mirrors do not count."""
+        what: dict[str, Any] = {"version": RECIPE_VERSION, "weights": _plain(self.weights)}
+        if self.generator:
+            what |= {"generator": self.generator, "parameters": self.parameters, "seed": self.seed}
+        else:
+            what["seed"] = self.seed if self.weights else None
+            what["sources"] = [
+                {
+                    "names": [source.path] if source.path else _names(source),
+                    "format": source.format,
+                    "member": source.member,
+                    "sha256": source.sha256,
+                }
+                for source in self.sources
+            ]
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _names(source: Source) -> list[str]:
+    return [basename(a) for a in source.address] or list(source.mirror_names)
+
+
+def first_complaint(error: ValidationError) -> str:
+    """Return pydantic's first complaint in one line: where, what."""
+    found = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in found["loc"])
+    message = found["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def _plain(model: BaseModel | None) -> Any:
+    return None if model is None else model.model_dump(mode="json")

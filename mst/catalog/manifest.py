@@ -1,0 +1,150 @@
+"""The manifest of a canonical graph: the small JSON file beside it, which the workflow reads in its place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from mst.catalog.entry import Number, Sha256, Strict, first_complaint
+from mst.errors import FormatError, InputError, UnavailableError
+from mst.facts import Facts
+
+
+class Check(Strict):
+    """A published number beside the one found."""
+
+    by: str
+    quantity: str
+    published: Number | str
+    found: Number | str
+    agrees: bool
+
+
+class Tried(Strict):
+    """A location that did not have the file, and why."""
+
+    location: str
+    reason: str
+
+
+class Raw(Strict):
+    """The raw file that a graph was read from.
+
+    Attributes
+    ----------
+    location : str
+        The mirror's file or the official address.
+    sha256 : str
+    bytes : int
+    check : str
+        ``published``, ``recorded`` or ``first``: see `mst.catalog.download.Fetched`.
+    format : str
+    member : str, optional
+        The file inside an archive.
+    rows : int
+        Edge entries in the file.
+    ids : str
+        What became of the file's vertex ids.
+    remarks : tuple of str
+        What the reader assumed.
+    """
+
+    location: str
+    sha256: Sha256
+    bytes: int
+    check: Literal["published", "recorded", "first"]
+    format: str
+    member: str | None = None
+    rows: int
+    ids: str
+    remarks: tuple[str, ...] = ()
+
+
+class Manifest(Strict):
+    """What is known of a canonical graph without opening it; the JSON file beside it.
+
+    Attributes
+    ----------
+    status : str
+        ``ok``, or ``unavailable`` with `reason` and `tried`; then the counts are None and there is no graph.
+    m : int
+        Undirected edges.
+    weight_min, weight_max : number, optional
+        None for a graph without edges.
+    merged : dict of str to int
+        What making it simple took away, as `mst.simplify.MergeCounts`.
+    digest : str
+        Of the canonical graph's content: equal digests are equal graphs.
+    bytes : int
+        Size of the canonical file.
+    seconds : dict of str to float
+        Wall time by part.
+    checks : tuple of Check
+        Every published number that can be compared.
+    """
+
+    version: Literal[1] = 1
+    name: str
+    family: str
+    recipe: str
+    status: Literal["ok", "unavailable"]
+    reason: str | None = None
+    tried: tuple[Tried, ...] = ()
+    n: int | None = None
+    m: int | None = None
+    components: int | None = None
+    average_degree: float | None = None
+    maximum_degree: int | None = None
+    weight_dtype: str | None = None
+    weight_min: Number | None = None
+    weight_max: Number | None = None
+    weights: str | None = None
+    merged: dict[str, int] = Field({})
+    raw: Raw | None = None
+    generator: dict[str, Any] | None = None
+    digest: str | None = None
+    bytes: int | None = None
+    seconds: dict[str, float] = Field({})
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def mismatches(self) -> tuple[Check, ...]:
+        """The published numbers that the graph does not have."""
+        return tuple(check for check in self.checks if not check.agrees)
+
+    def facts(self) -> Facts:
+        """Return what algorithms are asked with before they get the graph.
+
+        Raises
+        ------
+        UnavailableError
+            There is no graph.
+        """
+        if self.n is None or self.m is None or self.weight_dtype is None:
+            raise UnavailableError(f"{self.name} is not to be had: {self.reason}")
+        return Facts(
+            n=self.n,
+            m=self.m,
+            weight_dtype=self.weight_dtype,
+            components=self.components,
+            weight_min=self.weight_min,
+            weight_max=self.weight_max,
+            loops=0,
+            parallel=0,
+        )
+
+
+def read_manifest(path: str | os.PathLike) -> Manifest:
+    """Read the manifest at `path`, or in the folder `path`."""
+    file = Path(path)
+    if file.is_dir():
+        file = file / "manifest.json"
+    try:
+        return Manifest.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise FormatError(file, f"not a manifest of this version of mst: {first_complaint(error)}") from None

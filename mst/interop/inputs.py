@@ -1,0 +1,246 @@
+"""Graphs from other libraries' objects: SciPy sparse arrays, networkx graphs, pandas and Arrow edge tables.
+
+The objects are recognised by where their classes come from, so that no library is imported that is not in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mst.errors import InputError
+from mst.graph import Graph
+
+_COLUMNS = (("u", "v", "w"), ("source", "target", "weight"), ("src", "dst", "weight"), ("from", "to", "weight"))
+_MOST_VERTICES_PER_EDGE = 1000
+
+
+def convert(graph: Any) -> Graph | None:
+    """Return the `Graph` of an object of a known library, or None for any other object.
+
+    Parameters
+    ----------
+    graph : object
+        A SciPy sparse array or matrix, a networkx graph, a pandas data frame, or anything that gives an Arrow
+        stream: `from_scipy`, `from_networkx` and `from_table` say what each is taken for.
+
+    Returns
+    -------
+    Graph or None
+
+    Raises
+    ------
+    InputError
+        An object of a known library that is no graph, as those functions say.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from mst.interop.inputs import convert
+    >>> convert(csr_array([[0, 5], [0, 0]])).w.tolist(), convert("road.gr")
+    ([5], None)
+    """
+    origins = {cls.__module__.split(".")[0] for cls in type(graph).__mro__}
+    if "scipy" in origins and hasattr(graph, "tocoo"):
+        return from_scipy(graph)
+    if "networkx" in origins and hasattr(graph, "edges"):
+        return from_networkx(graph)
+    if "pandas" in origins and hasattr(graph, "columns"):
+        return from_table(graph)
+    if hasattr(graph, "__arrow_c_stream__"):
+        return from_table(graph)
+    return None
+
+
+def from_scipy(matrix: Any) -> Graph:
+    """Return the graph of a square sparse array or matrix.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse array or matrix
+        Entry (i, j) is the weight of edge i–j, and what SciPy defines as an entry's value is its weight:
+        entries stored twice are added up (parallel edges belong in a `Graph`). Explicit zeros are edges, except
+        in the formats ``bsr`` and ``dia``, which store zeros to fill up. Where (i, j) and (j, i) are both
+        stored, the edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the
+        diagonal is no edge.
+
+    Returns
+    -------
+    Graph
+        A simple graph, sorted by (u, v) with ``u < v``: ``forest.edges()`` gives the rows and columns of the
+        forest.
+
+    Raises
+    ------
+    InputError
+        Not square, complex, or NaN.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from mst.interop.inputs import from_scipy
+    >>> graph = from_scipy(csr_array([[0, 2, 0], [3, 0, 4], [0, 0, 0]]))
+    >>> graph.u.tolist(), graph.v.tolist(), graph.w.tolist()
+    ([0, 1], [1, 2], [2, 4])
+    """
+    from mst.simplify import simplify
+
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"a graph's matrix is square, got shape {matrix.shape}")
+    entries = matrix.tocoo(copy=True)
+    entries.sum_duplicates()
+    rows, columns, weights = entries.row, entries.col, entries.data
+    if matrix.format in ("bsr", "dia"):
+        stored = weights != 0
+        rows, columns, weights = rows[stored], columns[stored], weights[stored]
+    return simplify(Graph(matrix.shape[0], rows, columns, weights))[0]
+
+
+def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
+    """Return the graph of a networkx graph, directed or not, with parallel edges or without.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or a kindred class
+    weight : str
+        The edge attribute to weigh by; edges without it weigh 1, as in networkx.
+
+    Returns
+    -------
+    Graph
+        Vertex i is ``list(graph)[i]``, edge e is ``list(graph.edges)[e]``: edge ids lead straight back.
+
+    Raises
+    ------
+    InputError
+        A weight that is no real number, or NaN; names the edge.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> import mst
+    >>> graph = networkx.Graph()
+    >>> graph.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    >>> forest = mst.minimum_spanning_forest(graph)
+    >>> edges = list(graph.edges)
+    >>> [edges[e] for e in forest.edge_ids]
+    [('a', 'b'), ('a', 'c')]
+    """
+    places = {node: i for i, node in enumerate(graph)}
+    edges = list(graph.edges(data=weight, default=1))
+    u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
+    v = np.fromiter((places[b] for _, b, _ in edges), np.int64, len(edges))
+    weights = _edge_weights(edges, weight)
+    return Graph(len(places), u, v, weights, name=str(graph.name or ""))
+
+
+def _edge_weights(edges: list, attribute: str) -> np.ndarray:
+    if not edges:
+        return np.empty(0, np.int32)
+    for a, b, given in edges:
+        if not _is_real(given):
+            raise InputError(
+                f"edge {(a, b)} has {attribute}={given!r}: weights must be real and fit int64 or float64"
+            )
+    weights = np.asarray([given for _, _, given in edges])
+    _refuse_inexact_mixture(edges, weights)
+    return weights
+
+
+def _is_real(weight: Any) -> bool:
+    if type(weight) is float or (type(weight) is int and -(2**63) <= weight < 2**63):
+        return True
+    try:
+        return np.asarray(weight).dtype.kind in "biuf" and np.ndim(weight) == 0
+    except ValueError:
+        return False
+
+
+def _refuse_inexact_mixture(edges: list, weights: np.ndarray) -> None:
+    """Whole numbers above 2⁵³ among fractions would change when both become float64."""
+    if weights.dtype.kind == "f":
+        for (a, b, given), stored in zip(edges, weights.tolist()):
+            if isinstance(given, int | np.integer) and int(stored) != given:
+                raise InputError(f"edge {(a, b)} has weight {given}, which no float64 holds: use one dtype")
+
+
+def from_table(table: Any) -> Graph:
+    """Return the graph of an edge table: a pandas data frame, or anything that gives an Arrow stream.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
+        Columns ``u, v, w``, or ``source``/``src``/``from``, ``target``/``dst``/``to`` and ``weight``; others
+        are passed over. Without a weight column every edge weighs 1. The vertex count is the Arrow schema's
+        metadata ``n`` where there is one (as in canonical files), else the largest id plus one.
+
+    Returns
+    -------
+    Graph
+        Edge e is row e.
+
+    Raises
+    ------
+    InputError
+        Missing columns or values, labels in place of ids; says how to number them.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from mst.interop.inputs import from_table
+    >>> from_table(pandas.DataFrame({"source": [0, 1], "target": [1, 2], "weight": [0.5, 0.25]})).n
+    3
+    """
+    declared = None
+    if not hasattr(table, "columns") or not hasattr(table, "loc"):
+        table, declared = _arrow_columns(table)
+    names = next((names for names in _COLUMNS if set(names[:2]) <= set(table.keys())), None)
+    if names is None:
+        found = ", ".join(map(str, table.keys()))
+        raise InputError(f"an edge table has columns u, v, w or source, target, weight; this one has {found}")
+    u, v = (_ids(table[name], name) for name in names[:2])
+    weights = (
+        _numbers(table[names[2]], names[2]) if names[2] in set(table.keys()) else np.ones(len(u), np.int32)
+    )
+    if len(u) == 0:
+        return Graph(declared or 0, u, v, weights)
+    largest = int(max(u.max(), v.max()))
+    if declared is None and largest >= _MOST_VERTICES_PER_EDGE * len(u) + 10**6:
+        raise InputError(
+            f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
+            "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
+        )
+    return Graph(largest + 1 if declared is None else declared, u, v, weights)
+
+
+def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
+    """The columns of an Arrow stream as NumPy arrays or chunked arrays, and the vertex count it declares."""
+    import pyarrow
+
+    table = pyarrow.table(stream)
+    said = (table.schema.metadata or {}).get(b"n", b"")
+    columns = {name: table.column(i) for i, name in enumerate(table.column_names)}
+    return columns, int(said) if said.isdigit() else None
+
+
+def _numbers(column: Any, name: str) -> np.ndarray:
+    """A column of real numbers without missing values."""
+    missing = column.is_null() if hasattr(column, "chunks") else column.isna()
+    missing = np.asarray(missing)
+    array = np.asarray(column)
+    if array.dtype.kind == "O" and not missing.any():
+        array = np.asarray(array.tolist())
+    if missing.any():
+        raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
+    return array
+
+
+def _ids(column: Any, name: str) -> np.ndarray:
+    array = _numbers(column, name)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} holds {array.dtype} values such as {array[0]!r}, no vertex ids: number the vertices "
+            "from 0, for example with pandas.factorize"
+        )
+    return array if array.size else array.astype(np.int32)

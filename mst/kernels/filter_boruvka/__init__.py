@@ -1,0 +1,1 @@
+"""Filtering, batching and joining edges: the kernels that our own algorithms share."""

@@ -1,0 +1,81 @@
+"""A parallel pass that says which edges to look at, by their place in the order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.parallel.compact import count_ones
+from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.primitives.jit import njit
+
+_GATHER_BITS = np.uint64(0x0102040810204080)
+
+
+@njit
+def keys_between(words, kind, base, size, lowest, highest, flags):
+    """Return a word whose bit `j` says whether the key of edge ``base + j`` lies in `lowest` … `highest`.
+
+    `flags` is a scratch array of 64 bytes: comparing into bytes vectorises, gathering their bits is cheap.
+    """
+    if highest < lowest:
+        return np.uint64(0)
+    unsigned = words.dtype.type
+    span = unsigned(highest - lowest)
+    for j in range(size):
+        flags[j] = unsigned(key_of(words[base + j], kind) - lowest) <= span
+    flags[size:] = 0
+    eights = flags.view(np.uint64)
+    bits = np.uint64(0)
+    for i in range(8):
+        bits |= ((eights[i] * _GATHER_BITS) >> np.uint64(56)) << np.uint64(8 * i)
+    return bits
+
+
+@njit
+def ids_up_to(last_id, base):
+    """Return a word whose bit `j` says whether ``base + j <= last_id``."""
+    if last_id < base:
+        return np.uint64(0)
+    return ~np.uint64(0) >> np.uint64(max(63 - (last_id - base), 0))
+
+
+@njit
+def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, flags):
+    """Mark the edges whose (key, id) is above (`low`, `low_id`) and at most (`high`, `high_id`).
+
+    Returns how many were marked; `first` is a multiple of 64.
+    """
+    one = words.dtype.type(1)
+    total = 0
+    for base in range(first, last, 64):
+        size = min(64, last - base)
+        end = base + size - 1
+        low_tied, high_tied = low_id < end, high_id >= base
+        lowest = low if low_tied else words.dtype.type(low + one)
+        highest = high if high_tied else words.dtype.type(high - one)
+        bits = np.uint64(0)
+        if (low_tied or lowest) and (high_tied or high):  # neither bound wrapped around
+            bits = keys_between(words, kind, base, size, lowest, highest, flags)
+        if low_tied and low_id >= base:
+            bits &= ~(keys_between(words, kind, base, size, low, low, flags) & ids_up_to(low_id, base))
+        if high_tied and high_id < end:
+            bits &= ~(keys_between(words, kind, base, size, high, high, flags) & ~ids_up_to(high_id, base))
+        mask[base >> 6] = bits
+        total += count_ones(bits)
+    return total
+
+
+@njit(parallel=True)
+def mark(width, grain, words, kind, low, low_id, high, high_id, mask, counts, counters):
+    """`mark_range` over all edges; ``counts[c]`` is how many chunk `c` has; `grain` is a multiple of 64."""
+    deal(counters, width)
+    for worker in prange(width):
+        flags = np.empty(64, np.uint8)
+        first, last = claim(counters, worker, width, grain, words.size)
+        while first < last:
+            counts[first // grain] = mark_range(
+                first, last, words, kind, low, low_id, high, high_id, mask, flags
+            )
+            first, last = claim(counters, worker, width, grain, words.size)

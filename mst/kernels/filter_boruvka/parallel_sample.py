@@ -1,0 +1,133 @@
+"""Thresholds from samples: how light an edge must be to be among the lightest so many."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.filter_boruvka.parallel_select import edge_at, row_near
+from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch
+from mst.kernels.primitives.radix import argsort
+
+_GRAIN, _BLOCK, _STRETCHES = 512, 64, 1024
+_HALF = np.uint64(32)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit
+def draw(i, first, last, seed):
+    """Return a pseudo-random position in ``first … last - 1``, the `i`-th draw; `first` if that is empty."""
+    x = (np.uint64(i) + np.uint64(seed) * _GOLDEN) * _GOLDEN
+    x = (x ^ (x >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
+    # A product in place of a remainder, which takes as long as the rest of a draw.
+    return first + np.int64(((x >> _HALF) * np.uint64(last - first)) >> _HALF)
+
+
+@njit
+def sample_range(begin, end, source, kind, low, low_id, labels, samples, seed, keys, ids):
+    """Write the hits among draws ``begin … end - 1`` of `sample_edges` from place `begin` on; return where they end."""
+    hits, size = begin, source[0].size
+    places = np.empty(_BLOCK, np.int64)
+    # One draw from each of as many equal stretches, whose ends are stepped to: a division takes as long as a draw.
+    each, more = size // samples, size % samples
+    last, over = begin * size // samples, begin * size % samples
+    for block in range(begin, end, _BLOCK):
+        count = min(_BLOCK, end - block)
+        for j in range(count):
+            first, over = last, over + more
+            carry = np.int64(over >= samples)
+            last, over = last + each + carry, over - carry * samples
+            places[j] = draw(block + j, first, last, seed)
+            prefetch(source[0], places[j])
+        for j in range(count):
+            place = places[j]
+            key = key_of(source[0][place], kind)
+            e, apart = edge_at(source, place, 0)[2], True
+            if labels is not None:
+                a, b, e = edge_at(source, place, row_near(source, place))
+                apart = labels[a] != labels[b]
+            keys[hits], ids[hits] = key, e
+            hits += apart & ((key > low) | ((key == low) & (e > low_id)))
+    return hits
+
+
+@njit
+def sample_edges(source, kind, low, low_id, labels, samples, seed):
+    """Sample the edges above (`low`, `low_id`) whose ends have different labels (if there are labels).
+
+    Parameters
+    ----------
+    source : tuple of numpy.ndarray
+        See `mst.kernels.filter_boruvka.parallel_select`.
+
+    Returns
+    -------
+    keys, ids : numpy.ndarray, shape (hits,)
+        Those among `samples` draws from all places; ``hits / samples`` estimates their share.
+    """
+    keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
+    hits = sample_range(0, samples, source, kind, low, low_id, labels, samples, seed, keys, ids)
+    return keys[:hits], ids[:hits]
+
+
+@njit(parallel=True)
+def sample_by_all(width, source, kind, low, low_id, labels, samples, seed, counters):
+    """Return what `sample_edges` does, drawn by `width` workers: each draw waits for memory."""
+    keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
+    ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, _GRAIN, samples)
+        while first < last:
+            ends[first // _GRAIN] = sample_range(
+                first, last, source, kind, low, low_id, labels, samples, seed, keys, ids
+            )
+            first, last = claim(counters, worker, width, _GRAIN, samples)
+    hits = 0
+    for chunk in range(ends.size):
+        for i in range(chunk * _GRAIN, ends[chunk]):
+            keys[hits], ids[hits] = keys[i], ids[i]
+            hits += 1
+    return keys[:hits], ids[:hits]
+
+
+@njit
+def quantiles(keys, ids, fractions):
+    """Return the keys and ids that about each of `fractions`, which ascend, of a sample does not exceed.
+
+    Ids break ties, so that many equal keys are divided too. The sample is not empty.
+    """
+    if np.any(ids[1:] < ids[:-1]):
+        by_id = argsort(ids)
+        keys, ids = keys[by_id], ids[by_id]
+    ranks = np.empty(fractions.size, np.int64)
+    for i in range(ranks.size):
+        ranks[i] = min(np.int64(fractions[i] * keys.size), keys.size - 1)
+    if ranks.size and 4 * ranks[-1] < keys.size:
+        few = among_lightest(keys, ranks[-1] + 1)
+        keys, ids = keys[few], ids[few]
+    at = argsort(keys)[ranks]
+    return keys[at], ids[at]
+
+
+@njit
+def among_lightest(keys, count):
+    """Return the places, ascending, of the `count` least keys and of whichever lie in the same stretch as the last."""
+    low, span, shift = keys.min(), np.uint64(keys.max() - keys.min()), np.uint64(0)
+    while span >> shift >= _STRETCHES:
+        shift += np.uint64(1)
+    held = np.zeros(_STRETCHES, np.int64)
+    for key in keys:
+        held[np.uint64(key - low) >> shift] += 1
+    last, below = 0, held[0]
+    while below < count:
+        last += 1
+        below += held[last]
+    places, found = np.empty(keys.size, np.int64), 0
+    for i in range(keys.size):
+        places[found] = i
+        found += np.uint64(keys[i] - low) >> shift <= np.uint64(last)
+    return places[:found]

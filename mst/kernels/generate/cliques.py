@@ -1,0 +1,32 @@
+"""Edges of cliques over consecutive vertices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.pairs import packed
+
+_S32 = np.uint64(32)
+
+
+@njit(parallel=True)
+def fill_cliques(pairs, cliques, size):
+    """Write the edges of `cliques` cliques of `size` vertices each, sorted."""
+    per_clique = size * (size - 1) // 2
+    for x in prange(cliques * size):
+        clique, a = x // size, x % size
+        i = clique * per_clique + a * size - a * (a + 1) // 2
+        for y in range(x + 1, (clique + 1) * size):
+            pairs[i] = np.uint64(x) << _S32 | np.uint64(y)
+            i += 1
+
+
+@njit
+def chain_cliques(pairs, cliques, size):
+    """Turn each clique's first edge towards the last vertex of the clique before it, in place."""
+    n = cliques * size
+    for clique in range(cliques):
+        first = clique * size
+        pairs[clique * (size * (size - 1) // 2)] = packed(first, (first + n - 1) % n)

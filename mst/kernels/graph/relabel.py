@@ -1,0 +1,38 @@
+"""Sparse vertex ids to ``0 … n - 1``, in ascending order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+
+def compact(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``(ids, u, v)``: the ids in use, ascending, and the ends as positions among them.
+
+    Parameters
+    ----------
+    u, v : numpy.ndarray of int32 or int64, shape (m,)
+        Ids of at least 0.
+    """
+    if u.size == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+    span = max(int(u.max()), int(v.max())) + 1
+    if span <= 8 * u.size + 1024:
+        used = _mark(span, u, v)
+        ids = np.flatnonzero(used)
+        ranks = np.cumsum(used, dtype=np.int32 if len(ids) < 2**31 else np.int64)
+        ranks -= 1
+        return ids, ranks[u], ranks[v]
+    ids = np.union1d(np.unique(u), np.unique(v)).astype(np.int64)
+    dtype = np.int32 if len(ids) < 2**31 else np.int64
+    return ids, np.searchsorted(ids, u).astype(dtype), np.searchsorted(ids, v).astype(dtype)
+
+
+@njit
+def _mark(span, u, v):
+    used = np.zeros(span, np.bool_)
+    for i in range(u.size):
+        used[u[i]] = True
+        used[v[i]] = True
+    return used

@@ -1,0 +1,73 @@
+"""What sampled edges that share a vertex say of degrees, and of weights that follow the structure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_S11, _S27, _S30 = np.uint64(11), np.uint64(27), np.uint64(30)
+
+
+@njit
+def hashed_rows(m, rows):
+    """Fill `rows` with hashed numbers below `m`; some may be there twice."""
+    for i in range(len(rows)):
+        x = np.uint64(i + 1) * _GOLDEN
+        x = (x ^ (x >> _S30)) * _FIRST
+        x ^= x >> _S27
+        rows[i] = np.int64((x >> _S11) * (2.0**-53 * m))
+
+
+@njit
+def shared_ends(rows, u, v, rank, reach):
+    """Count the pairs of edges that share an end, and how near in rank such edges are.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray of int64, shape (k,)
+        The sampled edges, ascending; of equal rows the first counts, of loops none.
+    u, v : numpy.ndarray, shape (k,)
+        Their ends.
+    rank : numpy.ndarray of int64, shape (k,)
+        Place of each weight among the sampled ones; equal weights have one rank.
+    reach : int
+        Ranks that differ by no more are near.
+
+    Returns
+    -------
+    tuple of int
+        Edges, without repeated rows; pairs of them at a common end, all of them; of these, those that were compared
+        (each edge with the first one at the same vertex: the one before it may be near only because weights ascend
+        with the rows); of these, the near ones; and, of as many comparisons
+        as there are rows, of edges half the sample apart, the near ones.
+    """
+    k = len(rows)
+    bits = 2
+    while (1 << bits) < 4 * k:
+        bits += 1
+    mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    vertex = np.full(1 << bits, -1, np.int64)
+    first, count = np.empty(1 << bits, np.int32), np.zeros(1 << bits, np.int32)
+    edges = pairs = compared = near = anywhere = 0
+    for i in range(k):
+        anywhere += abs(rank[i] - rank[(i + k // 2) % k]) <= reach
+        if i > 0 and rows[i] == rows[i - 1]:
+            continue
+        edges += 1
+        if u[i] == v[i]:
+            continue
+        for x in (np.int64(u[i]), np.int64(v[i])):
+            place = (np.uint64(x) * _GOLDEN) >> shift
+            while vertex[place] != -1 and vertex[place] != x:
+                place = (place + np.uint64(1)) & mask
+            if vertex[place] == x:
+                pairs += count[place]
+                compared += 1
+                near += abs(rank[i] - rank[first[place]]) <= reach
+            else:
+                vertex[place], first[place] = x, i
+            count[place] += 1
+    return edges, pairs, compared, near, anywhere

@@ -1,0 +1,102 @@
+"""From a multigraph to a simple one: two counting sorts by vertex, then one pass over each run of equal pairs.
+
+A least-significant-digit radix sort whose digits are the two ends (Cormen et al., "Introduction to Algorithms",
+section 8.3): linear for every degree distribution. Direction travels along as the sign of an end (``~x`` for an
+arc that points from the larger to the smaller end), so it costs no memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+
+@njit
+def merge(n, u, v, w):
+    """Sort edges by (smaller end, larger end), drop self-loops, keep the smallest weight of each pair.
+
+    Parameters
+    ----------
+    n : int
+    u, v : arrays of int32 or int64, shape (m,)
+    w : array, shape (m,)
+
+    Returns
+    -------
+    u, v, w : arrays, shape (k,)
+        ``u < v``, ascending by (u, v), no pair twice. ``-0.0`` becomes ``0.0``.
+    loops, reciprocal, parallel : int
+        Rows dropped: self-loops; one for each pair that has arcs both ways; the rest.
+
+    Notes
+    -----
+    Beside input and result it needs two columns of ends and of weights, and n + 1 offsets.
+    """
+    offsets = np.zeros(n + 1, np.int64)
+    loops = 0
+    for e in range(u.size):
+        if u[e] == v[e]:
+            loops += 1
+        else:
+            offsets[max(u[e], v[e]) + 1] += 1
+    for x in range(n):
+        offsets[x + 1] += offsets[x]
+    m = u.size - loops
+    low = np.empty(m, u.dtype)
+    weight = np.empty(m, w.dtype)
+    for e in range(u.size):
+        a, b = u[e], v[e]
+        if a != b:
+            high = max(a, b)
+            at = offsets[high]
+            offsets[high] = at + 1
+            low[at] = a if a < b else ~b
+            weight[at] = w[e]
+
+    # offsets[x] is now the end of bucket x.
+    starts = np.zeros(n + 1, np.int64)
+    for e in range(m):
+        starts[_end(low[e]) + 1] += 1
+    for x in range(n):
+        starts[x + 1] += starts[x]
+    other = np.empty(m, u.dtype)
+    sorted_weight = np.empty(m, w.dtype)
+    e = 0
+    for high in range(n):
+        while e < offsets[high]:
+            x = _end(low[e])
+            at = starts[x]
+            starts[x] = at + 1
+            other[at] = high if low[e] >= 0 else ~high
+            sorted_weight[at] = weight[e]
+            e += 1
+
+    kept = reciprocal = parallel = 0
+    e = 0
+    for x in range(n):
+        end = starts[x]
+        while e < end:
+            y = _end(other[e])
+            lightest = sorted_weight[e]
+            first = other[e] >= 0
+            both = False
+            count = 0
+            while e < end and _end(other[e]) == y:
+                lightest = min(lightest, sorted_weight[e])
+                both |= (other[e] >= 0) != first
+                count += 1
+                e += 1
+            reciprocal += both
+            parallel += count - 1 - both
+            # The columns of the first pass are free again, and never behind in the second.
+            low[kept], other[kept] = x, y
+            weight[kept] = lightest + w.dtype.type(0)
+            kept += 1
+    return low[:kept], other[:kept], weight[:kept], loops, reciprocal, parallel
+
+
+@njit
+def _end(signed):
+    """The vertex, without its direction."""
+    return signed if signed >= 0 else ~signed

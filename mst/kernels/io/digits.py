@@ -1,0 +1,60 @@
+"""Whole numbers to text, for formats whose lines are of any length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+WIDEST = 20
+"""Bytes of the longest int64."""
+
+
+@njit
+def _write(buffer, at, value):
+    """Write one number; return the index after it."""
+    magnitude = np.uint64(value)
+    if value < 0:
+        buffer[at] = 45
+        at += 1
+        magnitude = np.uint64(0) - magnitude
+    end = at + 1
+    rest = magnitude // np.uint64(10)
+    while rest:
+        end += 1
+        rest //= np.uint64(10)
+    for place in range(end - 1, at - 1, -1):
+        buffer[place] = np.uint8(48 + magnitude % np.uint64(10))
+        magnitude //= np.uint64(10)
+    return end
+
+
+@njit
+def adjacency_lines(offsets, neighbours, weights, buffer):
+    """Write a line ``neighbour weight neighbour weight …`` per row, neighbours from 1.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (rows + 1,)
+        Into `neighbours` and `weights`.
+    neighbours, weights : arrays of int
+    buffer : array of uint8
+        Of at least ``2 · (WIDEST + 1)`` bytes per entry and one per row.
+
+    Returns
+    -------
+    int
+        Bytes written.
+    """
+    at = 0
+    for row in range(offsets.size - 1):
+        for e in range(offsets[row], offsets[row + 1]):
+            if e > offsets[row]:
+                buffer[at] = 32
+                at += 1
+            at = _write(buffer, at, np.int64(neighbours[e]) + 1)
+            buffer[at] = 32
+            at = _write(buffer, at + 1, np.int64(weights[e]))
+        buffer[at] = 10
+        at += 1
+    return at

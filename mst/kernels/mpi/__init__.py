@@ -1,0 +1,1 @@
+"""Loops and exchanges of algorithms by message passing."""

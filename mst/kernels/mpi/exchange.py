@@ -1,0 +1,208 @@
+"""Collectives over arrays of any length: what one call cannot count is sent in chunks.
+
+MPI before version 4 counts elements, and places in buffers, in 31 bits. Every function here cuts its work into
+calls of at most `CHUNK` elements, packs what does not lie side by side, and takes one-dimensional arrays or rows of
+a two-dimensional one. Ranks may pass nothing, but all of them must call. mpi4py is imported on the first call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mst.kernels.primitives.radix import sorted_records
+
+CHUNK = 1 << 28
+"""Most elements of one call, all ranks' parts together."""
+
+_HALF = np.uint64(32)
+
+
+def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: int | None = None) -> np.ndarray:
+    """Reduce equally long arrays element by element, in place on every rank; return the array."""
+    if comm.size > 1:
+        from mpi4py import MPI
+
+        step = chunk or CHUNK
+        for first in range(0, len(array), step):
+            comm.Allreduce(MPI.IN_PLACE, array[first : first + step], getattr(MPI, operation))
+    return array
+
+
+def reduced(comm: Any, value: int, operation: str = "SUM") -> int:
+    """Return the reduction of one integer of each rank."""
+    return int(allreduce(comm, np.array([value], np.int64), operation)[0])
+
+
+def broadcast(comm: Any, array: np.ndarray, root: int, *, chunk: int | None = None) -> np.ndarray:
+    """Send `array` of rank `root` to all others, which pass room for it."""
+    if comm.size > 1:
+        step = chunk or CHUNK
+        for first in range(0, len(array), step):
+            comm.Bcast(array[first : first + step], root)
+    return array
+
+
+def exchange(
+    comm: Any,
+    rows: np.ndarray,
+    counts: np.ndarray,
+    *,
+    incoming: np.ndarray | None = None,
+    limit: int | None = None,
+    chunk: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Send the first ``counts[0]`` rows to rank 0, the next ``counts[1]`` to rank 1, and so on.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (sum of counts,) or (sum of counts, columns)
+        Of one dtype and as many columns on all ranks.
+    counts : numpy.ndarray of int64, shape (ranks,)
+    incoming : numpy.ndarray of int64, shape (ranks,), optional
+        How many rows each rank sends here, where all ranks know.
+    limit : int, optional
+        More rows than any rank sends or gets, where all ranks know the same: saves a reduction.
+
+    Returns
+    -------
+    received : numpy.ndarray
+        What came in, by source rank.
+    incoming : numpy.ndarray of int64, shape (ranks,)
+        How many rows of it came from each rank.
+    """
+    counts = np.ascontiguousarray(counts, np.int64)
+    if comm.size == 1:
+        return rows, counts
+    if incoming is None:
+        incoming = np.empty_like(counts)
+        comm.Alltoall(counts, incoming)
+    columns = int(np.prod(rows.shape[1:]))
+    received = np.empty((int(incoming.sum()), *rows.shape[1:]), rows.dtype)
+    most = (chunk or CHUNK) if limit is None else limit * columns
+    if limit is None or most > (chunk or CHUNK):
+        most = reduced(comm, max(len(rows), len(received)) * columns, "MAX")
+    if most <= (chunk or CHUNK):
+        rows = np.ascontiguousarray(rows)
+        comm.Alltoallv([rows, counts * columns], [received, incoming * columns])
+        return received, incoming
+    step = max(1, (chunk or CHUNK) // (columns * comm.size))
+    out_at, in_at = _starts(counts), _starts(incoming)
+    for first in range(0, reduced(comm, int(counts.max()), "MAX"), step):
+        out, coming = np.clip(counts - first, 0, step), np.clip(incoming - first, 0, step)
+        packed = np.concatenate([rows[at + first :][:size] for at, size in zip(out_at, out)])
+        arrived = np.empty((int(coming.sum()), *rows.shape[1:]), rows.dtype)
+        comm.Alltoallv([packed, out * columns], [arrived, coming * columns])
+        for at, begin, size in zip(in_at, _starts(coming), coming):
+            received[at + first :][:size] = arrived[begin : begin + size]
+    return received, incoming
+
+
+def gather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.ndarray:
+    """Return the rows of all ranks, by rank, on rank 0, and none elsewhere."""
+    counts = np.zeros(comm.size, np.int64)
+    counts[0] = len(rows)
+    return exchange(comm, rows, counts, chunk=chunk)[0]
+
+
+def allgather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.ndarray:
+    """Return the rows of all ranks, by rank, on every rank."""
+    if comm.size == 1:
+        return rows
+    counts = np.empty(comm.size, np.int64)
+    comm.Allgather(np.array([len(rows)], np.int64), counts)
+    columns = int(np.prod(rows.shape[1:]))
+    everything = np.empty((int(counts.sum()), *rows.shape[1:]), rows.dtype)
+    if everything.size <= (chunk or CHUNK):
+        comm.Allgatherv(np.ascontiguousarray(rows), [everything, counts * columns])
+        return everything
+    for rank, (at, count) in enumerate(zip(_starts(counts), counts)):
+        part = everything[at : at + count]
+        if rank == comm.rank:
+            part[:] = rows
+        broadcast(comm, part.reshape(-1), rank, chunk=chunk)
+    return everything
+
+
+def by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stable order of rows by the rank that they go to, and how many go to each of `size` ranks."""
+    return np.argsort(ranks, kind="stable"), np.bincount(ranks, minlength=size).astype(np.int64)
+
+
+def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Cut an exchange so that at most `most` rows go from a rank to another at once, however they are spread.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray of int64, shape (ranks,)
+        How many rows there are for each rank, side by side.
+    most : int
+        The same on all ranks, which all get as many pieces.
+
+    Yields
+    ------
+    begins, out : numpy.ndarray of int64, shape (ranks,)
+        Where the rows of a piece begin for each rank, and how many they are.
+    """
+    begins = _starts(counts)
+    for first in range(0, reduced(comm, int(counts.max()), "MAX"), most):
+        yield begins + np.minimum(first, counts), np.clip(counts - first, 0, most)
+
+
+def ask(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, most: int) -> np.ndarray:
+    """Return the entries `wanted` of a table that is spread over the ranks.
+
+    Parameters
+    ----------
+    table : numpy.ndarray
+        This rank's entries ``bounds[rank] … bounds[rank + 1] - 1``.
+    bounds : numpy.ndarray of int64, shape (ranks + 1,)
+    wanted : numpy.ndarray of an integer dtype
+        Ascending.
+    most : int
+        How many entries a rank asks another for at once: a rank answers no more than this times the ranks.
+    """
+    if comm.size == 1:
+        return table[wanted]
+    answers, limit = np.empty(len(wanted), table.dtype), most * comm.size
+    # Bounds of the dtype of what is searched, else that would be copied.
+    counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
+    for begins, out in pieces(comm, counts, most):
+        spans = [slice(at, at + size) for at, size in zip(begins, out)]
+        queries, asked = exchange(comm, np.concatenate([wanted[span] for span in spans]), out, limit=limit)
+        queries -= queries.dtype.type(bounds[comm.rank])
+        told, _ = exchange(comm, table[queries], asked, incoming=out, limit=limit)
+        for span, at in zip(spans, _starts(out)):
+            answers[span] = told[at : at + span.stop - span.start]
+    return answers
+
+
+def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, room: int) -> np.ndarray:
+    """Return the entries `wanted`, in any order, of a table that is spread over the ranks as for `ask`.
+
+    They are asked for by `room` at a time, each of these once: working memory is some multiple of `room`, whatever
+    is wanted and whoever has it. All ranks must give the same.
+    """
+    if comm.size == 1:
+        return table[wanted]
+    answers = np.empty(len(wanted), table.dtype)
+    most = max(1, 2 * room // comm.size)
+    for first in range(0, reduced(comm, len(wanted), "MAX"), room):
+        part = wanted[first : first + room]
+        words = part.astype(np.uint64)
+        words <<= _HALF
+        words |= np.arange(len(words), dtype=np.uint64)
+        words, _ = sorted_records(words, words[:0])
+        places = words.astype(np.uint32)
+        words >>= _HALF
+        fresh = np.ones(len(words), np.bool_)
+        np.not_equal(words[1:], words[:-1], out=fresh[1:])
+        told = ask(comm, table, bounds, words[fresh].astype(np.uint32), most)
+        answers[first : first + room][places] = told[np.cumsum(fresh, dtype=np.uint32) - np.uint32(1)]
+    return answers
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.cumsum(counts) - counts

@@ -1,0 +1,96 @@
+"""Arrays that all ranks of one host see: anonymous shared memory, found through the host's ``/proc``.
+
+MPI has windows of shared memory, too. They lie in ``/dev/shm``, which containers limit to 64 MB, and have to be
+freed by all ranks together; these are as large as memory, and go when the last rank lets go of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+
+from mst.kernels.primitives.scratch import Room
+
+_HUGE = 1 << 21
+_MAP_FIXED, _MADV_COLLAPSE = 0x10, 25
+
+
+def shared_array(comm: Any, size: int, dtype: Any) -> np.ndarray | None:
+    """Return an array of zeros that all ranks of `comm`, which are on one host, write and read.
+
+    None on every rank if one of them cannot see the first one's memory (another user, another container).
+    """
+    length = max(size, 1) * np.dtype(dtype).itemsize
+    memory, descriptor = None, -1
+    with contextlib.suppress(OSError):
+        if comm.rank == 0:
+            descriptor = os.memfd_create("mst")
+            os.ftruncate(descriptor, length)
+    owner, remote = comm.bcast((os.getpid(), descriptor))
+    with contextlib.suppress(OSError):
+        if comm.rank:
+            descriptor = os.open(f"/proc/{owner}/fd/{remote}", os.O_RDWR)
+        memory = _map(descriptor, length)
+        pages = length // _HUGE
+        _enlarge_pages(*memory, pages * comm.rank // comm.size, pages * (comm.rank + 1) // comm.size)
+    seen = all(comm.allgather(memory is not None))
+    if descriptor >= 0:
+        os.close(descriptor)
+    if not seen or memory is None:
+        return None
+    return np.frombuffer(memory[0], dtype, size, memory[1])
+
+
+def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
+    """Map a file into memory; return what keeps it, and where in it the file begins: at the edge of a huge page."""
+    around = mmap.mmap(-1, length + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = np.frombuffer(around, np.uint8).ctypes.data
+    head = -address % _HUGE
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_long,
+    )
+    flags, access = mmap.MAP_SHARED | _MAP_FIXED, mmap.PROT_READ | mmap.PROT_WRITE
+    if libc.mmap(address + head, length, access, flags, descriptor, 0) != address + head:
+        raise OSError(ctypes.get_errno(), "cannot map shared memory")
+    return around, head
+
+
+def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
+    """Put huge pages below huge pages ``first … last - 1``, near this rank, or leave it where that is not to be had.
+
+    The system gives shared memory small pages unless its administrator says otherwise; but it merges, on request,
+    those that it has given, and a small one is enough for that.
+    """
+    with contextlib.suppress(OSError):
+        for page in range(first, last):
+            at = head + page * _HUGE
+            memory[at] = 0
+            memory.madvise(_MADV_COLLAPSE, at, _HUGE)
+
+
+def shared_room(comm: Any) -> Room:
+    """Return a room of shared arrays: all ranks take the same from it, in the same order.
+
+    Its `take` raises `OSError` on all ranks where there is no shared memory between them.
+    """
+
+    def shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        array = shared_array(comm, math.prod(shape), dtype)
+        if array is None:
+            raise OSError("the ranks of this host cannot share memory")
+        return array.reshape(shape)
+
+    return Room(shared)

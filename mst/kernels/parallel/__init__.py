@@ -1,0 +1,1 @@
+"""Building blocks of parallel kernels, whether their workers are threads or ranks."""

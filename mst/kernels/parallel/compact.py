@@ -1,0 +1,87 @@
+"""Parallel compaction: count what is kept per chunk, prefix the counts, write each chunk at its place.
+
+The result keeps the order of the input at every width and schedule. What is kept is a bit mask, 64 elements a
+word, so that the second pass tests nothing again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+from numba.cpython.unsafe.numbers import trailing_zeros
+
+from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.primitives.jit import njit
+
+_ONE = np.uint64(1)
+
+
+@njit
+def count_ones(word):
+    """Number of set bits of a 64-bit word."""
+    word -= (word >> _ONE) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit
+def positions_of_ones(word, base, out, at):
+    """Write ``base + i`` for every set bit `i` of `word` from ``out[at]`` on; return the next free place."""
+    while word:
+        out[at] = base + np.int64(trailing_zeros(word))
+        at += 1
+        word &= word - _ONE
+    return at
+
+
+def starts(counts: np.ndarray) -> np.ndarray:
+    """Return the exclusive prefix sum of chunk counts: where each chunk's output begins."""
+    first = np.zeros(len(counts), np.int64)
+    np.cumsum(counts[:-1], out=first[1:])
+    return first
+
+
+def compact(mask: np.ndarray, width: int, grain: int, counters: np.ndarray, dtype=np.int64) -> np.ndarray:
+    """Return the ascending positions of the set bits of `mask`.
+
+    Parameters
+    ----------
+    mask : numpy.ndarray of uint64
+        Bit `i` of word `j` stands for element ``64 * j + i``.
+    grain : int
+        Words of one chunk.
+    """
+    counts = np.empty(-(-len(mask) // grain), np.int64)
+    count_bits(width, grain, mask, counts, counters)
+    first = starts(counts)
+    out = np.empty(int(counts.sum()), dtype)
+    write_positions(width, grain, mask, first, out, counters)
+    return out
+
+
+@njit(parallel=True)
+def count_bits(width, grain, mask, counts, counters):
+    """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`."""
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, mask.size)
+        while first < last:
+            total = 0
+            for j in range(first, last):
+                total += count_ones(mask[j])
+            counts[first // grain] = total
+            first, last = claim(counters, worker, width, grain, mask.size)
+
+
+@njit(parallel=True)
+def write_positions(width, grain, mask, starts, out, counters):
+    """Write the positions of chunk `c`'s set bits from ``out[starts[c]]`` on."""
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, mask.size)
+        while first < last:
+            at = starts[first // grain]
+            for j in range(first, last):
+                at = positions_of_ones(mask[j], 64 * j, out, at)
+            first, last = claim(counters, worker, width, grain, mask.size)

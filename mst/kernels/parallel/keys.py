@@ -1,0 +1,145 @@
+"""Order-preserving keys made on the fly: what a parallel pass reads are the weights' own bits.
+
+A pass that streams over weights is bound by memory, and a key costs two or three instructions: no array of keys
+is written, except where 64-bit weights are narrowed to 32-bit keys.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange, types
+from numba.extending import overload
+
+from mst.kernels.parallel.runtime import claim, deal, grain_for, new_counters
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import extremes, fits_float32
+
+KEYS, INTEGERS, FLOATS = 0, 1, 2
+
+_TOP32, _TOP64 = np.uint32(1 << 31), np.uint64(1 << 63)
+
+
+def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
+    """Return ``(words, kind)`` such that ``key_of(words[i], kind)`` orders like ``weights[i]``.
+
+    Parameters
+    ----------
+    weights : numpy.ndarray, shape (m,)
+        int32, int64, float32 or float64 without NaN; uint32 are keys already.
+    width : int
+        Threads to use; the caller has set them (`mst.kernels.parallel.runtime.workers`).
+
+    Returns
+    -------
+    words : numpy.ndarray of uint32 or uint64, shape (m,)
+        32 bits wherever the order fits, by the same rule as `mst.order.keys`.
+    kind : int
+        ``KEYS``, ``INTEGERS`` or ``FLOATS``: what the words are.
+    """
+    if weights.dtype == np.uint32:
+        return weights, KEYS
+    if weights.dtype.itemsize == 4:
+        return weights.view(np.uint32), INTEGERS if weights.dtype.kind == "i" else FLOATS
+    grain = grain_for(weights.size, width, smallest=1 << 12, largest=1 << 16)
+    counters = new_counters(width)
+    chunks = -(-weights.size // grain)
+    if weights.dtype.kind == "i":
+        low, high = np.zeros(chunks, np.int64), np.zeros(chunks, np.int64)
+        _extremes(width, grain, weights, low, high, counters)
+        lowest, highest = (int(low.min()), int(high.max())) if chunks else (0, 0)
+        if highest - lowest >= 2**32:
+            return weights.view(np.uint64), INTEGERS
+        words = np.empty(weights.size, np.uint32)
+        _offsets(width, grain, weights, lowest, words, counters)
+        return words, KEYS
+    fits = np.zeros(chunks, np.bool_)
+    _fit(width, grain, weights, fits, counters)
+    if not fits.all():
+        return weights.view(np.uint64), FLOATS
+    narrow = np.empty(weights.size, np.float32)
+    _narrow(width, grain, weights, narrow, counters)
+    return narrow.view(np.uint32), FLOATS
+
+
+def key_of(word, kind):
+    """Return the unsigned key of a weight's bits; ``-0.0`` gets the key of ``0.0``."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(key_of, inline="always")
+def _key_of(word, kind):
+    # numba widens 32-bit arithmetic to 64 bits: every result is narrowed again.
+    unsigned, top = (np.uint32, _TOP32) if word == types.uint32 else (np.uint64, _TOP64)
+
+    def key_of(word, kind):
+        if kind == KEYS:
+            return word
+        if kind == FLOATS:
+            if word == top:  # -0.0
+                return top
+            if word & top:
+                return unsigned(~word)
+        return unsigned(word ^ top)
+
+    return key_of
+
+
+def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.ndarray:
+    """Return the keys of the edges `ids`."""
+    keys = np.empty(len(ids), words.dtype)
+    grain = grain_for(len(ids), width, smallest=1 << 12, largest=1 << 16)
+    _keys_at(width, grain, words, kind, ids, keys, new_counters(width))
+    return keys
+
+
+@njit(parallel=True)
+def _keys_at(width, grain, words, kind, ids, keys, counters):
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, ids.size)
+        while first < last:
+            for i in range(first, last):
+                keys[i] = key_of(words[ids[i]], kind)
+            first, last = claim(counters, worker, width, grain, ids.size)
+
+
+@njit(parallel=True)
+def _extremes(width, grain, weights, low, high, counters):
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, weights.size)
+        while first < last:
+            low[first // grain], high[first // grain] = extremes(weights[first:last])
+            first, last = claim(counters, worker, width, grain, weights.size)
+
+
+@njit(parallel=True)
+def _offsets(width, grain, weights, lowest, words, counters):
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, weights.size)
+        while first < last:
+            for i in range(first, last):
+                words[i] = np.uint32(np.uint64(weights[i]) - np.uint64(lowest))
+            first, last = claim(counters, worker, width, grain, weights.size)
+
+
+@njit(parallel=True)
+def _fit(width, grain, weights, fits, counters):
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, weights.size)
+        while first < last:
+            fits[first // grain] = fits_float32(weights[first:last])
+            first, last = claim(counters, worker, width, grain, weights.size)
+
+
+@njit(parallel=True)
+def _narrow(width, grain, weights, narrow, counters):
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, weights.size)
+        while first < last:
+            for i in range(first, last):
+                narrow[i] = np.float32(weights[i])
+            first, last = claim(counters, worker, width, grain, weights.size)

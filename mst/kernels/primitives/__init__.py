@@ -1,0 +1,1 @@
+"""What all other kernels are made of: compilation, atomics, hashing, sorting, keys."""

@@ -1,0 +1,110 @@
+"""Atomic operations on elements of one-dimensional arrays, by LLVM intrinsics; for use inside `njit` code.
+
+Loads acquire and stores release, so whatever a thread wrote before it published an index is visible to whoever
+reads that index. On x86-64 both are plain moves. Everything that modifies is acquire and release at once.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from mst.kernels.primitives.jit import njit
+
+
+def _element(context, builder, array_type, array, index_type, index):
+    """Address of ``array[index]``; indices are trusted, as everywhere in these kernels."""
+    struct = context.make_array(array_type)(context, builder, array)
+    index = context.cast(builder, index, index_type, types.intp)
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
+
+
+@intrinsic
+def load(typing_context, array, index):
+    """Return ``array[index]``, read in one piece and never from a register kept over from before."""
+
+    def generate(context, builder, signature, arguments):
+        address = _element(context, builder, array, arguments[0], index, arguments[1])
+        return builder.load_atomic(address, "acquire", array.dtype.bitwidth // 8)
+
+    return array.dtype(array, index), generate
+
+
+@intrinsic
+def store(typing_context, array, index, value):
+    """Write ``array[index] = value`` in one piece, after everything that this thread wrote before."""
+
+    def generate(context, builder, signature, arguments):
+        address = _element(context, builder, array, arguments[0], index, arguments[1])
+        builder.store_atomic(arguments[2], address, "release", array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, index, array.dtype), generate
+
+
+@intrinsic
+def store_where(typing_context, condition, array, index, other, place, value):
+    """`store` to ``array[index]`` where the condition holds, elsewhere to ``other[place]``; without a branch."""
+
+    def generate(context, builder, signature, arguments):
+        condition, array_value, index_value, other_value, place_value, word = arguments
+        address = builder.select(
+            condition,
+            _element(context, builder, array, array_value, index, index_value),
+            _element(context, builder, other, other_value, place, place_value),
+        )
+        builder.store_atomic(word, address, "release", array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(types.boolean, array, index, other, place, array.dtype), generate
+
+
+@intrinsic
+def fetch_add(typing_context, array, index, value):
+    """Add `value` to ``array[index]`` and return what was there before."""
+
+    def generate(context, builder, signature, arguments):
+        address = _element(context, builder, array, arguments[0], index, arguments[1])
+        return builder.atomic_rmw("add", address, arguments[2], "acq_rel")
+
+    return array.dtype(array, index, array.dtype), generate
+
+
+@intrinsic
+def compare_and_swap(typing_context, array, index, expected, value):
+    """Write `value` to ``array[index]`` if it holds `expected`; return what was there before either way."""
+
+    def generate(context, builder, signature, arguments):
+        address = _element(context, builder, array, arguments[0], index, arguments[1])
+        pair = builder.cmpxchg(address, arguments[2], arguments[3], "acq_rel", "acquire")
+        return builder.extract_value(pair, 0)
+
+    return array.dtype(array, index, array.dtype, array.dtype), generate
+
+
+@intrinsic
+def yield_core(typing_context):
+    """Let another thread run on this core, if one waits for it."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.IntType(32), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@njit(inline="always")
+def lower(array, index, value):
+    """Make ``array[index]`` at most `value`.
+
+    A plain read comes first: most offers are too high, and a read leaves the cache line shared where an atomic
+    minimum would take it away from every other core.
+    """
+    seen = load(array, index)
+    while value < seen:
+        found = compare_and_swap(array, index, seen, value)
+        if found == seen:
+            return
+        seen = found

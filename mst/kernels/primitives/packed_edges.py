@@ -1,0 +1,55 @@
+"""Edges as 64-bit words that compare by the order: one type for every weight dtype.
+
+A word is ``key << 32 | edge id`` where keys have 32 bits and ids fit as many: then words are distinct. Else it is
+the key alone, ids lie in an array beside, and equal words are told apart by their ids.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+NONE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+"""Above every packed word; a key of 64 bits may be as large, and is then the only one there is to find."""
+
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFF_FFFF)
+
+
+def pack(keys: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(words, ids)`` of edges, or of the slots of a CSR.
+
+    Parameters
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (k,)
+        Order-preserving keys of the weights.
+    ids : numpy.ndarray of int, shape (k,)
+        Edge ids.
+
+    Returns
+    -------
+    words : numpy.ndarray of uint64, shape (k,)
+    ids : numpy.ndarray of int64, shape (k,) or (0,)
+        Empty when the words hold the ids.
+    """
+    words = keys.astype(np.uint64)
+    if keys.dtype != np.uint32 or (len(ids) and int(ids.max()) >= 2**32):
+        return words, ids.astype(np.int64)
+    words <<= _HALF
+    words |= ids.astype(np.uint64)
+    return words, np.empty(0, np.int64)
+
+
+@njit(inline="always")
+def edge_id(words, ids, i):
+    """Return the edge id of word `i`."""
+    return ids[i] if ids.size else np.int64(words[i] & _LOW_HALF)
+
+
+@njit(inline="always")
+def lighter(words, ids, i, j):
+    """Return whether word `i` comes before word `j` in the order."""
+    if words[i] != words[j]:
+        return words[i] < words[j]
+    return ids.size > 0 and ids[i] < ids[j]

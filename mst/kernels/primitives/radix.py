@@ -1,0 +1,169 @@
+"""Radix sort of records, least significant digit first; stable, so records of equal keys keep their order.
+
+A record is a uint64 *word* and an id. The word holds the key above and the id below where both have 32 bits, and
+then the array of ids is empty; else it holds the key alone. Either way one compiled kernel serves every key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import overload
+
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch_to_write
+
+_FEW, _SOME = 64, 2048
+_DIGIT, _SHORT_DIGIT = np.uint64(12), np.uint64(8)
+_BLOCK = np.uint64(1024)
+_AHEAD = np.uint64(16)
+_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+def records(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words and the ids of records whose id is their place in `keys`.
+
+    Parameters
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (m,)
+
+    Returns
+    -------
+    words : numpy.ndarray of uint64, shape (m,)
+    ids : numpy.ndarray of uint32 (int64 from 2³² records on), shape (0,) or (m,)
+    """
+    packed = keys.itemsize == 4 and len(keys) <= 2**32
+    words = np.empty(len(keys), np.uint64)
+    _fill(keys, packed, words)
+    id_dtype = np.uint32 if len(keys) <= 2**32 else np.int64
+    return words, np.arange(0 if packed else len(keys), dtype=id_dtype)
+
+
+@njit
+def _fill(keys, packed, words):
+    for i in range(np.uint64(keys.size)):
+        words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
+
+
+@njit(inline="always")
+def id_at(words, ids, i):
+    """Return the id of record `i`."""
+    return np.uint64(ids[i]) if ids.size > 0 else words[i] & _LOW
+
+
+def argsort(keys: np.ndarray) -> np.ndarray:
+    """Return the stable order of unsigned 32- or 64-bit `keys`; int32, or int64 from 2³¹ on.
+
+    Compiled code may call it too, and always gets int64.
+    """
+    words, ids = sorted_records(*records(keys))
+    return (ids if len(ids) else words & _LOW).astype(np.int32 if len(keys) < 2**31 else np.int64)
+
+
+@overload(argsort)
+def _argsort(keys):
+    packed = keys.dtype.bitwidth == 32
+
+    def compiled(keys):
+        words, order = np.empty(keys.size, np.uint64), np.arange(keys.size)
+        _fill(keys, packed, words)
+        # Packed, a word holds its place.
+        ids = order[:0] if packed else order
+        spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
+        there = sort_words(words, ids, 0, words.size, spare_words, spare_ids)
+        if not packed:
+            return spare_ids if there else ids
+        words = spare_words if there else words
+        for i in range(words.size):
+            order[i] = words[i] & _LOW
+        return order
+
+    return compiled
+
+
+def sorted_records(words: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the records in order; the arrays given are overwritten."""
+    spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
+    if sort_words(words, ids, 0, len(words), spare_words, spare_ids):
+        return spare_words, spare_ids
+    return words, ids
+
+
+@njit
+def sort_words(words, ids, start, stop, spare_words, spare_ids):
+    """Sort the records of ``start … stop - 1``; return whether the result lies in the spare arrays, from 0 on.
+
+    The spare arrays are at least as long as the range. Leading and trailing bits that all keys share cost
+    nothing, and where ids lie below the keys, they are in order already.
+    """
+    start, m = np.uint64(start), np.uint64(stop - start)
+    if m <= _FEW:
+        _insert(words, ids, start, m)
+        return False
+    differing = _ZERO
+    for i in range(start, start + m):
+        differing |= words[i] ^ words[start]
+    low = _ZERO if ids.size > 0 else _HALF
+    while low < 64 and (differing >> low) & _ONE == 0:
+        low += _ONE
+    high = low
+    while high < 64 and differing >> high != 0:
+        high += _ONE
+    # Each pass also goes through all counts.
+    digit = _SHORT_DIGIT if m <= _SOME else _DIGIT
+    passes = (high - low + digit - _ONE) // digit
+    if passes == 0:
+        return False
+    width = (high - low + passes - _ONE) // passes
+    counts = np.empty(_ONE << width, np.uint64)
+    there = False
+    for p in range(passes):
+        shift = low + p * width
+        if there:
+            _pass(spare_words, spare_ids, _ZERO, words, ids, start, m, shift, counts)
+        else:
+            _pass(words, ids, start, spare_words, spare_ids, _ZERO, m, shift, counts)
+        there = not there
+    return there
+
+
+@njit
+def _insert(words, ids, start, m):
+    for i in range(start + _ONE, start + m):
+        word = words[i]
+        e = id_at(words, ids, i)
+        j = i
+        while j > start and words[j - _ONE] > word:
+            words[j] = words[j - _ONE]
+            if ids.size > 0:
+                ids[j] = ids[j - _ONE]
+            j -= _ONE
+        words[j] = word
+        if ids.size > 0:
+            ids[j] = e
+
+
+@njit
+def _pass(words, ids, start, to_words, to_ids, to, m, shift, counts):
+    mask = np.uint64(counts.size - 1)
+    counts[:] = 0
+    for i in range(start, start + m):
+        counts[(words[i] >> shift) & mask] += _ONE
+    running = to
+    for b in range(counts.size):
+        here = counts[b]
+        counts[b] = running
+        running += here
+    places = np.empty(_BLOCK, np.uint64)
+    for block in range(start, start + m, _BLOCK):
+        size = min(_BLOCK, start + m - block)
+        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        for j in range(size):
+            b = (words[block + j] >> shift) & mask
+            places[j] = counts[b]
+            counts[b] += _ONE
+        for j in range(size):
+            prefetch_to_write(to_words, places[min(j + _AHEAD, size - _ONE)])
+            to_words[places[j]] = words[block + j]
+            if ids.size > 0:
+                to_ids[places[j]] = ids[block + j]

@@ -1,0 +1,1 @@
+"""Paths in forests, and the comparison of every edge with them."""

@@ -1,0 +1,56 @@
+"""Single-linkage merges from a spanning forest: clusters join in the order of its edges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+from mst.kernels.union_find.sequential import find
+
+
+@njit
+def merges(u, v, heights, parent, clusters, linkage):
+    """Write one row per merge, in the format of `scipy.cluster.hierarchy.linkage`.
+
+    Parameters
+    ----------
+    u, v : numpy.ndarray, shape (k,)
+        Ends of the forest's edges, lightest first.
+    heights : numpy.ndarray, shape (k,)
+        Their weights.
+    parent : numpy.ndarray of int, shape (n,)
+        Space for the union-find; the cluster of vertex x is x, that of row i is n + i.
+    clusters : numpy.ndarray of int64, shape (n, 2)
+        Space for the cluster and the size of each root.
+    linkage : numpy.ndarray of float64, shape (n - 1, 4)
+        Overwritten: both clusters, smaller first; height; vertices in the new cluster. The trees of a forest are
+        joined by the last rows, at infinite height, in the order of their smallest vertices.
+    """
+    n = parent.size
+    for x in range(n):
+        parent[x] = x
+        clusters[x, 0] = x
+        clusters[x, 1] = 1
+    for row in range(u.size):
+        _merge(find(parent, u[row]), find(parent, v[row]), heights[row], row, parent, clusters, linkage)
+    row = u.size
+    for x in range(1, n):
+        if row == n - 1:
+            break
+        first, other = find(parent, 0), find(parent, x)
+        if first != other:
+            _merge(first, other, np.inf, row, parent, clusters, linkage)
+            row += 1
+
+
+@njit
+def _merge(a, b, height, row, parent, clusters, linkage):
+    if clusters[a, 1] < clusters[b, 1]:
+        a, b = b, a
+    linkage[row, 0] = min(clusters[a, 0], clusters[b, 0])
+    linkage[row, 1] = max(clusters[a, 0], clusters[b, 0])
+    linkage[row, 2] = height
+    parent[b] = a
+    clusters[a, 0] = parent.size + row
+    clusters[a, 1] += clusters[b, 1]
+    linkage[row, 3] = clusters[a, 1]

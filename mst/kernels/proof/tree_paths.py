@@ -1,0 +1,55 @@
+"""Paths in forests, counted in edges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.graph.csr import build_csr
+from mst.kernels.primitives.jit import njit
+
+
+def longest_path(n: int, u: np.ndarray, v: np.ndarray) -> int:
+    """Return the edges of the longest path of a forest, of its vertices ``0 … n - 1`` and its edges' ends.
+
+    From any vertex of a tree the farthest one ends a longest path, and the farthest from there is its other end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.proof.tree_paths import longest_path
+    >>> longest_path(6, np.array([0, 1, 1, 3]), np.array([1, 2, 3, 4]))
+    3
+    """
+    offsets, neighbours, *_ = build_csr(n, u, v, v)
+    queue, before, depth = (np.empty(n, np.int64) for _ in range(3))
+    return int(_longest(offsets, neighbours, np.zeros(n, np.bool_), queue, before, depth))
+
+
+@njit
+def _longest(offsets, neighbours, seen, queue, before, depth):
+    longest = 0
+    for x in range(seen.size):
+        if not seen[x]:
+            size = _walk(x, offsets, neighbours, queue, before, depth)
+            for i in range(size):
+                seen[queue[i]] = True
+            size = _walk(queue[size - 1], offsets, neighbours, queue, before, depth)
+            longest = max(longest, depth[queue[size - 1]])
+    return longest
+
+
+@njit
+def _walk(start, offsets, neighbours, queue, before, depth):
+    """Queue a tree's vertices by their distance from `start`; return how many there are."""
+    queue[0], before[start], depth[start] = start, -1, 0
+    size = 1
+    done = 0
+    while done < size:
+        x = queue[done]
+        done += 1
+        for i in range(offsets[x], offsets[x + 1]):
+            y = neighbours[i]
+            if y != before[x]:
+                queue[size], before[y], depth[y] = y, x, depth[x] + 1
+                size += 1
+    return size

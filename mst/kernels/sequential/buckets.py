@@ -1,0 +1,33 @@
+"""Geometric buckets: numbers for non-negative weights that keep their order but not their last bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+_ONE = np.uint64(1)
+# Subnormal weights have up to 52 exponents below the normal ones.
+_BELOW = np.uint64(52 << 52)
+_INFINITE = np.uint64((0x7FF + 52) << 52)
+_LEAST_NORMAL = np.finfo(np.float64).smallest_normal
+
+
+@njit
+def bucket_numbers(weights, shift, numbers):
+    """Write the bucket of each weight: its bits as float64, but the last `shift`.
+
+    Weights must be exact in float64. Zero and infinity have buckets of their own.
+    """
+    shift = np.uint64(shift)
+    for i in range(weights.size):
+        x = np.float64(weights[i])
+        if x == 0:
+            number = np.uint64(0)
+        elif x == np.inf:
+            number = _ONE + _ONE + (_INFINITE >> shift)
+        elif x < _LEAST_NORMAL:
+            number = _ONE + (np.float64(x * 2.0**52).view(np.uint64) >> shift)
+        else:
+            number = _ONE + ((x.view(np.uint64) + _BELOW) >> shift)
+        numbers[i] = number

@@ -1,0 +1,53 @@
+"""Stable partitions of records (`mst.kernels.primitives.radix`), and the pivots that they split at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+@njit
+def split(words, ids, start, stop, pivot, spare_words, spare_ids):
+    """Move the records of ``start … stop - 1`` with word ≤ `pivot` to the front; return where the others begin.
+
+    The spare arrays hold the heavier records meanwhile; they are at least as long as the range.
+    """
+    light, heavy = np.uint64(start), _ZERO
+    for i in range(np.uint64(start), np.uint64(stop)):
+        # Both targets are written and one index advances: no branch to mispredict.
+        word = words[i]
+        words[light] = spare_words[heavy] = word
+        if ids.size > 0:
+            ids[light] = spare_ids[heavy] = ids[i]
+        below = np.uint64(word <= pivot)
+        light += below
+        heavy += _ONE - below
+    for j in range(heavy):
+        words[light + j] = spare_words[j]
+        if ids.size > 0:
+            ids[light + j] = spare_ids[j]
+    return np.int64(light)
+
+
+@njit
+def sampled_quantile(words, start, stop, wanted, sample):
+    """Return a word that about `wanted` of those in the range are not above.
+
+    One word of each of `sample` equal stretches is probed, at a pseudo-random place, so that neither sorted nor
+    periodic input biases the choice; the result depends on nothing but the input.
+    """
+    m = stop - start
+    count = min(sample, m)
+    probes = np.empty(count, np.uint64)
+    state = np.uint64(0x9E3779B97F4A7C15)
+    for s in range(count):
+        low, high = start + m * s // count, start + m * (s + 1) // count
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        probes[s] = words[low + np.int64((state >> np.uint64(33)) % np.uint64(high - low))]
+    probes.sort()
+    return probes[min(count - 1, wanted * count // m)]

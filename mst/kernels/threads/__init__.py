@@ -1,0 +1,1 @@
+"""Loops of the published algorithms for many threads."""

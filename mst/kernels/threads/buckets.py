@@ -1,0 +1,20 @@
+"""`mst.kernels.sequential.buckets` by many threads."""
+
+from __future__ import annotations
+
+from numba import prange
+
+from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.primitives.jit import njit
+from mst.kernels.sequential.buckets import bucket_numbers
+
+
+@njit(parallel=True)
+def number_all(width, grain, weights, shift, numbers, counters):
+    """`bucket_numbers`, chunk by chunk."""
+    deal(counters, width)
+    for worker in prange(width):
+        first, last = claim(counters, worker, width, grain, weights.size)
+        while first < last:
+            bucket_numbers(weights[first:last], shift, numbers[first:last])
+            first, last = claim(counters, worker, width, grain, weights.size)

@@ -1,0 +1,1 @@
+"""Union-find, for one thread and for many, and components by it."""

@@ -1,0 +1,134 @@
+"""Union-find for many threads at once, two ways.
+
+`find`, `unite` hook the larger root under the smaller one by compare-and-swap: parents are always smaller than
+their children, so no interleaving makes a cycle. `rank_find`, `rank_unite` are the wait-free ones of Anderson
+and Woll ("Wait-free Parallel Algorithms for the Union-Find Problem", STOC 1991, §3), which link by rank; rank
+and parent share a 64-bit word, so that one compare-and-swap checks both.
+
+In both, what is not a root never becomes one again, and a vertex is only ever moved to one of its ancestors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.atomics import compare_and_swap, load, store
+from mst.kernels.primitives.jit import njit
+
+# -- roots by index ---------------------------------------------------------------------------------------------
+
+
+@njit
+def root(parent, x):
+    """Return the root of `x` at some moment during the call, and change nothing."""
+    p = load(parent, x)
+    while p != x:
+        x = p
+        p = load(parent, x)
+    return x
+
+
+@njit
+def find(parent, x):
+    """Return the root of `x` at some moment during the call; splits the path behind it.
+
+    ``parent[x] == x`` marks a root. Plain writes suffice: whichever of two concurrent ones stays, it is an
+    ancestor.
+    """
+    p = load(parent, x)
+    while p != x:
+        grandparent = load(parent, p)
+        if grandparent != p:
+            store(parent, x, grandparent)
+        x, p = p, grandparent
+    return x
+
+
+@njit
+def unite(parent, x, y):
+    """Join the trees of `x` and `y`; return True if they were apart and this call joined them."""
+    while True:
+        x, y = find(parent, x), find(parent, y)
+        if x == y:
+            return False
+        if x < y:
+            x, y = y, x
+        if compare_and_swap(parent, x, x, y) == x:
+            return True
+
+
+# -- wait-free, by rank -----------------------------------------------------------------------------------------
+
+_PARENT_BITS = np.uint64(48)
+_PARENT = np.uint64((1 << 48) - 1)
+_NEXT_RANK = np.uint64(1 << 48)
+
+
+def ranked_forest(n: int) -> np.ndarray:
+    """Return `n` single-vertex trees of rank 0, as words of 16 bits of rank and 48 bits of parent."""
+    return np.arange(n, dtype=np.uint64)
+
+
+@njit
+def rank_find(words, x):
+    """Return the root of `x`, splitting the path by compare-and-swap; at most O(log n) steps."""
+    x = np.uint64(x)
+    word = load(words, x)
+    while word & _PARENT != x:
+        parent = word & _PARENT
+        above = load(words, parent)
+        if above & _PARENT != parent:
+            # Fails only if another thread has moved x further up already.
+            compare_and_swap(words, x, word, (word & ~_PARENT) | (above & _PARENT))
+        x, word = parent, above
+    return np.int64(x)
+
+
+@njit
+def rank_same_set(words, x, y):
+    """Return whether `x` and `y` were in one tree at some moment during the call."""
+    while True:
+        x, y = rank_find(words, x), rank_find(words, y)
+        if x == y:
+            return True
+        if load(words, x) & _PARENT == np.uint64(x):
+            return False
+
+
+@njit
+def rank_root(words, x):
+    """Return the root of `x` at some moment during the call, and change nothing."""
+    x = np.uint64(x)
+    word = load(words, x)
+    while word & _PARENT != x:
+        x = word & _PARENT
+        word = load(words, x)
+    return np.int64(x)
+
+
+@njit
+def rank_link(words, x, y):
+    """Hang one of two roots below the other, the one of lower rank; return False if another thread was faster."""
+    low, high = load(words, x), load(words, y)
+    rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS
+    if rank_low > rank_high or (rank_low == rank_high and x > y):
+        x, y = y, x
+        rank_low, rank_high = rank_high, rank_low
+    root = (rank_low << _PARENT_BITS) | np.uint64(x)
+    if compare_and_swap(words, x, root, (rank_low << _PARENT_BITS) | np.uint64(y)) != root:
+        return False
+    if rank_low == rank_high:
+        root = (rank_high << _PARENT_BITS) | np.uint64(y)
+        compare_and_swap(words, y, root, root + _NEXT_RANK)
+    return True
+
+
+@njit
+def rank_unite(words, x, y):
+    """Join the trees of `x` and `y`, the one of lower rank below; return True if this call joined them."""
+    while True:
+        x, y = rank_find(words, x), rank_find(words, y)
+        if x == y:
+            return False
+        if rank_link(words, x, y):
+            return True

@@ -1,0 +1,125 @@
+"""What the explorer in the page draws from: every proved run, once, as compact JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mst import registry
+from mst.reporting.charts.style import DASHES, LIGHT, MARKERS, places
+from mst.reporting.data import approximate, telling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEW_GRAPHS, FEW_ALGORITHMS = 6, 7
+"""How many are chosen before anybody chooses."""
+MEASURED = (
+    "compute_seconds",
+    "compute_low",
+    "compute_high",
+    "init_seconds",
+    "transfer_seconds",
+    "peak_bytes",
+    "working_bytes",
+    "energy_joules",
+)
+
+
+def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] = ()) -> dict[str, Any]:
+    """Return lists of machines, graphs, algorithms and runs; a run names the others by their places.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Prepared rows; those not ``shown`` are left out.
+    baseline : str
+        The algorithm that speedups are over until another is chosen.
+    reference : collection of str
+        Machines whose records came with the code.
+    """
+    shown = rows[rows["shown"]].copy()
+    shown["name"] = [_named(row) for row in shown.to_dict("records")]
+    machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))
+    graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
+    kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm"]].to_dict("index")
+    names = sorted(kinds, key=lambda name: (list(MARKERS).index(kinds[name]["paradigm"]), name))
+    at = places([kinds[name]["algorithm"] for name in names])
+    index = {
+        "machine": {name: i for i, name in enumerate(machines)},
+        "graph": {name: i for i, name in enumerate(graphs["graph"])},
+        "name": {name: i for i, name in enumerate(names)},
+    }
+    return {
+        "baseline": baseline if baseline in names else next(iter(names), ""),
+        "colours": LIGHT,
+        "dashes": [" ".join(map(str, dash)) for dash in DASHES],
+        "machines": [{"name": name, "reference": name in reference} for name in machines],
+        "graphs": [
+            {"name": g.graph, "n": int(g.n), "m": int(g.m), "family": _text(g.family)}
+            for g in graphs.itertuples()
+        ],
+        "algorithms": [
+            {
+                "name": name,
+                "paradigm": kinds[name]["paradigm"],
+                "colour": at[kinds[name]["algorithm"]] % len(LIGHT),
+                "dash": at[kinds[name]["algorithm"]] % len(DASHES),
+                "exact": getattr(registry.algorithms().get(kinds[name]["algorithm"]), "exact", True),
+            }
+            for name in names
+        ],
+        "runs": [
+            [
+                *(index[kind][row[kind]] for kind in ("machine", "graph", "name")),
+                int(row["width"]),
+                *(_short(row[column]) for column in MEASURED),
+                row["grade"],
+            ]
+            for row in shown.to_dict("records")
+        ],
+        "chosen": _chosen(shown, [m for m in machines if m not in reference] or machines, graphs, baseline),
+    }
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Return JSON that may stand inside a ``script`` element."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    return row["algorithm"] + ("" if row["options"] == "default" else f" [{row['options']}]")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _short(value: Any) -> float | None:
+    """Return a number with six significant digits."""
+    if value is None or math.isnan(value):
+        return None
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def _chosen(
+    shown: pd.DataFrame, machines: list[str], graphs: pd.DataFrame, baseline: str
+) -> dict[str, list[str]]:
+    """Return what is chosen before anybody chooses: this machine's own graphs, and what tells most on them."""
+    own = shown[shown["machine"].isin(machines)]
+    measured = set(own["graph"])
+    return {
+        "machines": machines,
+        "graphs": _spread([name for name in graphs["graph"] if name in measured]),
+        "algorithms": telling(own[~own["algorithm"].isin(approximate())], baseline, FEW_ALGORITHMS, "name"),
+    }
+
+
+def _spread(graphs: list[str]) -> list[str]:
+    """Return a few graphs, from the smallest to the largest."""
+    if len(graphs) <= FEW_GRAPHS:
+        return graphs
+    return [graphs[round(i * (len(graphs) - 1) / (FEW_GRAPHS - 1))] for i in range(FEW_GRAPHS)]

@@ -1,0 +1,292 @@
+"""What each section of the page shows."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from mst import __version__, advice, resources
+from mst.reporting import data
+from mst.reporting.charts.pictures import symbols
+from mst.reporting.charts.style import variables
+from mst.reporting.page import advised, answer, noise
+from mst.reporting.page.cells import FILTERS, RECORD_COLUMNS, record_row
+from mst.reporting.page.explorer import as_json, explorer_data
+from mst.reporting.page.graphs import graph_rows, missing_graphs
+from mst.reporting.page.unfinished import not_run, unfinished
+from mst.reporting.units import counted
+from mst.typed import read_yaml
+
+if TYPE_CHECKING:
+    from mst.bench.records.reference import About, Reference
+    from mst.reporting.page.roadmap import Roads
+    from mst.reporting.papers.section import Papers
+
+FOLDER = resources.path("report")
+_GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
+_HERE, _ELSEWHERE = "Measured here", "Reference measurements, made on other machines"
+_MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the page is about, as `mst.reporting.page.build.write_report` found it, and what several sections
+    show of it."""
+
+    rows: Any
+    manifests: Sequence[Mapping[str, Any]]
+    machines: Sequence[Mapping[str, Any]]
+    config: Mapping[str, Any]
+    baseline: str
+    figures: Sequence[Any]
+    papers: Papers | None = None
+    references: Sequence[Reference] = ()
+    road_map: Roads | None = None
+    digest: str = ""
+
+    @cached_property
+    def about(self) -> dict[str, About]:
+        """What is told of each reference machine."""
+        return {reference.machine: reference.about for reference in self.references}
+
+    @cached_property
+    def used(self) -> set[str]:
+        """Names of the machines that any row is of."""
+        return set(self.rows["machine"])
+
+    @cached_property
+    def answers(self) -> list[Any]:
+        """What is fastest where."""
+        largest = {m["name"]: m.get("maximum_degree") for m in self.manifests}
+        return answer.groups(self.rows, self.baseline, largest, {m["name"]: m for m in self.machines})
+
+    @cached_property
+    def advised(self) -> list[Any]:
+        """Which algorithm to take, on a page that is about everything."""
+        return advised.panels(advice.table()) if scope_of(self.config)[0] == "default" else []
+
+    @cached_property
+    def captions(self) -> dict[str, Any]:
+        """The page's prose."""
+        return read_yaml(FOLDER / "captions.yaml")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its template in ``report/sections``, what the navigation calls it, and what it shows."""
+
+    template: str
+    links: Sequence[tuple[str, str]]
+    context: Callable[[Shown], dict[str, Any]]
+
+
+def sections(shown: Shown) -> list[Section]:
+    """Return the parts of the page in their order."""
+    links = _paper_links(shown.papers)
+    figures = [(figure.name, figure.short) for figure in shown.figures]
+    parts = [
+        Section("answer", [("answer", "Fastest")], _answer),
+        shown.advised and Section("advice", [("advice", "Advice")], _advice),
+        shown.papers and Section("claims", links[:1], _claims),
+        shown.papers and Section("papers", links[1:], _nothing),
+        Section("charts", figures, _charts),
+        Section("explorer", [("explorer", "Explorer")], _explorer),
+        Section("graphs", [("graphs", "Graphs")], _graphs),
+        Section("unfinished", [("unfinished", "Not finished")], _unfinished),
+        Section("verification", [("verification", "Verification")], _verification),
+        Section("records", [("records", "All records")], _records),
+        Section("method", [("method", "Method")], _method),
+        Section("machines", [("machines", "Machines")], _nothing),
+        Section("noise", [("noise", "Noise")], _noise),
+        Section("provenance", [("provenance", "Provenance")], _provenance),
+        Section("cite", [("cite", "How to cite")], _cite),
+    ]
+    return [part for part in parts if part]
+
+
+def frame(shown: Shown) -> dict[str, Any]:
+    """Return what is around the sections, and what more than one of them shows."""
+    rows, created = shown.rows, shown.rows["created"].dropna()
+    machines = [_described(m, rows, shown.about) for m in shown.machines if m["name"] in shown.used]
+    return {
+        "title": _title(shown.config),
+        "description": shown.config.get("description", ""),
+        "css": _verbatim("style.css") + variables(),
+        "js": _verbatim("page.js") + _verbatim("explorer.js"),
+        "headline": answer.headline(shown.answers, shown.baseline),
+        "counts": _counts(rows, shown.manifests),
+        "captions": shown.captions,
+        "baseline": shown.baseline,
+        "figures": shown.figures,
+        "papers": shown.papers,
+        "machines": machines,
+        "several_machines": len(shown.used) > 1,
+        "commits": sorted(rows["commit"].dropna().unique()),
+        "version": __version__,
+        "newest": str(created.max())[:16].replace("T", " ") if len(created) else "",
+    }
+
+
+def _answer(shown: Shown) -> dict[str, Any]:
+    return {
+        "answers": shown.answers,
+        "hardware": [h.name for h in answer.HARDWARE],
+        "best": _apart(data.best_of_each(shown.rows), shown.about),
+    }
+
+
+def _advice(shown: Shown) -> dict[str, Any]:
+    return {"advice": advice.table(), "advised": shown.advised}
+
+
+def _claims(shown: Shown) -> dict[str, Any]:
+    papers = shown.papers.papers if shown.papers else []
+    return {"exhibit_ids": {exhibit["id"] for paper in papers for exhibit in paper["exhibits"]}}
+
+
+def _charts(shown: Shown) -> dict[str, Any]:
+    return {"marker_legend": _MARKERS}
+
+
+def _explorer(shown: Shown) -> dict[str, Any]:
+    return {"explorer": Markup(as_json(explorer_data(shown.rows, shown.baseline, shown.about)))}
+
+
+def _graphs(shown: Shown) -> dict[str, Any]:
+    road_map, drawn = shown.road_map, symbols(str(m.get("family")) for m in shown.manifests)
+    return {
+        "graphs": graph_rows(shown.manifests),
+        "missing_graphs": missing_graphs(shown.manifests),
+        "pictures": {family: (words, Markup(symbol)) for family, (words, symbol) in drawn.items()},
+        "road_map": road_map,
+        "road_picture": base64.b64encode(road_map.png).decode() if road_map else "",
+    }
+
+
+def _unfinished(shown: Shown) -> dict[str, Any]:
+    return {"unfinished": unfinished(shown.rows), "not_run": not_run(shown.rows)}
+
+
+def _verification(shown: Shown) -> dict[str, Any]:
+    reference = shown.rows["origin"] == "reference"
+    parts = [(_HERE, shown.rows[~reference]), (_ELSEWHERE, shown.rows[reference])]
+    matrices = [
+        (words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts if len(rows)
+    ]
+    return {"legend": data.legend(), "matrices": matrices}
+
+
+def _records(shown: Shown) -> dict[str, Any]:
+    rows = shown.rows
+    ordered = [row for _, own in data.by_machine(rows) for row in own.to_dict("records")]
+    return {
+        "filters": {name: sorted(str(value) for value in rows[name].dropna().unique()) for name in FILTERS},
+        "record_columns": RECORD_COLUMNS,
+        "records": [record_row(row) for row in ordered],
+    }
+
+
+def _method(shown: Shown) -> dict[str, Any]:
+    return {"asked": json.dumps(dict(shown.config), indent=1, default=str)}
+
+
+def _noise(shown: Shown) -> dict[str, Any]:
+    return {"flags": noise.flags(shown.rows, shown.captions["flags"]), "spreads": noise.spreads(shown.rows)}
+
+
+def _provenance(shown: Shown) -> dict[str, Any]:
+    return {"digest": shown.digest}
+
+
+def _cite(shown: Shown) -> dict[str, Any]:
+    return {"citation": _citation(FOLDER)}
+
+
+def _nothing(shown: Shown) -> dict[str, Any]:
+    """Return nothing: all that the section shows others show, too."""
+    return {}
+
+
+def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what the page is about: *default*, or a kind such as *papers*, and which."""
+    kind, _, name = str(config.get("scope", "default")).partition("/")
+    return kind, name
+
+
+def _title(config: Mapping[str, Any]) -> str:
+    """Return the experiment's title, after the graph or algorithm that alone is shown of it."""
+    title = str(config.get("title", "Minimum spanning forests"))
+    kind, name = scope_of(config)
+    return f"{name} · {title}" if kind in ("graphs", "algorithms") else title
+
+
+def _citation(folder: Path) -> str:
+    """Return CITATION.cff of a checkout; an installed wheel has none."""
+    file = folder.parent / "CITATION.cff"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def _verbatim(name: str) -> Markup:
+    return Markup((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def _paper_links(papers: Papers | None) -> list[tuple[str, str]]:
+    if papers is None:
+        return []
+    return [("claims", "Claims"), *((f"paper-{p['id']}", p["title"].partition(":")[0]) for p in papers.papers)]
+
+
+def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, list[Any]]]:
+    """Return what was measured here and what came as reference, each under its heading."""
+    here = [b for b in best if b.machine not in about]
+    elsewhere = [b for b in best if b.machine in about]
+    groups = [(_HERE, here), (_ELSEWHERE, elsewhere)]
+    return [(name, rows) for name, rows in groups if rows]
+
+
+def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]]) -> str:
+    """Return how much was measured and proved, here and, apart from that, on reference machines."""
+    reference = rows["origin"] == "reference"
+    kept = [("", rows[~reference]), ("Reference measurements: ", rows[reference])]
+    text = " ".join(words + _counted(part) for words, part in kept if len(part))
+    missing = [m["name"] for m in manifests if m["status"] != "ok"]
+    if missing:
+        text += f" Graphs not to be had: {', '.join(missing)}."
+    return text
+
+
+def _counted(rows: Any) -> str:
+    ok, status = rows[rows["status"] == "ok"], Counter(rows["status"])
+    grades = Counter(ok["grade"].dropna()).most_common()
+    proved = ", ".join(f"{number:,} {_GRADES.get(grade, grade)}" for grade, number in grades)
+    counts = [
+        counted(len(ok), "run"),
+        *(counted(ok[name].nunique(), name) for name in ("algorithm", "graph", "machine")),
+    ]
+    text = "{} of {} on {} and {}; proved: {}.".format(*counts, proved or "none")
+    failed = {kind: status[kind] for kind in ("wrong", "timeout", "out-of-memory", "error") if status[kind]}
+    if failed:
+        text += " Not finished or wrong: " + ", ".join(f"{n:,} {kind}" for kind, n in failed.items()) + "."
+    return text
+
+
+def _described(machine: Mapping[str, Any], rows: Any, about: Mapping[str, About]) -> dict[str, Any]:
+    """Return a machine's facts with its commits and, of a reference machine, whose and of when they are."""
+    own = rows[rows["machine"] == machine["name"]]
+    reference = about.get(machine["name"])
+    days = sorted({str(created)[:10] for created in own["created"].dropna()})
+    dated = (reference.date if reference else "") or " to ".join(
+        dict.fromkeys((days[0], days[-1])) if days else ()
+    )
+    commits = sorted(own["commit"].dropna().unique())
+    times = sorted(str(created)[:16].replace("T", " ") for created in own["created"].dropna())
+    span = {"first": times[0] if times else "", "last": times[-1] if times else ""}
+    return {**machine, "commits": commits, "reference": reference, "measured": dated, **span}

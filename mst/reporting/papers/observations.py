@@ -1,0 +1,480 @@
+"""Where formulas get their numbers: the records of one machine, or what a paper printed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mst import registry, resources
+from mst.bench.records.store import Record, load_records, medians
+from mst.errors import ConfigError, nearest
+from mst.facts import Facts
+from mst.reporting.papers.formula import DRAWS, Failed, Leaf, Missing, Selection, Unfit, parse_selection
+from mst.typed import StrictModel, parse, read_yaml
+
+Key = tuple[str, str, str, int]
+Found = tuple[float, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a planned run has no record."""
+
+    status: str
+    text: str
+
+
+@dataclass
+class Measured:
+    """The records of one machine, as a source of formulas.
+
+    Attributes
+    ----------
+    machine : mapping
+        Facts of the machine (`mst.bench.measure.machine.Machine.as_dict`) and its ``name``.
+    runs : dict
+        Records by (graph, algorithm, options, width); of several layouts the fastest.
+    facts : mapping
+        Manifests by graph.
+    reasons : dict
+        Planned runs that were not possible.
+    aliases : mapping
+        What is looked up in place of an algorithm with its options: the program that a port stands for. A
+        selection without an entry keeps its name.
+    """
+
+    machine: Mapping[str, Any]
+    runs: dict[Key, Record] = field(default_factory=dict)
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reasons: dict[Key, Reason] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    draws: ClassVar[int] = DRAWS
+
+    def __post_init__(self) -> None:
+        self._graphs: set[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the machine in results."""
+        return str(self.machine["name"])
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> Measured:
+        """Return this source with originals in place of ports."""
+        return Measured(self.machine, self.runs, self.facts, self.reasons, aliases)
+
+    def leaf(self, quantity: str, selection: Selection, graph: str, name: str = "") -> Leaf:
+        """Return a number of a record; raise `Missing` with the best reason known."""
+        algorithm, options = self._looked_up(selection)
+        if quantity == "wrong":
+            return self._wrong(algorithm, options, selection, graph)
+        if quantity == "ran":
+            return self._ran(algorithm, options, selection, graph)
+        record = self._record(algorithm, options, selection, graph)
+        found = self._excess(record) if quantity == "excess" else _READERS[quantity](record, name)
+        if found is None:
+            raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
+        value, samples = found
+        return Leaf(value, samples, str(record.path))
+
+    def fact(self, name: str, graph: str) -> float:
+        """Return a fact of a graph from its manifest, else from any record of it."""
+        manifest = self.facts.get(graph, {})
+        if name == "degree":
+            return 2 * self.fact("m", graph) / self.fact("n", graph)
+        value = manifest.get({"max_degree": "maximum_degree"}.get(name, name))
+        if value is None and name in ("n", "m"):
+            value = next((r.measurement["graph"][name] for k, r in self.runs.items() if k[0] == graph), None)
+        if value is None:
+            raise Missing(f"{graph} is not here")
+        return float(value)
+
+    def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
+        """Return the widths that have a shown record, ascending."""
+        algorithm, options = self._looked_up(selection)
+        found = [
+            key[3]
+            for key, record in self.runs.items()
+            if key[:3] == (graph, algorithm, options) and _shown(record, selection.over)
+        ]
+        if not found:
+            raise Missing(self._why(algorithm, options, selection, graph))
+        return tuple(sorted(found))
+
+    def published(self, table: str, column: str, row: tuple[str, ...]) -> float:
+        """Return a published number."""
+        return published(table).number(column, row)
+
+    def has(self, graph: str) -> bool:
+        """Return whether the machine has a record of the graph, or knows its facts."""
+        return self.measured(graph) or self.facts.get(graph, {}).get("status") == "ok"
+
+    def measured(self, graph: str) -> bool:
+        """Return whether the machine has a record of the graph; its facts may be known from another machine."""
+        if self._graphs is None:
+            self._graphs = {key[0] for key in self.runs}
+        return graph in self._graphs
+
+    def _looked_up(self, selection: Selection) -> tuple[str, str]:
+        alias = self.aliases.get(selection.what)
+        if alias is not None:
+            selection = parse_selection(alias)
+        return selection.algorithm, options_text(selection)
+
+    def _record(self, algorithm: str, options: str, selection: Selection, graph: str) -> Record:
+        widths = [selection.width] if selection.width else self.widths(selection, graph)
+        found = [self.runs.get((graph, algorithm, options, width)) for width in widths]
+        shown = [record for record in found if record is not None and _shown(record, selection.over)]
+        if not shown:
+            if reason := self._unfit(selection, graph):
+                raise Unfit(f"{selection} on {graph}: {reason}")
+            failed = any(record is not None and record.status != "ok" for record in found)
+            raise (Failed if failed else Missing)(self._why(algorithm, options, selection, graph))
+        return min(shown, key=lambda record: _median(record) or np.inf)
+
+    def _ran(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
+        width = selection.width or 1
+        record = self.runs.get((graph, algorithm, options, width))
+        if record is not None:
+            return Leaf(float(_shown(record, True)), record=str(record.path))
+        if self._unfit(selection, graph):
+            return Leaf(0.0)
+        raise Missing(self._why(algorithm, options, selection, graph))
+
+    def _unfit(self, selection: Selection, graph: str) -> str | None:
+        """Return why the algorithm, whatever the machine, does not take this graph."""
+        known = registry.algorithms().get(selection.algorithm)
+        manifest = self.facts.get(graph, {})
+        if known is None or manifest.get("status") != "ok":
+            return None
+        names = [f.name for f in fields(Facts)]
+        facts = Facts(**{k: v for k, v in manifest.items() if k in names})
+        return known.skip(facts, width=1, options=dict(selection.options))
+
+    def _excess(self, record: Record) -> Found | None:
+        """Return how much heavier the forest is than the minimum, which any exact run on the graph found."""
+        graph = record.run.graph
+        exact = (
+            r for k, r in self.runs.items() if k[0] == graph and (r.proof or {}).get("grade") == "identical"
+        )
+        least = next((r.measurement["forest"]["weight"] for r in exact), None)
+        own = (record.measurement.get("forest") or {}).get("weight")
+        return None if least is None or own is None or not float(least) else (float(own) / float(least) - 1, ())
+
+    def _wrong(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
+        same = [r for k, r in self.runs.items() if k[:3] == (graph, algorithm, options)]
+        judged = [r for r in same if r.status == "wrong" or r.proof is not None]
+        if not judged:
+            raise Missing(self._why(algorithm, options, selection, graph))
+        return Leaf(float(sum(r.status == "wrong" for r in judged)), record=str(judged[0].path))
+
+    def _why(self, algorithm: str, options: str, selection: Selection, graph: str) -> str:
+        what = f"{algorithm}[{options}]" if options != "default" else algorithm
+        what += f" at width {selection.width}" if selection.width > 1 else ""
+        width = selection.width or 1
+        record = self.runs.get((graph, algorithm, options, width))
+        if record is not None:
+            told = record.measurement.get("reason") or (record.proof or {}).get("reason") or "not proved"
+            return f"{what} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {told}"
+        # A program or algorithm that is not here has one row for all its options.
+        reasons = (self.reasons.get((graph, algorithm, *key)) for key in ((options, width), ("default", 1)))
+        reason = next((r for r in reasons if r is not None), None)
+        if reason is not None:
+            return f"{what} on {graph}: {reason.text}"
+        unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
+        return f"{what} on {graph}: " + ("the graph is not to be had" if unavailable else "not run")
+
+
+@cache
+def options_text(selection: Selection) -> str:
+    """Return the options of a selection as the records' paths have them."""
+    given = dict(selection.options)
+    known = registry.algorithms().get(selection.algorithm)
+    if known is not None:
+        return known.options_slug(given)
+    return ",".join(f"{k}={v}" for k, v in sorted(given.items())) or "default"
+
+
+def _shown(record: Record, oversubscribed: bool) -> bool:
+    flags = (record.measurement.get("conditions") or {}).get("flags", [])
+    proved = record.status == "ok" and record.proof is not None and record.proof["status"] == "ok"
+    return proved and "width-not-granted" not in flags and (oversubscribed or "oversubscribed" not in flags)
+
+
+def _median(record: Record) -> float | None:
+    found = medians(record.measurement)
+    return float(np.median(found)) if found else None
+
+
+def _timed(part: str):
+    def read(record: Record, _: str) -> Found | None:
+        found = medians(record.measurement, part)
+        if not found and part == "transfer" and medians(record.measurement):
+            return 0.0, ()
+        return (float(np.median(found)), tuple(found)) if found else None
+
+    return read
+
+
+def _phase(record: Record, name: str) -> Found | None:
+    value = (record.measurement.get("phases") or {}).get(name)
+    return None if value is None else (float(value), ())
+
+
+def _share(record: Record, name: str) -> Found | None:
+    phases = record.measurement.get("phases") or {}
+    whole = sum(phases.values())
+    return (float(phases[name]) / whole, ()) if name in phases and whole else None
+
+
+def _counter(record: Record, name: str) -> Found | None:
+    counters = record.measurement.get("counters") or {}
+    name, _, place = name.removesuffix("]").partition("[")
+    value = counters.get(name)
+    if isinstance(value, list) and place == "mean" and value:
+        value = float(np.mean(value))
+    elif isinstance(value, list) and place.lstrip("-").isdigit() and -len(value) <= int(place) < len(value):
+        value = value[int(place)]
+    return (float(value), ()) if isinstance(value, int | float) else None
+
+
+def _memory(record: Record, _: str) -> Found | None:
+    value = (record.measurement.get("memory") or {}).get("working_bytes")
+    return None if value is None else (float(value), ())
+
+
+def _mean(record: Record, _: str) -> Found | None:
+    processes = [p for p in record.measurement["samples"].get("compute", []) if p]
+    means = tuple(float(np.mean(p)) for p in processes)
+    return (float(np.mean([x for p in processes for x in p])), means) if means else None
+
+
+def _spread(record: Record, _: str) -> Found | None:
+    samples = [x for process in record.measurement["samples"].get("compute", []) for x in process]
+    return (float(np.std(samples, ddof=1) / np.mean(samples)), ()) if len(samples) > 1 else None
+
+
+_READERS: dict[str, Any] = {
+    "T": _timed("compute"),
+    "I": _timed("init"),
+    "X": _timed("transfer"),
+    "M": _mean,
+    "phase": _phase,
+    "share": _share,
+    "counter": _counter,
+    "memory": _memory,
+    "spread": _spread,
+}
+
+
+def gather(
+    folders: Iterable[Path],
+    rows: Iterable[Mapping[str, Any]] = (),
+    manifests: Iterable[Mapping[str, Any]] = (),
+) -> list[Measured]:
+    """Return one source for each machine that has records, in the order of the folders.
+
+    Parameters
+    ----------
+    folders : iterable of Path
+        Folders of records.
+    rows : iterable of mapping
+        The tidy table: which version of a run is current, and why planned runs were not possible. Without it
+        the newest version counts.
+    manifests : iterable of mapping
+        Facts of the graphs.
+    """
+    table = list(rows)
+    versions = {(_row_key(r), r["fingerprint"]) for r in table if r.get("current") and r.get("fingerprint")}
+    facts = {manifest["name"]: manifest for manifest in manifests}
+    machines: dict[str, Measured] = {}
+    for folder in folders:
+        for record in load_records(Path(folder)):
+            run = record.run
+            key = (run.graph, run.algorithm, run.options, run.width)
+            if table and ((run.machine, *key), run.fingerprint) not in versions:
+                continue
+            here = machines.setdefault(
+                run.machine,
+                Measured({"name": run.machine, **record.measurement["machine"]}, facts=facts),
+            )
+            here.runs[key] = _preferred(here.runs.get(key), record, by_age=not table)
+    for row in table:
+        if row.get("status") in ("unsupported", "unavailable") and row["machine"] in machines:
+            reason = Reason(row["status"], row.get("reason") or row["status"])
+            machines[row["machine"]].reasons[_row_key(row)[1:]] = reason
+    return list(machines.values())
+
+
+def _row_key(row: Mapping[str, Any]) -> tuple[str, str, str, str, int]:
+    return row["machine"], row["graph"], row["algorithm"], row["options"], int(row["width"] or 1)
+
+
+def _preferred(old: Record | None, new: Record, *, by_age: bool) -> Record:
+    """Of two records of one run (other layouts, or older versions) return the one that counts."""
+    if old is None:
+        return new
+    if by_age:
+        return max(old, new, key=lambda r: r.measurement["created"])
+    # Other layouts of an MPI run: the fastest that was proved.
+    return min(old, new, key=lambda r: (not _shown(r, False), _median(r) or np.inf))
+
+
+class PublishedTable(StrictModel):
+    """One table of ``report/published/index.yaml``.
+
+    ``values`` says what a column holds, as ``{quantity: {column: selection}}``; a selection may put in columns of
+    its row (``ghs-mpi@{ranks}``). Phases are rows: their column ``phase`` is the name. ``facts`` says which columns
+    are facts of graphs; a column ``arcs`` counts every edge twice.
+    """
+
+    paper: str
+    place: str
+    machine: str | None = None
+    key: list[str]
+    unit: Literal["s", "ms", "µs", "", "%"] = ""
+    values: dict[str, dict[str, str]] = Field(default_factory=dict)
+    facts: dict[str, str] = Field(default_factory=dict)
+    note: str = ""
+
+
+SCALE = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "%": 0.01, "": 1.0}
+
+
+@dataclass(frozen=True)
+class PublishedNumbers:
+    """A published table with its rows, as they were printed."""
+
+    id: str
+    about: PublishedTable
+    rows: tuple[Mapping[str, str], ...]
+
+    def number(self, column: str, row: tuple[str, ...]) -> float:
+        """Return one number, in the unit of the table; raise `Missing` where the cell is empty."""
+        for found in self.rows:
+            if tuple(found[k] for k in self.about.key[: len(row)]) == row:
+                if column not in found:
+                    raise ConfigError(f"published/{self.id}: no column {column!r}{nearest(column, found)}")
+                if not _is_number(found[column]):
+                    raise Missing(f"{self.about.place} prints no {column} of {', '.join(row)}")
+                return float(found[column])
+        raise Missing(f"{self.about.place} has no row {', '.join(row)}")
+
+
+@cache
+def published_tables() -> dict[str, PublishedTable]:
+    """Return what is known of every published table, by id."""
+    file = resources.path("report/published/index.yaml")
+    return {name: parse(PublishedTable, value, f"{file}: {name}") for name, value in read_yaml(file).items()}
+
+
+@cache
+def published(table: str) -> PublishedNumbers:
+    """Return a published table, or raise `ConfigError` with the nearest known one."""
+    known = published_tables()
+    if table not in known:
+        raise ConfigError(f"no published table {table!r}{nearest(table, known)}")
+    with resources.path(f"report/published/{table}.csv").open(newline="", encoding="utf-8") as file:
+        return PublishedNumbers(table, known[table], tuple(csv.DictReader(file)))
+
+
+class Printed:
+    """What one paper printed for one kind of machine, as a source of formulas: values without intervals."""
+
+    draws: ClassVar[int] = 0
+
+    def __init__(self, paper: str, machine: str | None = None):
+        self.paper, self.machine = paper, machine
+        self._leaves = _printed_leaves(paper, machine)
+        self._graphs = {key[2] for key in self._leaves}
+
+    def leaf(self, quantity: str, selection: Selection, graph: str, name: str = "") -> Leaf:
+        """Return a printed number; shares are worked out from the printed phases, ran from the times."""
+        if quantity == "share":
+            same = [v for k, v in self._leaves.items() if k[:3] == ("phase", _canonical(selection), graph)]
+            return Leaf(self.leaf("phase", selection, graph, name).value / sum(same))
+        key = ("T" if quantity == "ran" else quantity, _canonical(selection), graph, name)
+        if key not in self._leaves and not selection.width:
+            found = [self.leaf(quantity, _at(selection, w), graph, name) for w in self.widths(selection, graph)]
+            return min(found, key=lambda leaf: leaf.value)
+        if key not in self._leaves:
+            raise Missing(f"{quantity} of {selection} on {graph} is not printed")
+        value = self._leaves[key]
+        if quantity == "ran":
+            return Leaf(float(not np.isnan(value)))
+        if np.isnan(value):
+            raise Unfit(f"{selection} cannot run {graph}")
+        return Leaf(value)
+
+    def fact(self, name: str, graph: str) -> float:
+        """Return what the paper prints of a graph."""
+        if name == "degree":
+            return 2 * self.fact("m", graph) / self.fact("n", graph)
+        for table, about in published_tables().items():
+            if about.paper == self.paper and name in about.facts:
+                value = published(table).number(about.facts[name], (graph,))
+                return value / 2 if name == "m" and about.facts[name] == "arcs" else value
+        raise Missing(f"{name} of {graph} is not printed")
+
+    def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
+        """Return the widths that the paper prints times for."""
+        what = _canonical(selection)[:2]
+        found = {k[1][2] for k in self._leaves if k[0] == "T" and k[1][:2] == what and k[2] == graph}
+        if not found:
+            raise Missing(f"{selection} on {graph} is not printed")
+        return tuple(sorted(found))
+
+    def published(self, table: str, column: str, row: tuple[str, ...]) -> float:
+        """Return a published number."""
+        return published(table).number(column, row)
+
+    def has(self, graph: str) -> bool:
+        """Return whether the paper prints anything of this graph."""
+        return graph in self._graphs
+
+    measured = has
+
+
+def _canonical(selection: Selection) -> tuple[str, str, int]:
+    return selection.algorithm, options_text(selection), selection.width
+
+
+def _at(selection: Selection, width: int) -> Selection:
+    return Selection(selection.algorithm, selection.options, width)
+
+
+@cache
+def _printed_leaves(paper: str, machine: str | None) -> dict[tuple[str, tuple, str, str], float]:
+    leaves = {}
+    for name, about in published_tables().items():
+        if about.paper != paper or (machine is not None and about.machine not in (None, machine)):
+            continue
+        for row in published(name).rows:
+            for quantity, columns in about.values.items():
+                for column, selection in columns.items():
+                    if row[column]:
+                        chosen = parse_selection(selection.format(**row))
+                        key = (quantity, _canonical(chosen), row["graph"], row.get("phase", ""))
+                        number = float(row[column]) if _is_number(row[column]) else np.nan
+                        leaves[key] = number * SCALE[about.unit]
+    return leaves
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        float(text or "")
+    except ValueError:
+        return False
+    return True
+
+
+def read_manifests(files: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the manifests in files."""
+    return [json.loads(Path(file).read_text()) for file in files]
