@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.jit import intrinsic, njit
 
 
 def _element(context, builder, array_type, array, index_type, index):

@@ -29,6 +29,7 @@ import numba
 import numpy as np
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.extending import intrinsic as _intrinsic
 
 from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.sources import fingerprint
@@ -70,7 +71,7 @@ class _Locator(_CacheLocator):
 
 
 class _CacheImpl(CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+    _locator_classes = [_Locator]  # noqa: RUF012
 
 
 class _Cache(FunctionCache):
@@ -108,3 +109,8 @@ def njit(*args: Any, **options: Any) -> Any:
     if args:
         raise TypeError("give njit its options by name")
     return decorate
+
+
+def intrinsic(function: Callable) -> Callable[..., Any]:
+    """Like `numba.extending.intrinsic`, with the type of a call inside compiled code, which has no typing context."""
+    return _intrinsic(function)

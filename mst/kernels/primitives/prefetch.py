@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
+
+from mst.kernels.primitives.jit import intrinsic
 
 
 def _generator(for_writing):
