@@ -38,11 +38,12 @@ test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment 
 test-cluster: $(SETUP_DEV)  ## of the test suite, only the workflow on a real SLURM of two nodes (as root)
 	$(PYTHON) -m pytest tests/cluster
 
-lint: $(SETUP_DEV)  ## ruff, snakefmt, types
+lint: $(SETUP_DEV)  ## ruff, snakefmt, types, imports
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m snakefmt --check Snakefile workflow
 	$(PYTHON) -m mypy
+	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
 bench-cuda: $(SETUP)  ## GPU codes side by side (needs a GPU; ECL=path adds the authors' ECL-MST)
 	$(PYTHON) -m mst.bench.cuda_suite $(if $(ECL),--ecl $(ECL)) $(ARGS)
@@ -77,5 +78,5 @@ lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	$(BASE_PYTHON) envs/stamp.py
 
 clean:  ## everything produced but records, and the environment
-	rm -rf .venv .snakemake .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find results -mindepth 1 -maxdepth 1 ! -name README.md ! -name reference ! -name records -exec rm -rf {} +

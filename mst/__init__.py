@@ -23,8 +23,7 @@ from mst.errors import (
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.solver import minimum_spanning_forest, read_graph
-
-__version__ = "0.1.0"
+from mst.version import __version__
 
 __all__ = [
     "ConfigError",

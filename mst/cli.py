@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mst.errors import MSTError, nearest
+from mst.version import __version__
 
 EXIT_ERROR = 2
 
@@ -29,8 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_overview(known))
         return 0 if arguments else EXIT_ERROR
     if arguments[0] == "--version":
-        from mst import __version__
-
         print(f"mst {__version__}")
         return 0
     name = arguments[0]

@@ -37,7 +37,8 @@ def called_by_users() -> list[str]:
     names = [f"mst.{name}" for name in mst.__all__ if inspect.isroutine(getattr(mst, name))]
     names += [f"mst.formats.{name}" for name in ("detect", "read", "read_raw", "write")]
     names += [f"mst.interop.networkx.{name}" for name in networkx_backend.FUNCTIONS]
-    names += [f"mst.interop.inputs.{name}" for name in ("convert", "from_networkx", "from_scipy", "from_table")]
+    names += [f"mst.interop.inputs.{name}" for name in ("convert", "from_networkx", "from_scipy")]
+    names += ["mst.interop.tables.from_table"]
     return [*names, "mst.csgraph.minimum_spanning_tree", "mst.proof.prove", "mst.proof.check_forest"]
 
 

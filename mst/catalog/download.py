@@ -30,6 +30,7 @@ from typing import Any, BinaryIO
 
 from mst.errors import ConfigError, UnavailableError
 from mst.kernels.primitives.cache import cache_root
+from mst.version import __version__
 
 _PACKINGS = ("", ".gz", ".zst", ".bz2", ".xz")
 _BLOCK = 1 << 18
@@ -396,8 +397,6 @@ class Sources:
             raise _Refused("answered with an empty file")
 
     def _open(self, address: str, have: int, known: dict) -> http.client.HTTPResponse:
-        from mst import __version__
-
         request = _Request(address, headers={"User-Agent": f"mst/{__version__}"})
         if have:
             request.add_header("Range", f"bytes={have}-")

@@ -233,8 +233,7 @@ def _spanning_edges(
 def _in_order(
     graph: Any, weight: str, keys: bool, data: bool, ignore_nan: bool, minimum: bool
 ) -> Iterator[tuple]:
-    from mst.graph import Graph
-    from mst.solver import minimum_spanning_forest
+    import mst
 
     edges = list(graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True))
     values = [edge[-1].get(weight, 1) for edge in edges]
@@ -249,7 +248,7 @@ def _in_order(
     count = len(edges)
     u = np.fromiter((number[edge[0]] for edge in edges), np.int32, count)
     v = np.fromiter((number[edge[1]] for edge in edges), np.int32, count)
-    ids = minimum_spanning_forest(Graph(len(number), u, v, ranks)).edge_ids
+    ids = mst.minimum_spanning_forest(mst.Graph(len(number), u, v, ranks)).edge_ids
     for k in ids[np.lexsort((ids, ranks[ids]))].tolist():
         edge = edges[k]
         key = (edge[2],) if graph.is_multigraph() and keys else ()

@@ -1,0 +1,90 @@
+"""The implementation of `mst.csgraph`: the forest of a SciPy matrix, as SciPy's own function returns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import mst
+from mst.errors import InputError
+
+
+class ShapeError(InputError, ValueError):
+    """Not a square matrix; also a ValueError, since SciPy raises that."""
+
+
+def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: str = "auto") -> Any:
+    """Return a minimum spanning tree of an undirected graph, or a forest where it is not connected.
+
+    Takes what SciPy's function takes and returns what it returns, zeros included: a zero of a dense matrix is no
+    edge, and neither are infinity, NaN or a masked element there; a stored zero of a sparse array joins its ends
+    for nothing and is then dropped from the result, which stores no zeros. (`mst.minimum_spanning_forest` keeps
+    it.) Of equal weights, the first in the order of rows is kept.
+
+    Parameters
+    ----------
+    csgraph : array_like or sparse array or matrix, shape (n, n)
+        Entry (i, j) or (j, i) is the weight of the edge between i and j; of two, the smaller one counts.
+    overwrite : bool
+        Whether the input may be overwritten. It never is; SciPy's is, to save a copy.
+    algorithm : str
+        An exact algorithm of ``mst list``.
+
+    Returns
+    -------
+    scipy.sparse.csr_array or csr_matrix of float64, shape (n, n)
+        A matrix where a sparse matrix was given. The entries kept are where they were in `csgraph`.
+
+    Raises
+    ------
+    ShapeError
+        Not two-dimensional, not square; also a ValueError.
+    ConfigError
+        No such algorithm.
+    UnsupportedError, DependencyError
+        The algorithm does not fit this graph, or is not installed.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from mst.csgraph import minimum_spanning_tree
+    >>> tree = minimum_spanning_tree(csr_array([[0, 2, 0], [3, 0, 4], [0, 0, 0]]), algorithm="kruskal")
+    >>> tree.toarray().tolist()
+    [[0.0, 2.0, 0.0], [0.0, 0.0, 4.0], [0.0, 0.0, 0.0]]
+    """
+    matrix = _as_csr(csgraph)
+    n, count = matrix.shape[0], int(matrix.indptr[-1])
+    # There may be room behind the last entry.
+    columns, data = matrix.indices[:count], matrix.data[:count]
+    rows = np.repeat(np.arange(n, dtype=columns.dtype), np.diff(matrix.indptr))
+    forest = mst.minimum_spanning_forest(mst.Graph(n, rows, columns, _weights(data)), algorithm=algorithm)
+    kept = forest.edge_ids[data[forest.edge_ids] != 0]
+    index = np.int32 if max(n, count) < 2**31 else np.int64
+    offsets = np.zeros(n + 1, index)
+    np.cumsum(np.bincount(rows[kept], minlength=n), out=offsets[1:])
+    return type(matrix)((data[kept], columns[kept].astype(index, copy=False), offsets), shape=(n, n))
+
+
+def _as_csr(csgraph: Any) -> Any:
+    """Return the float64 CSR form that SciPy would work on, sharing the input's arrays where it can."""
+    from scipy.sparse import issparse
+    from scipy.sparse.csgraph import csgraph_from_dense, csgraph_from_masked
+
+    shape = np.shape(csgraph)
+    if len(shape) != 2:
+        raise ShapeError(f"a graph is a matrix of two dimensions, got shape {shape}")
+    if shape[0] != shape[1]:
+        raise ShapeError(f"a graph's matrix is square, got shape {shape}")
+    if issparse(csgraph):
+        return csgraph.tocsr().astype(np.float64, copy=False)
+    if isinstance(csgraph, np.ma.MaskedArray):
+        return csgraph_from_masked(csgraph)
+    return csgraph_from_dense(csgraph)
+
+
+def _weights(data: np.ndarray) -> np.ndarray:
+    """Return weights of the same order; NaN, which SciPy sorts last, has none of its own."""
+    if not np.isnan(data).any():
+        return data
+    return np.unique(data, return_inverse=True)[1]
