@@ -16,7 +16,7 @@ from mst.kernels.primitives.keys import LazyKeys, keys_at, lazy_keys
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.proof.tree_paths import longest_path
 from mst.kernels.sequential import buckets, kruskal, partition
-from mst.kernels.union_find.sequential import four_hops
+from mst.kernels.union_find.sequential import fourth_ancestor
 
 U32, U64 = np.uint32, np.uint64
 LOW = U64(2**32 - 1)
@@ -123,10 +123,10 @@ def test_take_and_drop_inner():
     assert (words[2:4] & LOW).tolist() == [3, 4]
 
 
-def test_four_hops_shortens_the_path():
+def test_fourth_ancestor_shortens_the_path():
     @njit
     def hop(parent, x):
-        return four_hops(parent, x)
+        return fourth_ancestor(parent, x)
 
     parent = np.array([0, 0, 1, 2, 3, 4, 5], U32)
     assert hop(parent, 6) == 2

@@ -10,7 +10,7 @@ from mst.kernels.parallel import runtime as parallel_runtime
 from mst.kernels.parallel.compact import compact
 from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
-from mst.kernels.parallel.runtime import facts, fresh, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import facts, new_counters, refusal, touched_empty, workers
 
 pytestmark = pytest.mark.alone
 
@@ -77,5 +77,5 @@ def test_pages_are_touched_within_an_array_and_nowhere_else():
 def test_what_is_likely_used_is_touched_where_workers_write_side_by_side(width, used, rows, monkeypatch):
     sizes = [0]
     monkeypatch.setattr(parallel_runtime, "_touch", lambda width, raw, head, counters: sizes.append(raw.size))
-    array = fresh((400_000, 2), np.uint64, width, new_counters(width), used)
+    array = touched_empty((400_000, 2), np.uint64, width, new_counters(width), used)
     assert array.shape == (400_000, 2) and sizes[-1] == rows * 16

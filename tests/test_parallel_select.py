@@ -17,7 +17,7 @@ from mst.kernels.filter_boruvka.parallel_select import BLOCK, edge_at, pick, row
 from mst.kernels.parallel.keys import words_of
 from mst.kernels.parallel.runtime import new_counters, workers
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.scratch import lent
+from mst.kernels.primitives.scratch import borrowed
 from mst.order import keys
 
 pytestmark = pytest.mark.alone
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.alone
 
 @njit
 def picked_edges(source, kind, first, last, low, high, rare, inside):
-    room = np.empty(last - first + 1, np.uint64)
-    count = pick(source, kind, first, last, low, high, rare, inside, room)
+    scratch = np.empty(last - first + 1, np.uint64)
+    count = pick(source, kind, first, last, low, high, rare, inside, scratch)
     found = np.empty((count, 3), np.int64)
-    row = row_near(source, room[0]) if count else 0
+    row = row_near(source, scratch[0]) if count else 0
     for i in range(count):
-        row = row_of(source, room[i], row)
-        found[i, 0], found[i, 1], found[i, 2] = edge_at(source, room[i], row)
+        row = row_of(source, scratch[i], row)
+        found[i, 0], found[i, 1], found[i, 2] = edge_at(source, scratch[i], row)
     return found
 
 
@@ -178,7 +178,7 @@ def test_loose_batches_hold_one_key_each(rng):
     graph = Graph(500, *rng.integers(0, 500, (2, 20_000)), numbers.astype(np.int32))
     run = ours._Run(
         graph, (numbers, graph.u, graph.v), 1, ours.Tuning(light=30.0, filter_above=90.0, rounded=True), print,
-        ours.Room(),
+        ours.Scratch(),
     )  # fmt: skip
     bounds = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None).bounds
     loose = run.loose(bounds)
@@ -248,31 +248,31 @@ def test_further_solves_use_the_memory_of_the_first(rng):
     graph = generate("rmat", scale=14, m=200_000, seed=5)
     problem = ours.prepare(graph, width=2, input="edges")
     first = ours.solve(problem).edge_ids
-    (room,) = problem.rooms
-    taken, expected = dict(room._kept), first.copy()
+    (scratch,) = problem.scratch_pool
+    taken, expected = dict(scratch._kept), first.copy()
     again = ours.solve(problem).edge_ids
-    assert problem.rooms == [room]
-    assert all(room._kept[name] is array for name, array in taken.items())
+    assert problem.scratch_pool == [scratch]
+    assert all(scratch._kept[name] is array for name, array in taken.items())
     assert taken.keys() >= {"parent 0", "edges 0", "kept 0", "batch 0"}
     assert np.array_equal(first, expected)
     assert np.array_equal(np.sort(again), by_kruskal(graph))
 
 
 def test_what_outgrew_its_memory_gets_some_to_spare():
-    room = ours.Room()
-    first = room.take("rows", (100, 2), np.uint64)
-    assert room.take("rows", 400, np.uint32).base is first.base and room.bytes == 1600
-    assert room.take("rows", (101, 2), np.uint64).shape == (101, 2)
-    assert room.bytes == (101 + 25) * 16
-    assert room.take("other", 0, np.int64).size == 0 and room.bytes == 126 * 16
+    scratch = ours.Scratch()
+    first = scratch.take("rows", (100, 2), np.uint64)
+    assert scratch.take("rows", 400, np.uint32).base is first.base and scratch.bytes == 1600
+    assert scratch.take("rows", (101, 2), np.uint64).shape == (101, 2)
+    assert scratch.bytes == (101 + 25) * 16
+    assert scratch.take("other", 0, np.int64).size == 0 and scratch.bytes == 126 * 16
 
 
 def test_solves_of_one_problem_at_once_have_memory_of_their_own(rng):
     graph = generate("uniform", n=2_000, m=6_000, seed=5)
     problem = ours.prepare(graph, width=1, input="edges")
-    with lent(problem.rooms) as in_use:
+    with borrowed(problem.scratch_pool) as in_use:
         kept = in_use.take("edges 0", (6_000, 2), np.uint64)
         kept[:] = 7
         assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
         assert (kept == 7).all()
-    assert len(problem.rooms) == 2
+    assert len(problem.scratch_pool) == 2

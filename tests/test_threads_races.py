@@ -30,7 +30,7 @@ EACH = SECONDS / 4
 FEWEST = 3 * EACH
 """Graphs that every width must get through: a thirtieth of what two slow, shared cores solve, crowded fourfold."""
 EPSILON = 0.25
-ROOM = ours.Room()
+ROOM = ours.Scratch()
 """All graphs find what the ones before left there."""
 
 
@@ -72,7 +72,7 @@ def compare(graph, width, turn):
     expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
     tuning = dict(fewest=16, most=16, wait=turn % 5 / 100, crowded=turn // 2 % 2 * 4096, delay_seed=turn % 3)
     arrays = ours.arrays_of(graph, ("edges", "csr")[turn % 2])
-    found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning), room=ROOM).edge_ids
+    found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning), scratch=ROOM).edge_ids
     assert np.array_equal(np.sort(found), expected), ("filter-boruvka-threads", width, turn)
     if turn % 3 == 0:
         with workers(width):

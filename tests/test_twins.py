@@ -15,7 +15,7 @@ import pytest
 from numba import prange
 
 from mst.kernels.filter_boruvka.parallel_join import begin, new_state, take_chunk
-from mst.kernels.parallel.runtime import claim, deal, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import new_counters, next_chunk, refusal, reset_queue, workers
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, lower, store, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
@@ -162,7 +162,7 @@ def ticket(cell, worker, gate, later):
     """Take one of two chunks, both of the first worker's share; count how often each was taken."""
     counters = cell[8:]
     meet(gate)
-    first, last = claim(counters, 0, 1, 1, 2)
+    first, last = next_chunk(counters, 0, 1, 1, 2)
     fetch_add(cell, first, 1)
     return last - first
 
@@ -273,7 +273,7 @@ def both_are_there(cell, won):
 
 def tickets():
     cell = np.concatenate([np.zeros(8, np.int64), new_counters(1)])
-    deal(cell[8:], 1)
+    reset_queue(cell[8:], 1)
     return cell
 
 

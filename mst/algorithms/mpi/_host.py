@@ -33,9 +33,9 @@ from mst.kernels.filter_boruvka.filter import giant_label
 from mst.kernels.filter_boruvka.parallel_select import BLOCK
 from mst.kernels.mpi import node_batches
 from mst.kernels.mpi.exchange import reduced
-from mst.kernels.mpi.shared_memory import shared_room
+from mst.kernels.mpi.shared_memory import shared_scratch
 from mst.kernels.parallel.runtime import FOREST, new_counters
-from mst.kernels.primitives.scratch import Room
+from mst.kernels.primitives.scratch import Scratch
 
 PART = 200_000
 """Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
@@ -53,7 +53,7 @@ class Host:
     def __post_init__(self):
         rows, comm = self.rows, self.comm
         self.m = reduced(comm, len(rows.words))
-        self.room, self.own = shared_room(comm), Room()
+        self.scratch, self.own = shared_scratch(comm), Scratch()
         self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
         self._share()
@@ -102,7 +102,7 @@ class Host:
         return self.forest[: self.counters[FOREST]]
 
     def _share(self) -> None:
-        take, n = self.room.take, self.rows.n
+        take, n = self.scratch.take, self.rows.n
         self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
         self.state = take("state", len(parallel_join.new_state(self.comm.size)), np.int64)
         self.parent = take("parent", n, np.uint32)
@@ -110,7 +110,7 @@ class Host:
         self.inside = take("inside", -(-n // 64), np.uint64)
 
     def _edges(self, size: int) -> tuple[np.ndarray, ...]:
-        return new_edges(size, np.int32, self.rows.words.dtype, self.rows.m, self.room.several("edges"))
+        return new_edges(size, np.int32, self.rows.words.dtype, self.rows.m, self.scratch.numbered("edges"))
 
     def _few(self, edges: float, light: float) -> bool:
         """Return whether so many edges, the first to be joined, are not worth a filter."""
@@ -147,12 +147,12 @@ class Host:
         return Sampled(all_keys, all_ids, m * len(all_keys) / max(int(draws_of_all.sum()), 1))
 
     def _room_for_hits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        take = self.room.take
+        take = self.scratch.take
         return take("sampled keys", size, self.rows.words.dtype), take("sampled ids", size, np.int64)
 
     def _shown(self, name: str, row: np.ndarray) -> np.ndarray:
         """Return the rows that all ranks show under a name, in shared memory; after another barrier they may change."""
-        board = self.room.take(name, (self.comm.size, len(row)), row.dtype)
+        board = self.scratch.take(name, (self.comm.size, len(row)), row.dtype)
         board[self.comm.rank] = row
         self.comm.Barrier()
         return board
@@ -187,8 +187,8 @@ class Host:
         comm, width = self.comm, self.comm.size
         starts, loose = parallel_join.without_empty(starts, np.zeros(len(starts) - 1, np.bool_))
         lengths, chunks = parallel_join.chunked(starts, width)
-        parts = self.room.take("parts", (int(chunks[-1]), 3), np.int64)
-        surplus = self.room.take("surplus", len(loose), np.int64)
+        parts = self.scratch.take("parts", (int(chunks[-1]), 3), np.int64)
+        surplus = self.scratch.take("surplus", len(loose), np.int64)
         if comm.rank == 0:
             surplus[:] = 0
             parallel_join.begin(self.state, width, chunks)

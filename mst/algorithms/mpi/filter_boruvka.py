@@ -113,7 +113,7 @@ def solve(problem, lap: Lap = no_lap):
         forest = host.solve(lap)
         if problem.hosts == 1:
             counted = dict(
-                scheme="shared", batches=host.batches, light=host.light, shared_bytes=host.room.bytes
+                scheme="shared", batches=host.batches, light=host.light, shared_bytes=host.scratch.bytes
             )
             return Result(forest if comm.rank == 0 else forest[:0], counted)
         own = forest[(forest >= rows.start) & (forest < rows.start + len(rows.words))] - rows.start

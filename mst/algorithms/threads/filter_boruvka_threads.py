@@ -25,8 +25,8 @@ from mst.kernels.filter_boruvka.filter import giant_label
 from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_by_all
 from mst.kernels.filter_boruvka.parallel_select import Kept, has_rows
 from mst.kernels.parallel.keys import words_of
-from mst.kernels.parallel.runtime import FOREST, fresh, grain_for, new_counters, refusal, workers
-from mst.kernels.primitives.scratch import Room, lent
+from mst.kernels.parallel.runtime import FOREST, grain_for, new_counters, refusal, touched_empty, workers
+from mst.kernels.primitives.scratch import Scratch, borrowed
 
 ALGORITHM = dict(
     id="filter-boruvka-threads",
@@ -73,13 +73,13 @@ class Problem(NamedTuple):
     """A graph, the arrays that edges are read from (`mst.kernels.filter_boruvka.parallel_select`), weights
     first, and the width.
 
-    Solves leave their own arrays in `rooms`, for the next ones.
+    Solves leave their own arrays in `scratch_pool`, for the next ones.
     """
 
     graph: Graph
     arrays: tuple[np.ndarray, ...]
     width: int
-    rooms: list[Room]
+    scratch_pool: list[Scratch]
 
 
 def prepare(graph, *, width, input):
@@ -89,8 +89,8 @@ def prepare(graph, *, width, input):
 
 
 def solve(problem):
-    with lent(problem.rooms) as room:
-        return solve_source(problem.graph, problem.arrays, problem.width, Tuning(), room=room)
+    with borrowed(problem.scratch_pool) as scratch:
+        return solve_source(problem.graph, problem.arrays, problem.width, Tuning(), scratch=scratch)
 
 
 def collect(problem, result):
@@ -103,8 +103,8 @@ def counters(problem, result):
 
 def phases(problem):
     laps = Laps()
-    with lent(problem.rooms) as room:
-        solve_source(problem.graph, problem.arrays, problem.width, Tuning(), laps, room=room)
+    with borrowed(problem.scratch_pool) as scratch:
+        solve_source(problem.graph, problem.arrays, problem.width, Tuning(), laps, scratch=scratch)
     return laps.seconds
 
 
@@ -117,15 +117,15 @@ def arrays_of(graph, input: str) -> tuple[np.ndarray, ...]:
 
 
 def solve_source(
-    graph, arrays, width: int, tuning: Tuning, lap: Lap = no_lap, *, room: Room | None = None
+    graph, arrays, width: int, tuning: Tuning, lap: Lap = no_lap, *, scratch: Scratch | None = None
 ) -> Result:
     """Return the forest of the edges in `arrays`, whose weights need not be the graph's.
 
-    `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `room`.
+    `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `scratch`.
     """
     width = max(1, min(width, len(arrays[0]) // tuning.fewest))
     with workers(width):
-        return _Run(graph, arrays, width, tuning, lap, room or Room()).solve()
+        return _Run(graph, arrays, width, tuning, lap, scratch or Scratch()).solve()
 
 
 class Plan(NamedTuple):
@@ -145,18 +145,18 @@ class Plan(NamedTuple):
 class _Run:
     """One computation: the input, what all passes share, and the passes in their order."""
 
-    def __init__(self, graph, arrays, width, tuning, lap, room):
+    def __init__(self, graph, arrays, width, tuning, lap, scratch):
         self.n, self.ids, self.vertex_type = graph.n, graph.m, graph.u.dtype
-        self.width, self.tuning, self.lap, self.room = width, tuning, lap, room
+        self.width, self.tuning, self.lap, self.scratch = width, tuning, lap, scratch
         self.counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
         self.counters = new_counters(width, tuning.delay_seed)
         words, self.kind = words_of(arrays[0], width)
         self.read_from((words, *arrays[1:]))
-        self.forest = fresh(
+        self.forest = touched_empty(
             max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
         )
         self.parent = parallel_join.new_trees(
-            self.n, graph.u.dtype, width, self.counters, room.several("parent")
+            self.n, graph.u.dtype, width, self.counters, scratch.numbered("parent")
         )
         self.lap("init")
 
@@ -280,8 +280,8 @@ class _Run:
 
     def empty(self, name, likely):
         """Return what stands in for `numpy.empty`: of arrays that go by `name`, about so many rows will be written."""
-        return self.room.several(
-            name, lambda shape, dtype: fresh(shape, dtype, self.width, self.counters, likely)
+        return self.scratch.numbered(
+            name, lambda shape, dtype: touched_empty(shape, dtype, self.width, self.counters, likely)
         )
 
     def inside_giant(self):

@@ -20,7 +20,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.prefetch import prefetch_to_write
 from mst.kernels.primitives.radix import sort_words
-from mst.kernels.union_find.sequential import four_hops
+from mst.kernels.union_find.sequential import fourth_ancestor
 
 _BLOCK = 1024
 _AHEAD = 32
@@ -102,8 +102,8 @@ def _batch(records, start, stop, keys, parent, forest, size, a, b, e):
         far = records[min(i + _AHEAD, last), 0]
         prefetch_to_write(parent, far & _LOW)
         prefetch_to_write(parent, far >> _HALF)
-        a[i - start] = four_hops(parent, records[i, 0] & _LOW)
-        b[i - start] = four_hops(parent, records[i, 0] >> _HALF)
+        a[i - start] = fourth_ancestor(parent, records[i, 0] & _LOW)
+        b[i - start] = fourth_ancestor(parent, records[i, 0] >> _HALF)
     kept = np.int64(0)
     for i in range(stop - start):
         x, y = a[i], b[i]

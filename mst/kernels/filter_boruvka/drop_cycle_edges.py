@@ -33,10 +33,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Desk(NamedTuple):
-    """Room to settle batches one after the other: new pages for each would be cleared while everybody waits for it.
+    """Scratch to settle batches one after the other: new pages for each would be cleared while everybody waits for it.
 
     `counts`, `table` and `above` have so many places and more for each of the edges that `places` and the others have
-    room for: `_COUNTS`, four and four.
+    space for: `_COUNTS`, four and four.
     """
 
     counts: np.ndarray
@@ -50,7 +50,7 @@ class Desk(NamedTuple):
 
 @njit
 def new_desk(edges):
-    """Return room to settle batches of up to so many edges."""
+    """Return space to settle batches of up to so many edges."""
     counts, size = np.empty(table_size(_COUNTS * edges), np.uint8), table_size(4 * edges)
     places, spare = np.empty(edges, np.int64), np.empty(edges, np.int64)
     words, spare_words = np.empty(edges, np.uint64), np.empty(edges, np.uint64)
@@ -59,7 +59,7 @@ def new_desk(edges):
 
 @njit
 def table_size(entries):
-    """Return a power of two with room for so many entries."""
+    """Return a power of two with space for so many entries."""
     size = _SMALLEST
     while size < entries:
         size *= 2
@@ -87,7 +87,7 @@ def settle(edges, parts, surplus, desk):
 
 @njit
 def in_question(edges, parts, surplus, desk):
-    """Return a table with room for the ends of all edges that may lie on a cycle, and how many these edges are.
+    """Return a table with space for the ends of all edges that may lie on a cycle, and how many these edges are.
 
     Their places are the first of the desk's.
     """
@@ -112,7 +112,7 @@ def cleared(desk, size):
 
 @njit
 def flood(edges, parts, table, places):
-    """Enter whatever edges connect to the surplus ones; return how many these are, 0 if the table has no room."""
+    """Enter whatever edges connect to the surplus ones; return how many these are, 0 if the table has no space."""
     sieve, hub = np.zeros(_SIEVE, np.bool_), commonest_end(edges, parts)
     found = used = 0
     for part in range(len(parts)):

@@ -18,7 +18,7 @@ from mst.kernels.filter_boruvka.parallel_select import (
     row_of,
 )
 from mst.kernels.parallel.keys import key_of
-from mst.kernels.parallel.runtime import LIVE, claim, deal
+from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch
@@ -155,13 +155,13 @@ def select(
 
     Row `c` of `counts` says how many edges of chunk `c` are in which batch; they lie at ``begins[c] … ends[c] - 1``.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[SELECTED] = 0
     for worker in prange(width):
         # By way of the worker's own, so that of `places` no more is ever touched than there are edges selected.
         own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
         picked = np.empty(BLOCK + 1, np.uint64)
-        first, last = claim(counters, worker, width, grain, source[0].size)
+        first, last = next_chunk(counters, worker, width, grain, source[0].size)
         while first < last:
             chunk = first // grain
             count = sort_out_range(
@@ -182,7 +182,7 @@ def select(
             begins[chunk], ends[chunk] = begin, begin + count
             places[begin : begin + count] = own_places[:count]
             batch[begin : begin + count] = own_batch[:count]
-            first, last = claim(counters, worker, width, grain, source[0].size)
+            first, last = next_chunk(counters, worker, width, grain, source[0].size)
 
 
 @njit
@@ -200,14 +200,14 @@ def number_range(first, last, source, kind, bounds, batch, counts):
 @njit(parallel=True)
 def select_all(width, grain, source, kind, bounds, batch, begins, ends, counts, counters):
     """As `select` where every edge belongs to the part, and has one place: places are not written."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, source[0].size)
+        first, last = next_chunk(counters, worker, width, grain, source[0].size)
         while first < last:
             chunk = first // grain
             begins[chunk], ends[chunk] = first, last
             number_range(first, last, source, kind, bounds, batch, counts[chunk])
-            first, last = claim(counters, worker, width, grain, source[0].size)
+            first, last = next_chunk(counters, worker, width, grain, source[0].size)
 
 
 def new_kept(source, size: int, ids: int, empty=np.empty) -> Kept:
@@ -242,14 +242,14 @@ def keep_range(first, last, source, kind, low, low_id, inside, kept, counters, p
 @njit(parallel=True)
 def keep_open(width, grain, source, kind, low, low_id, inside, kept, counters):
     """`keep_range` over all chunks; ``counters[SELECTED]`` says how many were copied."""
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[SELECTED] = 0
     for worker in prange(width):
         picked = np.empty(grain + 1, np.uint64)
-        first, last = claim(counters, worker, width, grain, source[0].size)
+        first, last = next_chunk(counters, worker, width, grain, source[0].size)
         while first < last:
             keep_range(first, last, source, kind, low, low_id, inside, kept, counters, picked)
-            first, last = claim(counters, worker, width, grain, source[0].size)
+            first, last = next_chunk(counters, worker, width, grain, source[0].size)
 
 
 @njit
@@ -304,13 +304,13 @@ def scatter_range(first, last, source, kind, places, batch, next_places, edges, 
 @njit(parallel=True)
 def scatter(width, grain, source, kind, places, batch, begins, ends, next_places, edges, counters):
     """`scatter_range` over all chunks."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
         to = np.empty(BLOCK, np.int64)
-        first, last = claim(counters, worker, width, grain, source[0].size)
+        first, last = next_chunk(counters, worker, width, grain, source[0].size)
         while first < last:
             chunk = first // grain
             scatter_range(
                 begins[chunk], ends[chunk], source, kind, places, batch, next_places[chunk], edges, to
             )
-            first, last = claim(counters, worker, width, grain, source[0].size)
+            first, last = next_chunk(counters, worker, width, grain, source[0].size)

@@ -7,7 +7,7 @@ from numba import prange
 
 from mst.kernels.parallel.compact import count_ones
 from mst.kernels.parallel.keys import key_of
-from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 
 _GATHER_BITS = np.uint64(0x0102040810204080)
@@ -70,12 +70,12 @@ def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, flags
 @njit(parallel=True)
 def mark(width, grain, words, kind, low, low_id, high, high_id, mask, counts, counters):
     """`mark_range` over all edges; ``counts[c]`` is how many chunk `c` has; `grain` is a multiple of 64."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
         flags = np.empty(64, np.uint8)
-        first, last = claim(counters, worker, width, grain, words.size)
+        first, last = next_chunk(counters, worker, width, grain, words.size)
         while first < last:
             counts[first // grain] = mark_range(
                 first, last, words, kind, low, low_id, high, high_id, mask, flags
             )
-            first, last = claim(counters, worker, width, grain, words.size)
+            first, last = next_chunk(counters, worker, width, grain, words.size)

@@ -16,7 +16,7 @@ from numba import prange
 
 from mst.kernels.filter_boruvka.batch_edges import dropped, ends_at, id_at, move, swap
 from mst.kernels.filter_boruvka.drop_cycle_edges import FIRST, LAST, LINKED, new_desk, settle
-from mst.kernels.parallel.runtime import FOREST, claim, dawdle, deal
+from mst.kernels.parallel.runtime import FOREST, inject_delay, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, store_where, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
@@ -44,12 +44,12 @@ def new_trees(n: int, vertex_type, width: int, counters: np.ndarray, empty=np.em
 
 @njit(parallel=True)
 def _plant(width, grain, parent, counters):
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, parent.size)
+        first, last = next_chunk(counters, worker, width, grain, parent.size)
         while first < last:
             plant(parent, first, last)
-            first, last = claim(counters, worker, width, grain, parent.size)
+            first, last = next_chunk(counters, worker, width, grain, parent.size)
 
 
 @njit
@@ -62,12 +62,12 @@ def plant(parent, first, last):
 @njit(parallel=True)
 def point_at_roots(width, grain, parent, counters):
     """Make every vertex point at the root of its tree."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, parent.size)
+        first, last = next_chunk(counters, worker, width, grain, parent.size)
         while first < last:
             flatten(parent, first, last)
-            first, last = claim(counters, worker, width, grain, parent.size)
+            first, last = next_chunk(counters, worker, width, grain, parent.size)
 
 
 @njit
@@ -83,12 +83,12 @@ def flatten(parent, first, last):
 @njit(parallel=True)
 def mark_inside(width, grain, parent, giant, inside, counters):
     """Set bit `x` of `inside` where vertex `x` points at the root `giant`; `grain` counts words."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, inside.size)
+        first, last = next_chunk(counters, worker, width, grain, inside.size)
         while first < last:
             mark(parent, giant, first, last, inside)
-            first, last = claim(counters, worker, width, grain, inside.size)
+            first, last = next_chunk(counters, worker, width, grain, inside.size)
 
 
 @njit
@@ -336,7 +336,7 @@ def work(
             owner, done = (worker + step) % width, np.int64(0)
             phase, chunk = take_chunk(state, owner, width, chunks, phase)
             while chunk >= 0:
-                dawdle(counters, chunk)
+                inject_delay(counters, chunk)
                 do_chunk(
                     chunk, phase, starts, lengths, chunks, edges, parts, surplus, parent, crowded, width == 1
                 )
@@ -345,7 +345,7 @@ def work(
             # At once: the others' shares are looked through while somebody may wait for this report.
             if finish(state, chunks, phase, done):
                 if phase & 1:
-                    dawdle(counters, phase)
+                    inject_delay(counters, phase)
                     batch = phase >> 1
                     desk = emit(batch, starts, chunks, loose, edges, parts, surplus, forest, counters, desk)
                 break

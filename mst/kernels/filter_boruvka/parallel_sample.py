@@ -7,7 +7,7 @@ from numba import prange
 
 from mst.kernels.filter_boruvka.parallel_select import edge_at, row_near
 from mst.kernels.parallel.keys import key_of
-from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch
 from mst.kernels.primitives.radix import argsort
@@ -78,14 +78,14 @@ def sample_by_all(width, source, kind, low, low_id, labels, samples, seed, count
     """Return what `sample_edges` does, drawn by `width` workers: each draw waits for memory."""
     keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, _GRAIN, samples)
+        first, last = next_chunk(counters, worker, width, _GRAIN, samples)
         while first < last:
             ends[first // _GRAIN] = sample_range(
                 first, last, source, kind, low, low_id, labels, samples, seed, keys, ids
             )
-            first, last = claim(counters, worker, width, _GRAIN, samples)
+            first, last = next_chunk(counters, worker, width, _GRAIN, samples)
     hits = 0
     for chunk in range(ends.size):
         for i in range(chunk * _GRAIN, ends[chunk]):

@@ -27,7 +27,7 @@ def keep_open(source, kind, ids, low, low_place, inside, kept):
     ids : numpy.ndarray of uint32, or None
         What the places are known by, if by another number.
     kept : tuple of numpy.ndarray
-        Words, both ends and numbers, in the order of `source`, which they may take the place of. Room for one
+        Words, both ends and numbers, in the order of `source`, which they may take the place of. Space for one
         more is needed.
     """
     words, u, v = source

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.kernels.primitives.scratch import Room
+from mst.kernels.primitives.scratch import Scratch
 
 _HUGE = 1 << 21
 _MAP_FIXED, _MADV_COLLAPSE = 0x10, 25
@@ -81,8 +81,8 @@ def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
             memory.madvise(_MADV_COLLAPSE, at, _HUGE)
 
 
-def shared_room(comm: Any) -> Room:
-    """Return a room of shared arrays: all ranks take the same from it, in the same order.
+def shared_scratch(comm: Any) -> Scratch:
+    """Return scratch space in shared memory: all ranks take the same arrays from it, in the same order.
 
     Its `take` raises `OSError` on all ranks where there is no shared memory between them.
     """
@@ -93,4 +93,4 @@ def shared_room(comm: Any) -> Room:
             raise OSError("the ranks of this host cannot share memory")
         return array.reshape(shape)
 
-    return Room(shared)
+    return Scratch(shared)

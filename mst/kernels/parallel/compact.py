@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 
 _ONE = np.uint64(1)
@@ -63,25 +63,25 @@ def compact(mask: np.ndarray, width: int, grain: int, counters: np.ndarray, dtyp
 @njit(parallel=True)
 def count_bits(width, grain, mask, counts, counters):
     """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, mask.size)
+        first, last = next_chunk(counters, worker, width, grain, mask.size)
         while first < last:
             total = 0
             for j in range(first, last):
                 total += count_ones(mask[j])
             counts[first // grain] = total
-            first, last = claim(counters, worker, width, grain, mask.size)
+            first, last = next_chunk(counters, worker, width, grain, mask.size)
 
 
 @njit(parallel=True)
 def write_positions(width, grain, mask, starts, out, counters):
     """Write the positions of chunk `c`'s set bits from ``out[starts[c]]`` on."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, mask.size)
+        first, last = next_chunk(counters, worker, width, grain, mask.size)
         while first < last:
             at = starts[first // grain]
             for j in range(first, last):
                 at = positions_of_ones(mask[j], 64 * j, out, at)
-            first, last = claim(counters, worker, width, grain, mask.size)
+            first, last = next_chunk(counters, worker, width, grain, mask.size)

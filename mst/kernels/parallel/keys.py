@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from mst.kernels.parallel.runtime import claim, deal, grain_for, new_counters
+from mst.kernels.parallel.runtime import grain_for, new_counters, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import extremes, fits_float32
 
@@ -94,52 +94,52 @@ def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.nda
 
 @njit(parallel=True)
 def _keys_at(width, grain, words, kind, ids, keys, counters):
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, ids.size)
+        first, last = next_chunk(counters, worker, width, grain, ids.size)
         while first < last:
             for i in range(first, last):
                 keys[i] = key_of(words[ids[i]], kind)
-            first, last = claim(counters, worker, width, grain, ids.size)
+            first, last = next_chunk(counters, worker, width, grain, ids.size)
 
 
 @njit(parallel=True)
 def _extremes(width, grain, weights, low, high, counters):
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, weights.size)
+        first, last = next_chunk(counters, worker, width, grain, weights.size)
         while first < last:
             low[first // grain], high[first // grain] = extremes(weights[first:last])
-            first, last = claim(counters, worker, width, grain, weights.size)
+            first, last = next_chunk(counters, worker, width, grain, weights.size)
 
 
 @njit(parallel=True)
 def _offsets(width, grain, weights, lowest, words, counters):
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, weights.size)
+        first, last = next_chunk(counters, worker, width, grain, weights.size)
         while first < last:
             for i in range(first, last):
                 words[i] = np.uint32(np.uint64(weights[i]) - np.uint64(lowest))
-            first, last = claim(counters, worker, width, grain, weights.size)
+            first, last = next_chunk(counters, worker, width, grain, weights.size)
 
 
 @njit(parallel=True)
 def _fit(width, grain, weights, fits, counters):
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, weights.size)
+        first, last = next_chunk(counters, worker, width, grain, weights.size)
         while first < last:
             fits[first // grain] = fits_float32(weights[first:last])
-            first, last = claim(counters, worker, width, grain, weights.size)
+            first, last = next_chunk(counters, worker, width, grain, weights.size)
 
 
 @njit(parallel=True)
 def _narrow(width, grain, weights, narrow, counters):
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, weights.size)
+        first, last = next_chunk(counters, worker, width, grain, weights.size)
         while first < last:
             for i in range(first, last):
                 narrow[i] = np.float32(weights[i])
-            first, last = claim(counters, worker, width, grain, weights.size)
+            first, last = next_chunk(counters, worker, width, grain, weights.size)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.runtime import claim, deal, new_counters
+from mst.kernels.parallel.runtime import new_counters, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 
 _BITS = 11
@@ -43,15 +43,15 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
 @njit(parallel=True)
 def count_digits(width, grain, keys, shift, counts, counters):
     """Set ``counts[c, d]`` to how often the digit `d` at `shift` occurs in chunk `c`."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, keys.size)
+        first, last = next_chunk(counters, worker, width, grain, keys.size)
         while first < last:
             mine = counts[first // grain]
             mine[:] = 0
             for i in range(first, last):
                 mine[(np.uint64(keys[i]) >> shift) & _MASK] += 1
-            first, last = claim(counters, worker, width, grain, keys.size)
+            first, last = next_chunk(counters, worker, width, grain, keys.size)
 
 
 @njit
@@ -70,9 +70,9 @@ def prefix_digits(counts, m):
 @njit(parallel=True)
 def scatter(width, grain, keys, ids, shift, places, out_keys, out_ids, counters):
     """Move every key and its id to the place of its digit; without `ids`, positions are the ids."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, keys.size)
+        first, last = next_chunk(counters, worker, width, grain, keys.size)
         while first < last:
             mine = places[first // grain]
             for i in range(first, last):
@@ -85,4 +85,4 @@ def scatter(width, grain, keys, ids, shift, places, out_keys, out_ids, counters)
                     out_ids[at] = i
                 else:
                     out_ids[at] = ids[i]
-            first, last = claim(counters, worker, width, grain, keys.size)
+            first, last = next_chunk(counters, worker, width, grain, keys.size)

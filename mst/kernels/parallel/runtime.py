@@ -1,8 +1,8 @@
-"""How parallel kernels are started: their width, how they share work out, and what they run on.
+"""The runtime of parallel kernels: their width, the work queue that they share, and the threading layer below.
 
-Every parallel kernel has one shape: `width` workers, each of which claims chunks of the work until none is left.
-Claiming balances load whatever the input's order and however busy the cores are, and costs one atomic addition
-a chunk.
+Every parallel kernel has one shape: `width` workers, each of which takes chunks from a shared work queue until it is
+empty. The queue balances the load whatever the order of the input and however busy the cores are, at one atomic
+addition a chunk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mst.kernels.primitives.atomics import fetch_add, load
 from mst.kernels.primitives.jit import njit
 
 # Places in a counters array, 128 bytes apart: neighbouring cache lines are fetched in pairs.
-FOREST, LIVE, FINISHED, _DELAY, _WASTE, _TICKETS = 0, 16, 32, 48, 64, 80
+FOREST, LIVE, FINISHED, _DELAY, _WASTE, _QUEUES = 0, 16, 32, 48, 64, 80
 
 
 def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
@@ -27,50 +27,65 @@ def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
     Parameters
     ----------
     delay_seed : int
-        Unless 0, workers wait for a pseudo-random while at every claim: tests perturb schedules by it.
+        Unless 0, workers wait for a pseudo-random time at some chunks: tests perturb schedules with it.
     """
-    counters = np.zeros(_TICKETS + 16 * width, np.int64)
+    counters = np.zeros(_QUEUES + 16 * width, np.int64)
     counters[_DELAY] = delay_seed
     return counters
 
 
 @njit
-def deal(counters, width):
-    """Put all work back on offer: the first statement of every parallel kernel."""
+def reset_queue(counters, width):
+    """Refill the work queue: the first statement of every parallel kernel.
+
+    Parameters
+    ----------
+    counters : array of int64, shape (80 + 16 * width,)
+        From `new_counters`; holds one queue per worker, of the chunks that it has yet to take.
+    width : int
+        Workers.
+    """
     for worker in range(width):
-        counters[_TICKETS + 16 * worker] = 0
+        counters[_QUEUES + 16 * worker] = 0
 
 
 @njit
-def claim(counters, worker, width, grain, size):
-    """Return the next range ``(first, last)`` of ``0 … size`` for a worker; ``first == last`` when none is left.
+def next_chunk(counters, worker, width, grain, size):
+    """Take a chunk from the work queue; return its range ``(first, last)``, empty once the queue is.
 
-    The chunks are dealt out in `width` contiguous shares. A worker takes its own share first, in order, then
-    helps with the others': pass after pass the same core sees the same memory, unless it falls behind.
+    The chunks of ``0 … size - 1`` form `width` contiguous shares, one queue for each worker. A worker empties its own
+    queue first, in order, and then steals from the others': pass after pass a core sees the same memory, unless it
+    falls behind.
+
+    Parameters
+    ----------
+    counters : array of int64, shape (80 + 16 * width,)
+    worker, width, grain, size : int
+        This worker, all workers, the length of a chunk, and that of the work.
     """
     chunks = (size + grain - 1) // grain
     for step in range(width):
         owner = (worker + step) % width
         begin_share, end_share = owner * chunks // width, (owner + 1) * chunks // width
-        place = _TICKETS + 16 * owner
+        place = _QUEUES + 16 * owner
         if load(counters, place) < end_share - begin_share:
             chunk = begin_share + fetch_add(counters, place, 1)
             if chunk < end_share:
-                dawdle(counters, chunk)
+                inject_delay(counters, chunk)
                 return chunk * grain, min((chunk + 1) * grain, size)
     return size, size
 
 
 @njit
-def dawdle(counters, ticket):
-    """Wait up to some tens of microseconds, at some tickets, as the delay seed says; not at all if that is 0."""
+def inject_delay(counters, chunk):
+    """Wait up to some tens of microseconds at some chunks, chosen by the delay seed; never if that is 0."""
     if counters[_DELAY]:
-        _wait(counters[_DELAY], ticket, counters)
+        _wait(counters[_DELAY], chunk, counters)
 
 
 @njit
-def _wait(seed, ticket, counters):
-    x = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(ticket) * np.uint64(0xBF58476D1CE4E5B9)
+def _wait(seed, chunk, counters):
+    x = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(chunk) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
     x ^= x >> np.uint64(32)
     if x & np.uint64(3) == 0:
@@ -84,17 +99,17 @@ def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: i
     return max(wanted // multiple, 1) * multiple
 
 
-def fresh(shape, dtype, width: int, counters: np.ndarray, used: int | None = None) -> np.ndarray:
+def touched_empty(shape, dtype, width: int, counters: np.ndarray, used: int | None = None) -> np.ndarray:
     """Return an uninitialised array whose pages all `width` workers have touched in parallel.
 
-    The kernel clears a page when it is first written. Workers that write side by side would all fault on the same
-    huge page at once: each clears one, and all but one are thrown away.
+    The operating system clears a page when it is first written. Workers that write side by side would all fault on the
+    same huge page at once: each clears one, and all but one are thrown away.
 
     Parameters
     ----------
     shape : int or tuple of int
     used : int, optional
-        How many rows are likely to be written; the pages behind them are left to whoever writes there.
+        How many rows are likely to be written; later pages are left to the first write.
     """
     array = np.empty(shape, dtype)
     rows = len(array) if used is None else min(used, len(array))
@@ -111,14 +126,14 @@ _PAGE = 1 << 12
 @njit(parallel=True)
 def _touch(width, raw, head, counters):
     """Write to every page of `raw`, whose first huge page begins at `head`; a chunk is one huge page."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in numba.prange(width):
-        first, last = claim(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
+        first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
         while first < last:
             start, stop = max(first + head - _HUGE_PAGE, 0), min(last + head - _HUGE_PAGE, raw.size)
             for i in range(start, stop, _PAGE):
                 raw[i] = 0
-            first, last = claim(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
+            first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
 
 
 @contextmanager
@@ -147,39 +162,43 @@ def forked_after_use() -> bool:
     return bool(_USED_BY) and os.getpid() not in _USED_BY
 
 
+def _launched() -> int:
+    return numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+
+
 def refusal(width: int) -> str | None:
     """Return why `width` threads cannot run in this process, or None.
 
-    numba launches its threads once. A width above the cores (oversubscription) has to be asked for before
-    that, by the environment variable ``NUMBA_NUM_THREADS``.
+    numba launches its threads once. A width above the cores (oversubscription) must be requested before that, with the
+    environment variable ``NUMBA_NUM_THREADS``.
     """
-    launched = numba.config.NUMBA_NUM_THREADS
+    launched = _launched()
     if width <= launched:
         return None
     return (
-        f"{width} threads were asked for and this process has {launched}: "
+        f"{width} threads were requested and this process has {launched}: "
         f"start it with NUMBA_NUM_THREADS={width} in its environment"
     )
 
 
 def facts() -> dict[str, str | int]:
-    """Return what parallel kernels run on here, for a measurement to record; cheap once threads run.
+    """Return the threading layer of this process, for a measurement to record; cheap once threads run.
 
     Returns
     -------
     dict
-        ``layer``: the threading layer in use (``omp``; it is pinned in `mst.kernels.primitives.jit`), ``library``: who
-        made it, ``launched``: the most threads that a run can have.
+        ``layer``: the threading layer in use (``omp``; it is pinned in `mst.kernels.primitives.jit`), ``library``: its
+        vendor, ``launched``: the most threads that a run can have.
     """
     with workers(1):
         _start(1)
     layer = numba.threading_layer()
     library = ""
     if layer == "omp":
-        from numba.np.ufunc import omppool
+        from numba.np.ufunc import omppool  # type: ignore[attr-defined]
 
         library = omppool.openmp_vendor
-    return {"layer": layer, "library": library, "launched": numba.config.NUMBA_NUM_THREADS}
+    return {"layer": layer, "library": library, "launched": _launched()}
 
 
 @njit(parallel=True)

@@ -1,7 +1,8 @@
-"""A computation's own large arrays, kept by name from one run of it to the next.
+"""Scratch space: the large temporary arrays of a computation, kept by name from one run to the next.
 
-New pages are cleared by the system at their first touch, while threads wait for it, and taken back at the end of every
-run. The ranks of a host (`mst.kernels.mpi.shared_memory`) and the GPU's engines keep theirs as long as a problem, too.
+The operating system clears new pages at their first touch, while threads wait for it, and takes them back at the end of
+every run. The ranks of a host (`mst.kernels.mpi.shared_memory`) and the drivers of GPU code keep scratch space as long
+as a problem, too.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from contextlib import contextmanager
 import numpy as np
 
 
-class Room:
-    """Named arrays, replaced by larger ones when need be. What is taken under a name ends what was taken before.
+class Scratch:
+    """Arrays by name, replaced by larger ones where needed. Taking a name again invalidates the array taken before.
 
     Examples
     --------
-    >>> from mst.kernels.primitives.scratch import Room
-    >>> room = Room()
-    >>> first = room.take("keys", 100, "uint64")
-    >>> again = room.take("keys", (20, 2), "uint32")
+    >>> from mst.kernels.primitives.scratch import Scratch
+    >>> scratch = Scratch()
+    >>> first = scratch.take("keys", 100, "uint64")
+    >>> again = scratch.take("keys", (20, 2), "uint32")
     >>> again.shape, first.ctypes.data == again.ctypes.data
     ((20, 2), True)
     """
@@ -34,9 +35,9 @@ class Room:
     def take(
         self, name: str, shape: int | tuple[int, ...], dtype, empty: Callable[..., np.ndarray] | None = None
     ) -> np.ndarray:
-        """Return the array of a name, with what happens to be in it.
+        """Return the array of a name, uninitialised.
 
-        `empty` makes one of a shape and dtype, in place of what makes all others of this room.
+        `empty` allocates it, given a shape and dtype, in place of the allocator of this scratch space.
         """
         rows, *others = shape if isinstance(shape, tuple) else (int(shape),)
         size = math.prod((rows, *others)) * np.dtype(dtype).itemsize
@@ -46,8 +47,8 @@ class Room:
             self._kept[name] = (empty or self._empty)((rows + more, *others), dtype).reshape(-1).view(np.uint8)
         return self._kept[name][:size].view(dtype).reshape(rows, *others)
 
-    def several(self, name: str, empty: Callable[..., np.ndarray] | None = None) -> Callable[..., np.ndarray]:
-        """Return what stands in for `numpy.empty` where arrays are made that go by one name, one after the other."""
+    def numbered(self, name: str, empty: Callable[..., np.ndarray] | None = None) -> Callable[..., np.ndarray]:
+        """Return a stand-in for `numpy.empty` that takes arrays named ``name 0``, ``name 1``, …, call by call."""
         numbers = itertools.count()
         return lambda shape, dtype: self.take(f"{name} {next(numbers)}", shape, dtype, empty)
 
@@ -58,24 +59,24 @@ class Room:
 
 
 @contextmanager
-def lent(rooms: list[Room]) -> Iterator[Room]:
-    """Take a room out of `rooms`, a new one if all of them are in use, and put it back in the end.
+def borrowed(pool: list[Scratch]) -> Iterator[Scratch]:
+    """Borrow scratch space from a pool, new if all is in use, and return it to the pool at the end.
 
     Examples
     --------
-    >>> from mst.kernels.primitives.scratch import lent
-    >>> rooms = []
-    >>> with lent(rooms) as one, lent(rooms) as other:
+    >>> from mst.kernels.primitives.scratch import borrowed
+    >>> pool = []
+    >>> with borrowed(pool) as one, borrowed(pool) as other:
     ...     one is other
     False
-    >>> len(rooms)
+    >>> len(pool)
     2
     """
     try:
-        room = rooms.pop()
+        scratch = pool.pop()
     except IndexError:
-        room = Room()
+        scratch = Scratch()
     try:
-        yield room
+        yield scratch
     finally:
-        rooms.append(room)
+        pool.append(scratch)

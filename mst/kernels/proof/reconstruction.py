@@ -19,7 +19,7 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.primitives.radix import id_at
-from mst.kernels.union_find.sequential import find, four_hops
+from mst.kernels.union_find.sequential import find, fourth_ancestor
 
 _AHEAD, _ROOTS_AHEAD = np.uint64(16), np.uint64(6)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -103,8 +103,8 @@ def join(ranked, parent, hooks):
         ahead = min(rank + _ROOTS_AHEAD, size - _ONE)
         prefetch_to_write(hooks, parent[ranked[ahead].u])
         prefetch_to_write(hooks, parent[ranked[ahead].v])
-        a = find(parent, four_hops(parent, ranked[rank].u))
-        b = find(parent, four_hops(parent, ranked[rank].v))
+        a = find(parent, fourth_ancestor(parent, ranked[rank].u))
+        b = find(parent, fourth_ancestor(parent, ranked[rank].v))
         if a == b:
             return np.int64(rank)
         if hooks[a, 1] > hooks[b, 1]:
@@ -130,7 +130,7 @@ def climb(hooks, a, b, count, climbing, ranks):
     a, b : numpy.ndarray, shape (count + 1,) or more
         The pairs; overwritten.
     climbing : numpy.ndarray of int, shape (count + 1,) or more
-        Room.
+        Scratch.
     ranks : numpy.ndarray of uint64, shape (count,) or more
         Overwritten: the rank of each pair, n or more where nothing joined the two.
     """

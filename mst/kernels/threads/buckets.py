@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import prange
 
-from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 from mst.kernels.sequential.buckets import bucket_numbers
 
@@ -12,9 +12,9 @@ from mst.kernels.sequential.buckets import bucket_numbers
 @njit(parallel=True)
 def number_all(width, grain, weights, shift, numbers, counters):
     """`bucket_numbers`, chunk by chunk."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, weights.size)
+        first, last = next_chunk(counters, worker, width, grain, weights.size)
         while first < last:
             bucket_numbers(weights[first:last], shift, numbers[first:last])
-            first, last = claim(counters, worker, width, grain, weights.size)
+            first, last = next_chunk(counters, worker, width, grain, weights.size)

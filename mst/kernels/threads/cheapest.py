@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 
 from mst.kernels.parallel.compact import count_ones, positions_of_ones
-from mst.kernels.parallel.runtime import FOREST, claim, deal
+from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id
@@ -69,15 +69,15 @@ def offer(cheapest, x, words, i, compare):
 @njit(parallel=True)
 def find_cheapest(width, grain, size, a, b, words, cheapest, compare, counters):
     """Offer every edge that is no self-loop to both its ends."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             for i in range(first, last):
                 if a[i] != b[i]:
                     offer(cheapest, a[i], words, i, compare)
                     offer(cheapest, b[i], words, i, compare)
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)
 
 
 @njit
@@ -98,10 +98,10 @@ def unite_cheapest(width, grain, a, b, words, ids, cheapest, parent, how, forest
 
     An edge that is the cheapest of both ends counts once, for its first end.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
-        first, last = claim(counters, worker, width, grain, cheapest.size)
+        first, last = next_chunk(counters, worker, width, grain, cheapest.size)
         while first < last:
             count = 0
             for x in range(first, last):
@@ -113,7 +113,7 @@ def unite_cheapest(width, grain, a, b, words, ids, cheapest, parent, how, forest
             if count:
                 place = fetch_add(counters, FOREST, count)
                 forest[place : place + count] = won[:count]
-            first, last = claim(counters, worker, width, grain, cheapest.size)
+            first, last = next_chunk(counters, worker, width, grain, cheapest.size)
 
 
 @njit(parallel=True)
@@ -122,9 +122,9 @@ def contract(width, grain, size, a, b, new_a, new_b, parent, how, mask, counts, 
 
     ``counts[c]`` is how many of chunk `c` do; `grain` is a multiple of 64.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             total = 0
             for base in range(first, last, 64):
@@ -136,16 +136,16 @@ def contract(width, grain, size, a, b, new_a, new_b, parent, how, mask, counts, 
                 mask[base >> 6] = bits
                 total += count_ones(bits)
             counts[first // grain] = total
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)
 
 
 @njit(parallel=True)
 def keep(width, grain, size, mask, starts, a, b, words, ids, out_a, out_b, out_words, out_ids, counters):
     """Copy the edges of `mask` in their order."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
         positions = np.empty(64, np.int64)
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             place = starts[first // grain]
             for base in range(first, last, 64):
@@ -155,4 +155,4 @@ def keep(width, grain, size, mask, starts, a, b, words, ids, out_a, out_b, out_w
                     if ids.size:
                         out_ids[place] = ids[i]
                     place += 1
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)

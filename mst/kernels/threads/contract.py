@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.runtime import FOREST, LIVE, claim, deal
+from mst.kernels.parallel.runtime import FOREST, LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add, load, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter
@@ -18,9 +18,9 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 @njit(parallel=True)
 def choose_lightest(width, grain, offsets, neighbours, words, ids, lightest, colors, counters):
     """Set the lightest slot of every row, and its other end as the row's color; an empty row has its own."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             for x in range(first, last):
                 best = offsets[x]
@@ -30,16 +30,16 @@ def choose_lightest(width, grain, offsets, neighbours, words, ids, lightest, col
                 empty = offsets[x] == offsets[x + 1]
                 lightest[x] = best
                 colors[x] = x if empty else neighbours[best]
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
 @njit(parallel=True)
 def remove_mirrors(width, grain, offsets, neighbours, words, ids, lightest, colors, forest, counters):
     """Append the lightest edges; of two rows that chose one edge the smaller keeps its own color and adds none."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             count = 0
             for x in range(first, last):
@@ -55,17 +55,17 @@ def remove_mirrors(width, grain, offsets, neighbours, words, ids, lightest, colo
             if count:
                 place = fetch_add(counters, FOREST, count)
                 forest[place : place + count] = won[:count]
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
 @njit(parallel=True)
 def propagate_colors(width, grain, colors, counters):
     """Take over the color of one's color; return how many changed."""
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
         changed = 0
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             for x in range(first, last):
                 color = load(colors, x)
@@ -73,7 +73,7 @@ def propagate_colors(width, grain, colors, counters):
                 if further != color:
                     store(colors, x, further)
                     changed += 1
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)
         fetch_add(counters, LIVE, changed)
     return counters[LIVE]
 
@@ -81,38 +81,38 @@ def propagate_colors(width, grain, colors, counters):
 @njit(parallel=True)
 def count_colors(width, grain, colors, counts, counters):
     """Set ``counts[c]`` to how many vertices of chunk `c` have their own color."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             total = 0
             for x in range(first, last):
                 total += colors[x] == x
             counts[first // grain] = total
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
 @njit(parallel=True)
 def number_colors(width, grain, colors, starts, names, counters):
     """Name the vertices that have their own color 0, 1, 2 … in order."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             name = starts[first // grain]
             for x in range(first, last):
                 if colors[x] == x:
                     names[x] = name
                     name += 1
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
 @njit(parallel=True)
 def count_slots(width, grain, offsets, neighbours, colors, names, kept, degrees, counters):
     """Count the slots of each row that lead to another color, and add them to its supervertex's degree."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             for x in range(first, last):
                 total = 0
@@ -121,7 +121,7 @@ def count_slots(width, grain, offsets, neighbours, colors, names, kept, degrees,
                 kept[x] = total
                 if total:
                     fetch_add(degrees, names[colors[x]], total)
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
 @njit
@@ -139,9 +139,9 @@ def insert_slots(
     counters,
 ):  # fmt: skip
     """Copy the slots that lead to another color into a part of their supervertex's row."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
             for x in range(first, last):
                 if kept[x] == 0:
@@ -154,4 +154,4 @@ def insert_slots(
                         if ids.size:
                             out_ids[place] = ids[i]
                         place += 1
-            first, last = claim(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colors.size)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.runtime import FOREST, LIVE, claim, deal
+from mst.kernels.parallel.runtime import FOREST, LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add, load, lower, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import NONE, edge_id
@@ -53,29 +53,29 @@ def reset(least, least_id, x, packed):
 @njit(parallel=True)
 def find_minima(width, chunk, size, a, b, words, least, counters):
     """Lower the minimum of both ends of every edge."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 lower(least, a[i], words[i])
                 lower(least, b[i], words[i])
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(parallel=True)
 def break_ties(width, chunk, size, a, b, words, ids, least, least_id, counters):
     """Of the edges whose word is the minimum of an end, keep the smallest id."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 if load(least, a[i]) == words[i]:
                     lower(least_id, a[i], ids[i])
                 if load(least, b[i]) == words[i]:
                     lower(least_id, b[i], ids[i])
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(parallel=True)
@@ -83,10 +83,10 @@ def unite_minima(
     width, chunk, size, a, b, words, ids, least, least_id, both, compress, sets, in_forest, counters
 ):
     """Join the ends of every edge that is the minimum of one of them, or of both, and mark it."""
-    deal(counters, width)
+    reset_queue(counters, width)
     packed = ids.size == 0
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 e = edge_id(words, ids, i)
@@ -95,15 +95,15 @@ def unite_minima(
                 if (of_a and of_b) if both else (of_a or of_b):
                     join(sets, a[i], b[i], compress)
                     in_forest[e] = 1
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(parallel=True)
 def map_ends(width, chunk, size, a, b, new_a, new_b, compress, sets, least, least_id, packed, counters):
     """Replace ends by their roots; where those differ, reset their minima."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 x, y = find_set(sets, a[i], compress), find_set(sets, b[i], compress)
@@ -111,7 +111,7 @@ def map_ends(width, chunk, size, a, b, new_a, new_b, compress, sets, least, leas
                 if x != y:
                     reset(least, least_id, x, packed)
                     reset(least, least_id, y, packed)
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(inline="always")
@@ -125,16 +125,16 @@ def put(i, x, y, words, ids, place, out_a, out_b, out_words, out_ids):
 @njit(parallel=True)
 def filter_by_ticket(width, chunk, size, a, b, words, ids, out_a, out_b, out_words, out_ids, counters):
     """Copy the edges that are no self-loops; each takes its place by an atomic addition. Return how many."""
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 if a[i] != b[i]:
                     place = fetch_add(counters, LIVE, 1)
                     put(i, a[i], b[i], words, ids, place, out_a, out_b, out_words, out_ids)
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
     return counters[LIVE]
 
 
@@ -154,10 +154,10 @@ def fused(
     width, chunk, size, a, b, words, ids, out_a, out_b, out_words, out_ids, compress, sets, least, counters
 ):
     """Optimisation 2: map ends to roots, filter by ticket and find minima in one loop. Return how many stay."""
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 x, y = find_set(sets, a[i], compress), find_set(sets, b[i], compress)
@@ -166,35 +166,35 @@ def fused(
                     put(i, x, y, words, ids, place, out_a, out_b, out_words, out_ids)
                     lower(least, x, words[i])
                     lower(least, y, words[i])
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
     return counters[LIVE]
 
 
 @njit(parallel=True)
 def reset_minima(width, chunk, size, a, b, least, least_id, packed, counters):
     """Forget the minima of all ends."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, size)
+        first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 reset(least, least_id, a[i], packed)
                 reset(least, least_id, b[i], packed)
-            first, last = claim(counters, worker, width, chunk, size)
+            first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(parallel=True)
 def gather_by_ticket(width, chunk, in_forest, forest, counters):
     """Write the marked ids to `forest`; each takes its place by an atomic addition. Return how many."""
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[FOREST] = 0
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, in_forest.size)
+        first, last = next_chunk(counters, worker, width, chunk, in_forest.size)
         while first < last:
             for e in range(first, last):
                 if in_forest[e]:
                     forest[fetch_add(counters, FOREST, 1)] = e
-            first, last = claim(counters, worker, width, chunk, in_forest.size)
+            first, last = next_chunk(counters, worker, width, chunk, in_forest.size)
     return counters[FOREST]
 
 

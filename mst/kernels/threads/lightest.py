@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.runtime import FINISHED, FOREST, LIVE, claim, deal
+from mst.kernels.parallel.runtime import FINISHED, FOREST, LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter
@@ -48,11 +48,11 @@ def find_lightest(
     Vertices of slots up to the word `limit` go to `following`, of heavier ones to `pending`; a vertex whose row has
     come to its end goes nowhere.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
         near, far = np.empty(grain, current.dtype), np.empty(grain, current.dtype)
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             found = late = 0
             for place in range(first, last):
@@ -73,7 +73,7 @@ def find_lightest(
                     found += 1
             append(near, found, following, counters, LIVE)
             append(far, late, pending, counters, PENDING)
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)
 
 
 @njit(parallel=True)
@@ -83,9 +83,9 @@ def merge(width, grain, size, current, neighbours, words, ids, cursors, parent, 
     A component that another one was hung under while its own slot had not been looked at yet may lose its turn;
     the slot is found again in the next round.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             for place in range(first, last):
                 x = current[place]
@@ -93,4 +93,4 @@ def merge(width, grain, size, current, neighbours, words, ids, cursors, parent, 
                 if load(lightest, find(parent, x)) == i and unite(parent, x, neighbours[i]):
                     store(lightest, find(parent, x), -1)
                     forest[fetch_add(counters, FOREST, 1)] = edge_id(words, ids, i)
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)

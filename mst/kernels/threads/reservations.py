@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from mst.kernels.parallel.compact import count_ones, starts
-from mst.kernels.parallel.runtime import claim, deal
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.atomics import load, lower, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find
@@ -20,9 +20,9 @@ from mst.kernels.union_find.concurrent import find
 @njit(parallel=True)
 def mark_apart(width, grain, mask, u, v, parent, counts, counters):
     """Clear the bits of edges whose ends are in one tree; ``counts[c]`` is how many chunk `c` keeps."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, mask.size)
+        first, last = next_chunk(counters, worker, width, grain, mask.size)
         while first < last:
             total = 0
             for word in range(first, last):
@@ -34,19 +34,19 @@ def mark_apart(width, grain, mask, u, v, parent, counts, counters):
                 mask[word] = bits
                 total += count_ones(bits)
             counts[first // grain] = total
-            first, last = claim(counters, worker, width, grain, mask.size)
+            first, last = next_chunk(counters, worker, width, grain, mask.size)
 
 
 @njit(parallel=True)
 def take(width, grain, ids, u, v, a, b, counters):
     """Copy the ends of the edges `ids` to `a` and `b`."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, ids.size)
+        first, last = next_chunk(counters, worker, width, grain, ids.size)
         while first < last:
             for i in range(first, last):
                 a[i], b[i] = u[ids[i]], v[ids[i]]
-            first, last = claim(counters, worker, width, grain, ids.size)
+            first, last = next_chunk(counters, worker, width, grain, ids.size)
 
 
 @njit(parallel=True)
@@ -55,9 +55,9 @@ def reserve(width, grain, size, held, n_held, done, a, b, parent, reservations, 
 
     Iterate `i` is ``held[i]``, and from `n_held` on ``done + i``.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             for i in range(first, last):
                 e = held[i] if i < n_held else done + i
@@ -67,7 +67,7 @@ def reserve(width, grain, size, held, n_held, done, a, b, parent, reservations, 
                 if x != y:
                     lower(reservations, x, e)
                     lower(reservations, y, e)
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)
 
 
 @njit(parallel=True)
@@ -79,10 +79,10 @@ def commit(
     Every component is linked by its own reservation, which is the smallest index there: a cycle of links would
     need indices that fall all the way round. ``counts[c]`` is how many of chunk `c` must try again.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     nobody = np.iinfo(reservations.dtype).max
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             again = 0
             for i in range(first, last):
@@ -101,22 +101,22 @@ def commit(
                     chosen[e] = 1
                     waiting[i] = 0
             counts[first // grain] = again
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)
 
 
 @njit(parallel=True)
 def keep(width, grain, size, held, n_held, done, waiting, places, kept, counters):
     """Write the iterates that must try again to `kept`, in order."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, grain, size)
+        first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             at = places[first // grain]
             for i in range(first, last):
                 if waiting[i]:
                     kept[at] = held[i] if i < n_held else done + i
                     at += 1
-            first, last = claim(counters, worker, width, grain, size)
+            first, last = next_chunk(counters, worker, width, grain, size)
 
 
 def unite_in_order(a, b, parent, reservations, width, grain, granularity, counters):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import prange
 
-from mst.kernels.parallel.runtime import LIVE, claim, deal
+from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add, load, lower
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter
@@ -37,11 +37,11 @@ def scan_rows(
     int
         Slots that are left.
     """
-    deal(counters, width)
+    reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
         total = 0
-        first, last = claim(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] == ends[x]:
@@ -61,7 +61,7 @@ def scan_rows(
                 ends[x], home[x], pick[x] = place, mine, best
                 if place > begins[x]:
                     lower(least, mine, kept_words[best])
-            first, last = claim(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(counters, worker, width, chunk, begins.size)
         fetch_add(counters, LIVE, total)
     return counters[LIVE]
 
@@ -69,14 +69,14 @@ def scan_rows(
 @njit(parallel=True)
 def break_row_ties(width, chunk, begins, ends, words, ids, home, pick, least, least_id, counters):
     """Of the rows whose lightest word is their root's minimum, keep the smallest id."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x] and load(least, home[x]) == words[pick[x]]:
                     lower(least_id, home[x], ids[pick[x]])
-            first, last = claim(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(counters, worker, width, chunk, begins.size)
 
 
 @njit(parallel=True)
@@ -85,10 +85,10 @@ def unite_rows(
     counters,
 ):  # fmt: skip
     """Join the trees of every row's lightest edge that is the minimum of its root, or of both roots; mark it."""
-    deal(counters, width)
+    reset_queue(counters, width)
     packed = ids.size == 0
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x]:
@@ -99,17 +99,17 @@ def unite_rows(
                     ):
                         join(sets, home[x], row[i], compress)
                         in_forest[e] = 1
-            first, last = claim(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(counters, worker, width, chunk, begins.size)
 
 
 @njit(parallel=True)
 def reset_rows(width, chunk, begins, ends, home, least, least_id, packed, counters):
     """Forget the minima of the roots of all rows."""
-    deal(counters, width)
+    reset_queue(counters, width)
     for worker in prange(width):
-        first, last = claim(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x]:
                     reset(least, least_id, home[x], packed)
-            first, last = claim(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(counters, worker, width, chunk, begins.size)

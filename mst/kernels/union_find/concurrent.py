@@ -1,6 +1,6 @@
 """Union-find for many threads at once, two ways.
 
-`find`, `unite` hook the larger root under the smaller one by compare-and-swap: parents are always smaller than
+`find`, `unite` link the larger root under the smaller one by compare-and-swap: parents are always smaller than
 their children, so no interleaving makes a cycle. `rank_find`, `rank_unite` are the wait-free ones of Anderson
 and Woll ("Wait-free Parallel Algorithms for the Union-Find Problem", STOC 1991, §3), which link by rank; rank
 and parent share a 64-bit word, so that one compare-and-swap checks both.
@@ -108,7 +108,7 @@ def rank_root(words, x):
 
 @njit
 def rank_link(words, x, y):
-    """Hang one of two roots below the other, the one of lower rank; return False if another thread was faster."""
+    """Link the root of lower rank below the other; return False if another thread changed one of them first."""
     low, high = load(words, x), load(words, y)
     rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS
     if rank_low > rank_high or (rank_low == rank_high and x > y):

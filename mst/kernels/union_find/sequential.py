@@ -15,8 +15,8 @@ def find(parent, x):
 
 
 @njit(inline="always")
-def four_hops(parent, x):
-    """Return the vertex four parents above `x`, or the root if that is nearer, and point `x` to it.
+def fourth_ancestor(parent, x):
+    """Return the fourth ancestor of `x`, or the root if that is nearer, and make it the parent of `x`.
 
     That is nearly always the root, and takes no branch, so that many look-ups overlap.
     """
