@@ -423,7 +423,7 @@ def test_a_graph_that_is_not_to_be_had_leaves_a_manifest_and_no_graph(
     assert (manifest.status, manifest.reason) == ("unavailable", "no location has it")
     assert [each.location for each in manifest.tried] == [str(mirror_folder)]
     assert [path.name for path in out.iterdir()] == ["manifest.json"]
-    with pytest.raises(UnavailableError, match="triangle is not to be had"):
+    with pytest.raises(UnavailableError, match="triangle is unavailable"):
         manifest.facts()
 
 

@@ -10,14 +10,16 @@ import json
 import multiprocessing
 import re
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from mst.catalog.download import Fetched, NotFetched, Sources, Wanted, basename, split_mirrors
-from mst.errors import ConfigError, UnavailableError
+from mst.catalog.download import Fetched, NotFetched, Sources
+from mst.catalog.locations import Limits, Wanted, basename, split_mirrors
+from mst.errors import ConfigError, DependencyError, UnavailableError
 
 pytestmark = pytest.mark.alone
 
@@ -105,8 +107,9 @@ def serve(monkeypatch):
 @pytest.fixture
 def sources(tmp_path):
     def make(mirrors=(), **options):
-        quick = dict(cache=tmp_path / "cache", timeout=2.0, retries=2, wait=0.005, progress=False)
-        return Sources(mirrors, **{**quick, **options})
+        quick = dict(timeout=2.0, retries=2, wait=0.005)
+        limits = Limits(**{name: options.pop(name, value) for name, value in quick.items()})
+        return Sources(mirrors, **{"cache": tmp_path / "cache", "progress": False, **options}, limits=limits)
 
     return make
 
@@ -373,13 +376,16 @@ def test_redirects_are_followed(serve, sources):
 
 def test_a_redirect_in_circles_ends(serve, sources):
     server = serve(lambda h, _: send(h, b"", status=302, Location=h.path))
-    with pytest.raises(NotFetched, match="HTTP 302"):
+    with pytest.raises(NotFetched, match="redirects more than 10 times"):
         sources().fetch(wanted(server))
 
 
 @pytest.mark.parametrize(
     "target, reason",
-    [("file:///etc/passwd", "HTTP 302 .*not allowed"), ("ftp://127.0.0.1/file", "no web address")],
+    [
+        ("file:///etc/passwd", "redirects to file:.*, which is not a web address"),
+        ("ftp://127.0.0.1/file", "redirects to ftp:.*, which is not a web address"),
+    ],
 )
 def test_a_redirect_off_the_web_is_refused(serve, sources, target, reason):
     server = serve(lambda h, _: send(h, b"", status=302, Location=target))
@@ -465,6 +471,18 @@ def test_a_web_page_is_not_a_graph(serve, sources):
         sources().fetch(wanted(page, sha256=None))
 
 
+def test_missing_http_client_is_named_with_its_remedy_and_folders_still_work(
+    serve, sources, folder, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "mst.catalog.transport", raising=False)
+    server = serve()
+    with pytest.raises(DependencyError, match="pip install httpx tenacity"):
+        sources().fetch(wanted(server))
+    (folder / "file.gr.gz").write_bytes(BODY)
+    assert sources([str(folder)]).fetch(wanted(server)).check == "published"
+
+
 def test_mirrors_come_first_and_in_order(serve, sources, folder, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -513,7 +531,7 @@ def test_the_error_lists_every_location_with_its_reason(serve, sources, folder):
         (str(folder), "has no file.gr, alias.gr, compressed or not"),
         (server.address(), "HTTP 404 Not Found"),
     ]
-    assert "road is not to be had" in str(caught.value) and "MST_MIRROR" in str(caught.value)
+    assert "road is unavailable" in str(caught.value) and "MST_MIRROR" in str(caught.value)
 
 
 def test_a_dead_mirror_is_asked_once_and_a_missing_folder_said_to_be_missing(sources, tmp_path, monkeypatch):
@@ -545,7 +563,7 @@ def test_an_unreadable_mirror_file_is_passed_over(sources, folder, serve):
 
 
 def _fetch_in_process(address, cache, results):
-    sources = Sources(cache=cache, timeout=5.0, progress=False)
+    sources = Sources(cache=cache, limits=Limits(timeout=5.0), progress=False)
     results.put(sources.fetch(Wanted("road", (address,), sha256=SHA256)).path.read_bytes() == BODY)
 
 
@@ -613,7 +631,7 @@ def test_the_environment_comes_before_the_configuration(monkeypatch, tmp_path):
     monkeypatch.setenv("MST_DEAD_HOSTS", str(tmp_path / "dead"))
     made = Sources.from_environment(["/third", "/first"], cache=tmp_path)
     assert made.mirrors == ("/first", "/second", "/third")
-    assert made._dead_hosts == tmp_path / "dead"
+    assert made.dead_hosts.file == tmp_path / "dead"
 
 
 def test_a_folder_with_a_space_is_one_mirror(tmp_path):

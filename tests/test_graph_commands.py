@@ -86,7 +86,7 @@ def test_fetch_into_a_folder_and_by_pattern(place, mst):
     assert code == 1
     assert sorted(path.name for path in (place / "out").rglob("graph.arrow")) == ["graph.arrow"] * 2
     assert "square: n = 4, m = 4, out/square/graph.arrow" in out
-    assert "sphere is not to be had" in err and "has no sphere.txt, compressed or not" in err
+    assert "sphere is unavailable" in err and "has no sphere.txt, compressed or not" in err
     assert "path-5: us gives n = 6, this graph has 5" in err
 
 
@@ -111,7 +111,7 @@ def test_fetch_raw_reads_nothing(place, mst):
     _, out, _ = mst("fetch", "--raw", "square", "--catalog", "graphs.yaml")
     assert out.rstrip().endswith("its checksum is the one seen before")
     code, _, err = mst("fetch", "--raw", "sphere", "--catalog", "graphs.yaml")
-    assert code == 1 and "sphere is not to be had" in err
+    assert code == 1 and "sphere is unavailable" in err
 
 
 def test_fetch_asks_the_mirrors_that_it_is_given(place, mst, monkeypatch):

@@ -21,9 +21,11 @@ from pydantic import ValidationError
 
 from mst import resources
 from mst.catalog.archive import unpacked
-from mst.catalog.download import Fetched, NotFetched, Sources, basename, write_atomically
+from mst.catalog.download import Fetched, NotFetched, Sources
 from mst.catalog.entry import Entry, Published, Source, Strict, Weights, first_complaint
+from mst.catalog.locations import basename
 from mst.catalog.manifest import Check, Manifest, Raw, Tried, read_manifest
+from mst.catalog.partial import write_atomically
 from mst.errors import ConfigError, FormatError, InputError, nearest
 from mst.kernels.primitives.cache import cache_root
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mst.catalog.download import Wanted, basename, uncompressed
+from mst.catalog.locations import Wanted, basename, uncompressed
 from mst.errors import InputError, nearest
 
 if TYPE_CHECKING:

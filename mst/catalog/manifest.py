@@ -124,7 +124,7 @@ class Manifest(Strict):
             There is no graph.
         """
         if self.n is None or self.m is None or self.weight_dtype is None:
-            raise UnavailableError(f"{self.name} is not to be had: {self.reason}")
+            raise UnavailableError(f"{self.name} is unavailable: {self.reason}")
         return Facts(
             n=self.n,
             m=self.m,

@@ -1,0 +1,65 @@
+"""A file that is still arriving: its bytes, and beside them what the server said of the whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+class PartialFile:
+    """The beginning of a file, kept so that a later attempt can resume it.
+
+    Parameters
+    ----------
+    path : Path
+        Its name must not be that of the whole file. The note ``<path>.json`` lies beside it.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._note = path.with_name(path.name + ".json")
+
+    @property
+    def size(self) -> int:
+        """Bytes that are here."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What the server said of the whole file: ``total`` bytes, ``etag``, ``modified``; empty if nothing."""
+        try:
+            return json.loads(self._note.read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def describe(self, total: int | None, etag: str | None, modified: str | None) -> None:
+        """Keep what the server says of the whole file."""
+        write_atomically(self._note, json.dumps(dict(total=total, etag=etag, modified=modified)))
+
+    def open_at(self, start: int) -> BinaryIO:
+        """Open for writing behind the first `start` bytes; later ones go."""
+        out = self.path.open("r+b" if self.path.exists() else "wb")
+        out.truncate(start)
+        out.seek(start)
+        return out
+
+    def discard(self) -> None:
+        """Remove bytes and note."""
+        self.path.unlink(missing_ok=True)
+        self._note.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a small file so that no reader ever sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{random.getrandbits(32):08x}")
+    try:
+        with temporary.open("w") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,267 @@
+"""One address to one partial file over HTTP: resumed, retried, within time limits."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import ssl
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, BinaryIO
+
+import httpx
+from tenacity import RetryCallState, Retrying, retry_if_exception_type
+
+from mst.catalog.locations import Dead, DeadHosts, Limits, Missing, Refused, basename
+from mst.catalog.partial import PartialFile
+from mst.version import __version__
+
+_TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504))
+_LONGEST_WAIT = 30.0
+_PROGRESS = 1 << 20
+"""Bytes that an attempt must gain to count as progress: a server may send a little and break off, for ever."""
+
+
+class Broken(Exception):
+    """The connection broke off or the server was busy: worth another attempt, after `wait` seconds."""
+
+    def __init__(self, reason: str, wait: float = 0.0):
+        super().__init__(reason)
+        self.wait = wait
+
+
+class Mismatch(Broken):
+    """The bytes here are not the beginning of the server's file: start again from nothing."""
+
+
+class Transport:
+    """Downloads over one HTTP client.
+
+    Parameters
+    ----------
+    limits : Limits
+    dead_hosts : DeadHosts
+        Asked before every request, redirects included; hosts out of reach are added.
+    progress : bool
+        Show progress on standard error.
+    """
+
+    def __init__(self, limits: Limits, dead_hosts: DeadHosts, *, progress: bool):
+        self.limits, self.dead_hosts, self.progress = limits, dead_hosts, progress
+        self._client = httpx.Client(
+            # Compressed on the way, ranges and lengths would not be those of the file.
+            headers={"User-Agent": f"mst/{__version__}", "Accept-Encoding": "identity"},
+            timeout=limits.timeout,
+            verify=ssl.create_default_context(),  # the system's certificates, not the client's own
+            follow_redirects=True,
+            max_redirects=10,
+            event_hooks={"request": [self._check_hop]},
+        )
+
+    def download(self, address: str, part: PartialFile, label: str) -> None:
+        """Bring `part` to its full length, resuming and retrying.
+
+        Parameters
+        ----------
+        address : str
+            ``http://`` or ``https://``.
+        part : PartialFile
+        label : str
+            Stands before the progress.
+
+        Raises
+        ------
+        Refused
+            With the reason; `Missing` where the server says that it has no such file, `Dead` where it is out of
+            reach.
+        OSError
+            `part` cannot be written.
+        """
+        patience = _Patience(part, self.limits)
+        retrying = Retrying(
+            retry=retry_if_exception_type(Broken),
+            after=patience.count,
+            wait=patience.pause,
+            stop=patience.exhausted,
+            reraise=True,
+        )
+        try:
+            retrying(self._receive, address, part, label)
+        except Broken as broken:
+            self.dead_hosts.give_up(address, str(broken))
+            raise Refused(f"{broken}, {patience.idle} times in a row") from None
+
+    def _check_hop(self, request: httpx.Request) -> None:
+        """Refuse a request, redirected or not, that leaves the web or goes to a dead host."""
+        if request.url.scheme not in ("http", "https"):
+            raise Refused(f"redirects to {request.url}, which is not a web address")
+        self.dead_hosts.refuse(str(request.url))
+
+    def _receive(self, address: str, part: PartialFile, label: str) -> None:
+        """Make one request and append to `part` what is missing."""
+        have, known = part.size, part.known
+        if have and known.get("total") == have:
+            return
+        with self._answer(address, have, known) as response:
+            try:
+                start, total = _span(response, have, known)
+            except Mismatch:
+                part.discard()
+                raise
+            part.describe(total, response.headers.get("ETag"), response.headers.get("Last-Modified"))
+            if response.status_code == 416:
+                return
+            with part.open_at(start) as out:
+                done = self._copy_body(response, out, label, start, total)
+                out.flush()
+                os.fsync(out.fileno())
+        if done == 0:
+            raise Refused("answered with an empty file")
+
+    @contextmanager
+    def _answer(self, address: str, have: int, known: Mapping[str, Any]) -> Iterator[httpx.Response]:
+        """Yield the answer to a request for all bytes behind the first `have`, its body unread."""
+        headers = {}
+        if have:
+            headers["Range"] = f"bytes={have}-"
+            # Without If-Range, a file that changed since would continue the old one's beginning.
+            etag = known.get("etag") or ""
+            validator = etag if etag and not etag.startswith("W/") else known.get("modified")
+            if validator:
+                headers["If-Range"] = validator
+        try:
+            request = self._client.build_request("GET", address, headers=headers)
+            response = self._client.send(request, stream=True)
+        except httpx.TooManyRedirects:
+            raise Refused(f"redirects more than {self._client.max_redirects} times") from None
+        except httpx.InvalidURL as error:
+            raise Refused(f"not a web address: {error}") from None
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
+            raise Broken(f"closed without an answer ({error})") from None
+        except httpx.TransportError as error:
+            reason = str(error) or type(error).__name__
+            self.dead_hosts.give_up(str(error.request.url), reason)
+            raise Dead(f"dead connection: {reason}") from None
+        with closing(response):
+            _check_status(response, resuming=have > 0)
+            kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            if kind == "text/html" and not basename(address).endswith((".html", ".htm")):
+                raise Refused("answered with a web page, not with the file")
+            yield response
+
+    def _copy_body(
+        self, response: httpx.Response, out: BinaryIO, label: str, start: int, total: int | None
+    ) -> int:
+        """Copy a body to `out`; one that stalls, or brings less than 1 KiB per timeout, is broken.
+
+        Returns
+        -------
+        int
+            Bytes of the file that are here now.
+        """
+        done = start
+        meter = _Meter(label, done, total) if self.progress else None
+        window, gained = time.monotonic(), 0
+        try:
+            for block in response.iter_raw():
+                out.write(block)
+                done += len(block)
+                gained += len(block)
+                if meter:
+                    meter.show(done)
+                if time.monotonic() - window > self.limits.timeout:
+                    if gained < 1024:
+                        raise Broken(f"stalled after {done:,} bytes")
+                    window, gained = time.monotonic(), 0
+        except httpx.TimeoutException:
+            raise Broken(f"stalled after {done:,} bytes") from None
+        except httpx.TransportError as error:
+            raise Broken(f"broke off after {done:,} bytes ({error})") from None
+        finally:
+            if meter:
+                meter.end(done)
+        if total is not None and done < total:
+            raise Broken(f"broke off after {done:,} of {total:,} bytes")
+        return done
+
+
+class _Patience:
+    """When to try again, by how far the file has grown since."""
+
+    def __init__(self, part: PartialFile, limits: Limits):
+        self.part, self.limits = part, limits
+        self.furthest, self.idle = part.size, 0
+
+    def count(self, _: RetryCallState) -> None:
+        """Count an attempt without progress, or begin to count anew."""
+        reached = self.part.size
+        self.idle = 0 if reached >= self.furthest + _PROGRESS else self.idle + 1
+        self.furthest = max(self.furthest, reached)
+
+    def pause(self, state: RetryCallState) -> float:
+        """Return seconds until the next attempt: doubled each time, and no less than the server asks for."""
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.wait if isinstance(error, Broken) else 0.0
+        doubled = min(self.limits.wait * 2 ** max(self.idle - 1, 0), _LONGEST_WAIT)
+        return max(doubled * random.uniform(0.75, 1.25), min(asked, _LONGEST_WAIT))
+
+    def exhausted(self, _: RetryCallState) -> bool:
+        """Return whether to give up."""
+        return self.idle > self.limits.retries
+
+
+class _Meter:
+    """Progress on standard error: a line that rewrites itself on a terminal, else one every 10 s."""
+
+    def __init__(self, label: str, start: int, total: int | None):
+        self.label, self.start, self.total = label, start, total
+        self.began = self.shown = time.monotonic()
+        self.live = sys.stderr.isatty()
+
+    def show(self, done: int) -> None:
+        if time.monotonic() - self.shown > (0.2 if self.live else 10.0):
+            self._print(done, "\r" if self.live else "\n")
+
+    def end(self, done: int) -> None:
+        self._print(done, "\n")
+
+    def _print(self, done: int, ending: str) -> None:
+        self.shown = time.monotonic()
+        rate = (done - self.start) / max(self.shown - self.began, 1e-6)
+        of = f" of {self.total / 1e6:,.1f}" if self.total else ""
+        line = f"{self.label}: {done / 1e6:,.1f}{of} MB, {rate / 1e6:,.1f} MB/s"
+        print(f"{line:<70}", end=ending, file=sys.stderr, flush=True)
+
+
+def _check_status(response: httpx.Response, *, resuming: bool) -> None:
+    """Raise unless the answer brings the file, or says that nothing is missing."""
+    status = response.status_code
+    if status in (200, 206) or (status == 416 and resuming):
+        return
+    reason = f"HTTP {status} {response.reason_phrase}".rstrip()
+    if status in _TRANSIENT:
+        after = response.headers.get("Retry-After", "")
+        raise Broken(reason, float(after) if after.isdigit() else 0.0)
+    raise (Missing if status in (404, 410) else Refused)(reason)
+
+
+def _span(response: httpx.Response, have: int, known: Mapping[str, Any]) -> tuple[int, int | None]:
+    """Return where this answer's body starts in the file, and the file's full length if the answer states it."""
+    stated = response.headers.get("Content-Range", "").strip()
+    if response.status_code == 206:
+        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", stated)
+        if not found or int(found[1]) != have:
+            raise Mismatch("sent another range than the one requested")
+        total = None if found[2] == "*" else int(found[2])
+        if known.get("total") not in (None, total):
+            raise Mismatch("has a file of another length than before")
+        return have, total
+    if response.status_code == 416:
+        if stated != f"bytes */{have}":
+            raise Mismatch("has no such range")
+        return have, have
+    length = response.headers.get("Content-Length", "")
+    return 0, int(length) if length.isdigit() else None
