@@ -86,7 +86,7 @@ from typing import Any
 from mst import programs
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.facts import Facts
-from mst.kernels.primitives.sources import PACKAGE, fingerprint
+from mst.kernels.primitives.sources import PACKAGE, algorithm_fingerprint
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
@@ -94,6 +94,9 @@ _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
 )
 _NEEDED = frozenset(("id", "paradigm", "title"))
+# All that a run calls; `skip` only says whether there is a run.
+_MEASURED = ("prepare", "transfer", "solve", "collect", "weight", "counters", "phases", "timed_solve")
+_MEASURED += ("edge_ids", "device_bytes", "PROFILED", "profiled")
 
 
 @dataclass(frozen=True)
@@ -222,8 +225,16 @@ class Algorithm:
         return reason(facts, width=width, **self.resolve(options)) if reason else None
 
     def source_fingerprint(self) -> str:
-        """Return 12 hex digits over this algorithm's code, and over the versions of the packages a peer is."""
-        total = hashlib.sha256(fingerprint(self.file).encode())
+        """Return 12 hex digits over what this algorithm's runs reach, and over the versions of the packages a peer is.
+
+        The code that is reached counts, and of the literal what a run depends on; see
+        `mst.kernels.primitives.sources`.
+        """
+        literal = (self.paradigm, self.input, self.exact, self.ties)
+        options = tuple((name, option.default) for name, option in self.options.items())
+        roots = ("Command",) if self.program else _MEASURED
+        total = hashlib.sha256(repr(literal).encode())
+        total.update(algorithm_fingerprint(self.file, roots, options).encode())
         if self.program:
             total.update(self.program.fingerprint().encode())
         if self.paradigm == "peer":

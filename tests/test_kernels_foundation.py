@@ -1,4 +1,4 @@
-"""The building blocks: what a piece of code reaches, machine code that is never stale, sorting, hooks, sums."""
+"""The building blocks: machine code that is never stale, sorting, hooks, sums."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import oracles
 import pytest
 
-from mst import order, registry
+from mst import order
 from mst.graph import Graph
 from mst.kernels.primitives import sources
 from mst.kernels.primitives.cache import cache_root
@@ -35,136 +34,11 @@ from mst.kernels.threads.merge_parallel_edges import lightest_of_pairs
 from mst.kernels.union_find.sequential import find
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """Return a function that writes files into a package of its own, which `sources` takes for mst."""
-    root = tmp_path / "mst"
-    monkeypatch.setattr(sources, "PACKAGE", root)
-
-    def write(**files: str) -> Path:
-        for name, text in files.items():
-            *folders, stem = name.split("__")
-            stem = stem.removesuffix("_cu") + ".cu" if stem.endswith("_cu") else stem + ".py"
-            path = root.joinpath(*folders, stem)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(textwrap.dedent(text))
-        sources.forget()
-        return root
-
-    yield write
-    sources.forget()
-
-
-BASE = {
-    "algorithms__threads__a": '''
-        """An algorithm."""
-        from mst.kernels.one import f
-        from mst.order import keys
-
-        def solve(x):
-            """Solve."""
-            # A comment.
-            text = "# no comment"
-            return f(x)
-    ''',
-    "kernels__one": "from mst.kernels import two\n\ndef f(x):\n    return two.g(x)\n",
-    "kernels__two": "def g(x):\n    return x + 1\n",
-    "kernels__other": "y = 1\n",
-    "kernels__keys": "def keys(x):\n    return x\n",
-    "kernels__csr": "def build(x):\n    return x\n",
-    "order": "def keys(x):\n    from mst.kernels import keys\n    return keys.keys(x)\n",
-    "graph": "def csr(x):\n    return x\n",
-}
-
-
-def test_a_closure_holds_what_is_reached_and_nothing_else(package):
-    root = package(**BASE)
-    found = {f.relative_to(root).as_posix() for f in sources.closure(root / "algorithms/threads/a.py")}
-    assert found == {
-        "algorithms/threads/a.py",
-        "order.py",
-        "kernels/keys.py",
-        "kernels/one.py",
-        "kernels/two.py",
-    }
-
-
-@pytest.mark.parametrize("algorithm,kernel", [("kruskal", "keys.py"), ("prim-heap", "csr.py")])
-def test_what_an_algorithm_spends_time_in_is_reached(algorithm, kernel):
-    assert kernel in {file.name for file in sources.closure(registry.get(algorithm).file)}
-
-
-def test_who_asks_for_rows_reaches_what_builds_them(package):
-    root = package(**BASE)
-    asks = package(algorithms__threads__b="def prepare(graph):\n    return graph.csr()\n")
-    found = {f.relative_to(root).as_posix() for f in sources.closure(asks / "algorithms/threads/b.py")}
-    assert found == {"algorithms/threads/b.py", "kernels/csr.py"}
-
-
-@pytest.mark.parametrize(
-    "name,old,new,changes",
-    [
-        ("algorithms__threads__a", "# A comment.", "# Another.\n\n", False),
-        ("algorithms__threads__a", '"""Solve."""', '"""Solve it\n            well."""', False),
-        ("algorithms__threads__a", '"""An algorithm."""', "", False),
-        ("algorithms__threads__a", '"# no comment"', '"# another"', True),
-        ("algorithms__threads__a", "f(x)", "f(x) + 0", True),
-        ("kernels__one", "two.g(x)", "two.g(x) * 1", True),
-        ("kernels__two", "x + 1", "x + 2", True),
-        ("kernels__two", "x + 1", "x + 1  ", False),
-        ("kernels__two", "x + 1", "x + 1  # more", False),
-        ("kernels__other", "y = 1", "y = 2", False),
-        ("order", "keys.keys(x)", "-keys.keys(x)", True),
-        ("kernels__keys", "return x", "return -x", True),
-        ("kernels__csr", "return x", "return -x", False),
-        ("graph", "return x", "return -x", False),
-    ],
-)
-def test_fingerprints_follow_the_meaning_of_what_is_reached(package, name, old, new, changes):
-    file = package(**BASE) / "algorithms/threads/a.py"
-    before = sources.fingerprint(file)
-    assert old in BASE[name]
-    package(**{**BASE, name: BASE[name].replace(old, new)})
-    assert (sources.fingerprint(file) != before) is changes
-
-
-CUDA = {
-    "algorithms__cuda__a": "SOURCE = 'a.cu'\n",
-    "algorithms__cuda__a_cu": '#include "b.cu"\n#include <system.cu>\n',
-    "kernels__cuda__b_cu": 'int b = 1; // here\n/* and\n   here */ const char* at = "// no comment";\n',
-    "kernels__cuda__c_cu": "int c = 1;\n",
-}
-
-
-def test_cuda_files_and_what_they_include_are_reached(package):
-    file = package(**CUDA) / "algorithms/cuda/a.py"
-    assert {f.name for f in sources.closure(file)} == {"a.py", "a.cu", "b.cu"}
-
-
-@pytest.mark.parametrize(
-    "name,old,new,changes",
-    [
-        ("kernels__cuda__b_cu", "b = 1", "b = 2", True),
-        ("kernels__cuda__b_cu", "// no comment", "// another", True),
-        ("kernels__cuda__b_cu", "// here", "// there", False),
-        ("kernels__cuda__b_cu", "and\n   here", "and 'there'\n\n", False),
-        ("kernels__cuda__b_cu", "/* and", "\n\n/* and", False),
-        ("kernels__cuda__c_cu", "c = 1", "c = 2", False),
-    ],
-)
-def test_cuda_fingerprints_follow_the_meaning(package, name, old, new, changes):
-    file = package(**CUDA) / "algorithms/cuda/a.py"
-    before = sources.fingerprint(file)
-    assert old in CUDA[name]
-    package(**{**CUDA, name: CUDA[name].replace(old, new)})
-    assert (sources.fingerprint(file) != before) is changes
-
-
 def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_path):
     """numba's own cache would return the stale 1 here."""
     kernels = tmp_path / "mst" / "kernels"
     (kernels / "primitives").mkdir(parents=True)
-    for name in ("jit.py", "cache.py", "sources.py", "__init__.py"):
+    for name in ("jit.py", "cache.py", "sources.py", "cuda_sources.py", "__init__.py"):
         shutil.copy(sources.PACKAGE / "kernels" / "primitives" / name, kernels / "primitives" / name)
     (tmp_path / "mst" / "__init__.py").write_text("")
     (kernels / "__init__.py").write_text("")

@@ -1,0 +1,487 @@
+"""Fingerprints: what an algorithm reaches counts wherever it lies, and nothing else does."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mst import registry
+from mst.kernels.primitives import sources
+
+FILTERS = {"filter-boruvka", "bucket", "filter-boruvka-mpi"}
+SHARED_TREES = {"filter-boruvka-threads", "bucket-threads", "filter-boruvka-mpi"}
+KRUSKALS = {"kruskal", "qkruskal", "filter-kruskal"}
+SORTERS = SHARED_TREES | {"component-boruvka", "ghs-mpi", "reservation-kruskal"}
+LIBRARIES = {"cugraph", "networkit-kruskal", "networkit-prim", "networkx", "rustworkx", "scipy"}
+ROWS = {
+    "bucket-cuda",
+    "component-boruvka",
+    "contract-boruvka",
+    "contract-boruvka-cuda",
+    "ecl-mst-cuda",
+    "edge-boruvka",
+}
+ROWS |= {
+    "edge-boruvka-cuda",
+    "filter-boruvka",
+    "filter-boruvka-cuda",
+    "filter-boruvka-mpi",
+    "filter-boruvka-threads",
+}
+ROWS |= {"ghs-mpi", "gunrock-cuda", "prim-dense", "prim-heap"}
+
+
+class Copy:
+    """A copy of the package whose files a test may change."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def fingerprints(self) -> dict[str, str]:
+        """Return the fingerprint of every algorithm."""
+        sources.forget()
+        files = (self.root / "algorithms").glob("*/[!_]*.py")
+        found = [registry.read_literal(file) for file in sorted(files)]
+        return {algorithm.id: algorithm.source_fingerprint() for algorithm in found}
+
+    def changed(self, before: dict[str, str]) -> set[str]:
+        """Return the algorithms whose fingerprint is another one now."""
+        now = self.fingerprints()
+        assert now.keys() == before.keys()
+        return {name for name in now if now[name] != before[name]}
+
+    def defining(self, text: str) -> Path:
+        """Return the only file with this line, or with a line that begins so."""
+        pattern = re.compile(rf"^{re.escape(text)}", re.MULTILINE)
+        found = [
+            f
+            for f in self.root.rglob("*.*")
+            if f.suffix in (".py", ".cu", ".cuh") and pattern.search(f.read_text())
+        ]
+        assert len(found) == 1, (text, found)
+        return found[0]
+
+    def edit(self, text: str, old: str, new: str) -> None:
+        """Replace the first `old` behind the line that begins with `text`."""
+        file = self.defining(text)
+        content = file.read_text()
+        start = re.search(rf"^{re.escape(text)}", content, re.MULTILINE).start()
+        at = content.index(old, start)
+        file.write_text(content[:at] + new + content[at + len(old) :])
+
+    def rewrite(self, change: Callable[[str], str], *suffixes: str) -> None:
+        """Change every file of some kinds."""
+        for file in self.root.rglob("*.*"):
+            if file.suffix in suffixes:
+                text = file.read_text()
+                if (new := change(text)) != text:
+                    file.write_text(new)
+
+    def module(self, file: Path) -> str:
+        """Return the dotted name of a file."""
+        return ".".join(("mst", *file.relative_to(self.root).with_suffix("").parts))
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    root = tmp_path / "mst"
+    shutil.copytree(sources.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(sources, "PACKAGE", root)
+    yield Copy(root)
+    sources.forget()
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    """Return the fingerprints of the package as it is."""
+    return {a.id: a.source_fingerprint() for a in registry.algorithms().values() if not a.program}
+
+
+def test_copy_of_the_package_has_the_same_fingerprints(copy, before):
+    assert copy.changed(before) == set()
+
+
+def test_moving_and_renaming_a_file_of_kernels_changes_nothing(copy, before):
+    file = copy.defining("def build_csr(")
+    old = copy.module(file)
+    file.rename(copy.root / "kernels" / "compressed_rows.py")
+    copy.rewrite(lambda text: text.replace(old, "mst.kernels.compressed_rows"), ".py")
+    assert copy.changed(before) == set()
+
+
+def test_moving_and_renaming_a_kernel_changes_nothing(copy, before):
+    file = copy.defining("def bucket_numbers(")
+    text = file.read_text()
+    start = text.index("@njit\ndef bucket_numbers(")
+    folder = copy.root / "kernels" / "nested"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    header = (
+        "import numpy\nfrom numpy import uint64\nfrom mst.kernels import " + file.stem + " as there\n"
+        "from " + copy.module(copy.defining("def njit(")) + " import njit as compiled\n\n"
+    )
+    moved = text[start:].replace("@njit", "@compiled").replace("bucket_numbers", "numbers_of_buckets")
+    moved = moved.replace("np.uint64", "uint64").replace("np.", "numpy.")
+    moved = re.sub(r"\b(_ONE|_BELOW|_INFINITE|_LEAST_NORMAL)\b", r"there.\1", moved)
+    if file.parent != copy.root / "kernels":
+        header = header.replace("from mst.kernels import", f"from {copy.module(file.parent / 'x')[:-2]} import")
+    (folder / "numbers.py").write_text(header + moved)
+    file.write_text(text[:start])
+    importing = re.compile(rf"from {re.escape(copy.module(file))} import bucket_numbers")
+    new = "from mst.kernels.nested.numbers import numbers_of_buckets as bucket_numbers"
+    copy.rewrite(lambda text: importing.sub(new, text), ".py")
+    assert copy.changed(before) == set()
+
+
+def test_order_of_definitions_and_local_names_change_nothing(copy, before):
+    file = copy.defining("def bucket_numbers(")
+    text = file.read_text()
+    start, head = text.index("@njit\ndef bucket_numbers("), text.index("_ONE = ")
+    constants = text[head:start]
+    function = re.sub(r"\bnumber\b", "found", text[start:])
+    file.write_text(
+        text[:head] + function + "\n\n" + "\n".join(reversed(constants.strip().splitlines())) + "\n"
+    )
+    assert copy.changed(before) == set()
+
+
+def test_comments_docstrings_annotations_and_imports_change_nothing(copy, before):
+    def reword(text: str) -> str:
+        text = re.sub(r'^( *)"""[^"]*?"""$', r'\1"""Something else."""', text, flags=re.MULTILINE)
+        text = re.sub(r"^( +)(return .*)$", r"\1# A remark.\n\1\2", text, flags=re.MULTILINE)
+        text = text.replace("from numpy import ", "from numpy  import ").replace(" -> int:", " -> object:")
+        return text.replace("import numpy as np\n", "import math as unused\nimport numpy as np\n")
+
+    copy.rewrite(reword, ".py")
+    assert copy.changed(before) == set()
+
+
+def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
+    file = copy.root / "algorithms" / "sequential" / "bucket.py"
+    text = file.read_text()
+    text = re.sub(r'title="[^"]*"', 'title="Another"', text, count=1)
+    text = re.sub(r'help="[^"]*"', 'help="Other words"', text)
+    file.write_text(re.sub(r'(raise UnsupportedError\(\s*f?")', r"\1Sorry: ", text))
+    assert copy.changed(before) == set()
+
+
+@pytest.mark.parametrize(
+    "definition,old,new,expected",
+    [
+        ("def bucket_numbers(", "x == 0", "x <= 0", {"bucket", "bucket-threads"}),
+        ("_LEAST_NORMAL = ", "smallest_normal", "tiny", {"bucket", "bucket-threads"}),
+        ("def ranked_forest(", "return", "return 1 *", {"edge-boruvka"}),
+        ("def build_csr(", "return", "return 1 *", ROWS),
+        ("_BLOCK_SLOTS = ", "= ", "= 1 + ", ROWS),
+        ("def sort_words(", "m <= _FEW", "m < _FEW", LIBRARIES | SORTERS | KRUSKALS | FILTERS),
+        ("def _argsort(keys", "bitwidth == 32", "bitwidth <= 32", LIBRARIES | SORTERS),
+        ("def yield_core(", "sched_yield", "pause", SHARED_TREES),
+        ("def lightest_of_pairs(", "return", "return 1 *", LIBRARIES),
+        ("def permuted(", "return", "return 1 +", set()),
+        ("DEVICE u32 owner_of(", "<= slot", "< slot", {"contract-boruvka-cuda", "gunrock-cuda"}),
+        (
+            "DEVICE void offer_place(",
+            "now == seen",
+            "now != seen",
+            {"contract-boruvka-cuda", "flat-boruvka-cuda", "jucele-cuda"},
+        ),
+        ("#define COMPRESSION", "0", "1", {"edge-boruvka-cuda", "flat-boruvka-cuda"}),
+        ("#define TAIL_COMPONENTS", "1024", "512", {"bucket-cuda", "filter-boruvka-cuda"}),
+        ("#define RUNG", "0", "1", {"ecl-mst-cuda"}),
+        ("enum Counter { FRONTIER", "FRONTIER, ADDED", "ADDED, FRONTIER", {"gunrock-cuda"}),
+    ],
+)
+def test_editing_an_operator_or_a_constant_changes_what_reaches_it(
+    copy, before, definition, old, new, expected
+):
+    copy.edit(definition, old, new)
+    assert copy.changed(before) == expected
+
+
+@pytest.mark.parametrize(
+    "name,old,new", [("jucele", "BLOCK = 256", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.bits", "KEY_BITS=64")]
+)
+def test_launch_sizes_and_macros_count(copy, before, name, old, new):
+    file = copy.root / "algorithms" / "cuda" / f"{name}.py"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    assert copy.changed(before) == {f"{name}-cuda"}
+
+
+def test_option_of_a_decorator_and_default_of_an_option_count(copy, before):
+    text = copy.defining("def bucket_numbers(").read_text()
+    copy.defining("def bucket_numbers(").write_text(text.replace("@njit\ndef b", "@njit(fastmath=True)\ndef b"))
+    assert copy.changed(before) == {"bucket", "bucket-threads"}
+    file = copy.root / "algorithms" / "sequential" / "kruskal.py"
+    file.write_text(file.read_text().replace('default="radix"', 'default="comparison"'))
+    assert copy.changed(before) == {"bucket", "bucket-threads", "kruskal"}
+
+
+def test_moving_device_functions_and_renaming_cuda_files_changes_nothing(copy, before):
+    header, cuda = copy.defining("DEVICE u32 owner_of("), copy.defining("DEVICE u32 owner_of(").parent
+    text = header.read_text()
+    start = text.index("// The last v")
+    base = cuda / "base.cuh"
+    base.write_text(base.read_text() + "\n" + re.sub(r"\bowner_of\b", "row_of", text[start:]))
+    header.unlink()
+    copy.rewrite(
+        lambda text: re.sub(r"\bowner_of\b", "row_of", text.replace('"owner.cuh"', '"base.cuh"')),
+        ".cu",
+        ".cuh",
+    )
+    (cuda / "gunrock.cu").rename(cuda / "frontiers.cu")
+    copy.rewrite(lambda text: text.replace('"gunrock.cu"', '"frontiers.cu"'), ".py")
+    copy.rewrite(lambda text: "// A remark.\n" + text.replace("  ", "\t /* here */ "), ".cu", ".cuh")
+    assert copy.changed(before) == set()
+
+
+# --- small packages
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Return a function that writes modules into a package and returns the fingerprint of its algorithm."""
+    root = tmp_path / "mst"
+    monkeypatch.setattr(sources, "PACKAGE", root)
+
+    def fingerprint(modules: dict[str, str]) -> str:
+        shutil.rmtree(root, ignore_errors=True)
+        for name, text in {"__init__": "", "kernels/__init__": "", **modules}.items():
+            path = root / (name if "." in name else f"{name}.py")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+        sources.forget()
+        return sources.algorithm_fingerprint(root / "a.py", ("prepare", "solve"), (("depth", 1),))
+
+    yield fingerprint
+    sources.forget()
+
+
+BASE = {
+    "a": "from mst.kernels.x import f\nfrom mst.kernels.y import g\ndef solve(p):\n    return f(p) - g(p)\n",
+    "kernels/x": "def f(p):\n    return h(p)\ndef h(p):\n    return p + 1\n",
+    "kernels/y": "def g(p):\n    return h(p)\ndef h(p):\n    return p + 2\n",
+}
+SAME = {
+    "aliases": {"a": "from mst.kernels import x, y as z\ndef solve(p):\n    return x.f(p) - z.g(p)\n"},
+    "late imports": {
+        "a": "def solve(p):\n    import mst.kernels.y\n    from mst.kernels.x import f as k\n"
+        "    return k(p) - mst.kernels.y.g(p)\n"
+    },
+    "names of helpers": {"kernels/y": "def g(p):\n    return other(p)\ndef other(q):\n    return q + 2\n"},
+    "both in one module": {
+        "kernels/x": "def f(p):\n    return h(p)\ndef h(p):\n    return p + 1\ndef i(p):\n    return p + 2\n"
+        "def g(p):\n    return i(p)\n",
+        "kernels/y": "from mst.kernels.x import g\n",
+    },
+    "a module that is not reached": {
+        "kernels/z": "def h(p):\n    return p\n",
+        "kernels/y": BASE["kernels/y"] + "def k():\n    pass\n",
+    },
+    "type checking": {
+        "kernels/y": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from x import y\n"
+        + BASE["kernels/y"]
+    },
+}
+DIFFERENT = {
+    "helpers of one name swapped": {
+        "kernels/x": BASE["kernels/x"].replace("+ 1", "+ 2"),
+        "kernels/y": BASE["kernels/y"].replace("+ 2", "+ 1"),
+    },
+    "functions swapped": {
+        "a": BASE["a"].replace("x import f", "x import f as g").replace("y import g", "y import g as f")
+    },
+    "one helper for both": {"kernels/y": "from mst.kernels.x import h\ndef g(p):\n    return h(p)\n"},
+    "operands swapped": {"a": BASE["a"].replace("f(p) - g(p)", "g(p) - f(p)")},
+    "a global for a local name": {"a": BASE["a"].replace("g(p)\n", "g(f)\n")},
+    "another function of numpy": {"kernels/y": "import numpy\ndef g(p):\n    return numpy.sort(p)\n"},
+    "a side effect": {"kernels/y": "import os\nos.environ['OMP'] = '1'\n" + BASE["kernels/y"]},
+    "a registration": {
+        "kernels/y": BASE["kernels/y"]
+        + "from numba import extending\n@extending.overload_method(int, 'f')\ndef i(p):\n    pass\n"
+    },
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_same_definitions_elsewhere_keep_the_fingerprint(package, name):
+    assert package(BASE | SAME[name]) == package(BASE)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_other_definitions_change_the_fingerprint(package, name):
+    assert package(BASE | DIFFERENT[name]) != package(BASE)
+
+
+RECORD = "from typing import NamedTuple\nclass K(NamedTuple):\n    {}: int\n    {}: int\n"
+RECORD += "def solve(p):\n    return K(p, 1).a\n"
+OVERLOAD = (
+    "from numba.extending import overload\ndef f(p):\n    return p\n@overload(f)\ndef _(p):\n    return {}\n"
+)
+CUDA = {"a": "S = 'k.cu'\ndef solve(p):\n    return S\n"}
+HEAD = "import numpy as np\nimport importlib\nfrom mst.kernels import x\nfrom mst.kernels.x import *\n"
+PAIRS = {
+    "arguments swapped under keywords": (
+        {"a": "def k(a, b):\n    return a - b\ndef solve(p):\n    return k(a=p, b=1)\n"},
+        {"a": "def k(b, a):\n    return b - a\ndef solve(p):\n    return k(a=p, b=1)\n"},
+    ),
+    "arguments swapped under a dictionary": (
+        {"a": "def k(a, b):\n    return a - b\ndef solve(p):\n    return k(**{'a': p, 'b': 1})\n"},
+        {"a": "def k(b, a):\n    return b - a\ndef solve(p):\n    return k(**{'a': p, 'b': 1})\n"},
+    ),
+    "arguments swapped under options": (
+        {"a": "def k(depth, b):\n    return depth - b\ndef solve(**o):\n    return k(b=1, **o)\n"},
+        {"a": "def k(b, depth):\n    return b - depth\ndef solve(**o):\n    return k(b=1, **o)\n"},
+    ),
+    "fields swapped": (
+        {"a": RECORD.format("a", "b")},
+        {"a": RECORD.format("b", "a")},
+    ),
+    "two arrays or one": (
+        {
+            "a": "import numpy as np\nA = np.empty(3)\nB = np.empty(3)\ndef solve(p):\n    A[0] = p\n    return B\n"
+        },
+        {"a": "import numpy as np\nA = np.empty(3)\ndef solve(p):\n    A[0] = p\n    return A\n"},
+    ),
+    "names unpacked in another order": (
+        {"a": "A, B = range(2)\ndef solve(p):\n    return A\n"},
+        {"a": "B, A = range(2)\ndef solve(p):\n    return A\n"},
+    ),
+    "an entry added to a table": (
+        {"a": "T = {}\ndef k(p):\n    return p\nT['k'] = k\ndef solve(p):\n    return T[p](1)\n"},
+        {"a": "T = {}\ndef k(p):\n    return -p\nT['k'] = k\ndef solve(p):\n    return T[p](1)\n"},
+    ),
+    "an attribute of a module by name": (
+        {"a": HEAD + "def solve(p):\n    return getattr(x, p)\n", "kernels/x": "def f(p):\n    return p\n"},
+        {"a": HEAD + "def solve(p):\n    return getattr(x, p)\n", "kernels/x": "def f(p):\n    return -p\n"},
+    ),
+    "functions of a module swapped that are called by name": (
+        {
+            "a": HEAD + "def solve(p):\n    return getattr(x, p)\n",
+            "kernels/x": "def f(p):\n    return p\ndef g(p):\n    return -p\n",
+        },
+        {
+            "a": HEAD + "def solve(p):\n    return getattr(x, p)\n",
+            "kernels/x": "def g(p):\n    return p\ndef f(p):\n    return -p\n",
+        },
+    ),
+    "globals by name": (
+        {"a": "def f(p):\n    return p\ndef solve(p):\n    return globals()[p]\n"},
+        {"a": "def f(p):\n    return -p\ndef solve(p):\n    return globals()[p]\n"},
+    ),
+    "a star import": (
+        {"a": HEAD + "def solve(p):\n    return f(p)\n", "kernels/x": "def f(p):\n    return p\n"},
+        {"a": HEAD + "def solve(p):\n    return f(p)\n", "kernels/x": "def f(p):\n    return -p\n"},
+    ),
+    "a module imported by name": (
+        {
+            "a": HEAD + "def solve(p):\n    return importlib.import_module(p)\n",
+            "kernels/x": "def f(p):\n    return p\n",
+        },
+        {
+            "a": HEAD + "def solve(p):\n    return importlib.import_module(p)\n",
+            "kernels/x": "def f(p):\n    return -p\n",
+        },
+    ),
+    "an overload for compiled code": (
+        {"a": HEAD + "def solve(p):\n    return x.f(p)\n", "kernels/x": OVERLOAD.format(1)},
+        {"a": HEAD + "def solve(p):\n    return x.f(p)\n", "kernels/x": OVERLOAD.format(2)},
+    ),
+    "the rows of a graph": (
+        {
+            "a": "def prepare(g):\n    return g.csr()\n",
+            "graph": "class Graph:\n    def csr(self):\n        return 1\n",
+        },
+        {
+            "a": "def prepare(g):\n    return g.csr()\n",
+            "graph": "class Graph:\n    def csr(self):\n        return 2\n",
+        },
+    ),
+    "a default argument": (
+        {"a": "def solve(p, q=1):\n    return p\n"},
+        {"a": "def solve(p, q=2):\n    return p\n"},
+    ),
+    "a captured name or an own one": (
+        {"a": "def solve(p):\n    q = 1\n    def k(r):\n        return q\n    return k\n"},
+        {"a": "def solve(p):\n    q = 1\n    def k(r):\n        return r\n    return k\n"},
+    ),
+    "a text that reads like a comment": (
+        {"a": "def solve(p):\n    return '# a'\n"},
+        {"a": "def solve(p):\n    return '# b'\n"},
+    ),
+    "the first iterable of a comprehension": (
+        {"a": "def solve(p, q):\n    return [p for p in p]\n"},
+        {"a": "def solve(p, q):\n    return [p for p in q]\n"},
+    ),
+    "a negated attribute": (
+        {"a": "def solve(p):\n    return -p.real\n"},
+        {"a": "def solve(p):\n    return (-p).real\n"},
+    ),
+    "recursion and its neighbour": (
+        {"a": "def solve(p):\n    return k(p)\ndef k(p):\n    return solve(p)\n"},
+        {"a": "def solve(p):\n    return k(p)\ndef k(p):\n    return k(p)\n"},
+    ),
+    "a macro defined behind its use": (
+        CUDA | {"kernels/k.cu": "#define N 1\n#if N\n#define M 2\n#endif\n__global__ void f() { M; }\n"},
+        CUDA | {"kernels/k.cu": "#if N\n#define M 2\n#endif\n#define N 1\n__global__ void f() { M; }\n"},
+    ),
+    "overloads of CUDA in sight": (
+        CUDA
+        | {
+            "kernels/k.cu": "int h(long x) { return 1; }\nint h(int x) { return 2; }\n__global__ void f() { h(1); }\n"
+        },
+        CUDA
+        | {
+            "kernels/k.cu": "int h(long x) { return 1; }\n__global__ void f() { h(1); }\nint h(int x) { return 2; }\n"
+        },
+    ),
+    "a condition around a definition": (
+        CUDA | {"kernels/k.cu": "#if A\nint h() { return 1; }\n#endif\n__global__ void f() { h(); }\n"},
+        CUDA | {"kernels/k.cu": "#if B\nint h() { return 1; }\n#endif\n__global__ void f() { h(); }\n"},
+    ),
+    "device functions swapped": (
+        CUDA
+        | {
+            "kernels/k.cu": "int h() { return 1; }\nint i() { return 2; }\n__global__ void f() { h() - i(); }\n"
+        },
+        CUDA
+        | {
+            "kernels/k.cu": "int i() { return 1; }\nint h() { return 2; }\n__global__ void f() { h() - i(); }\n"
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_code_that_means_something_else_has_another_fingerprint(package, name):
+    one, other = PAIRS[name]
+    base = {name: text for name, text in BASE.items() if name not in ("a", "kernels/x")} | {"kernels/x": ""}
+    assert package(base | one) != package(base | other)
+
+
+def test_conditions_that_are_only_imported_change_no_fingerprint(package):
+    with_try = "try:\n    import fast\nexcept ImportError:\n    fast = None\ndef g(p):\n    return fast or p\n"
+    other = with_try.replace("import fast", "import slow as fast")
+    assert package(BASE | {"kernels/y": with_try}) != package(BASE | {"kernels/y": other})
+
+
+def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    file = tmp_path / "k.py"
+    texts = [
+        "def f(x):\n    raise ValueError('a')\n",
+        "def f(x):\n    raise ValueError('b')\n",
+        "def g(x):\n    raise ValueError('a')\n",
+    ]
+    found = set()
+    for text in texts:
+        file.write_text(text)
+        sources.forget()
+        found.add(sources.fingerprint(file))
+    sources.forget()
+    assert len(found) == 3
