@@ -38,7 +38,7 @@ def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_pat
     """numba's own cache would return the stale 1 here."""
     kernels = tmp_path / "mst" / "kernels"
     (kernels / "primitives").mkdir(parents=True)
-    for name in ("jit.py", "cache.py", "sources.py", "cuda_sources.py", "__init__.py"):
+    for name in ("jit.py", "code_cache.py", "cache.py", "sources.py", "cuda_sources.py", "__init__.py"):
         shutil.copy(sources.PACKAGE / "kernels" / "primitives" / name, kernels / "primitives" / name)
     (tmp_path / "mst" / "__init__.py").write_text("")
     (kernels / "__init__.py").write_text("")

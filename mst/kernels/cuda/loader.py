@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mst.errors import DependencyError, MSTError
+from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.sources import fingerprint
 
 FOLDER = Path(__file__).resolve().parent
@@ -130,8 +131,6 @@ def _device() -> int:
 
 def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
     from cupy.cuda import nvrtc
-
-    from mst.kernels.primitives.jit import cache_root
 
     options = options_for(architecture, macros)
     key = hashlib.sha256(repr((options, nvrtc.getVersion())).encode()).hexdigest()[:8]

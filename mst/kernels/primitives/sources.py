@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 from mst.kernels.primitives import cuda_sources
 
 PACKAGE = Path(__file__).resolve().parents[2]
-# How code is fingerprinted changes no result, though `njit` reaches it.
-_OWN_FILES = {Path(file).parts[-2:] for file in (__file__, cuda_sources.__file__)}
+# How code is fingerprinted and where machine code is kept changes no result, though `njit` reaches both.
+_UNCOUNTED = ("sources.py", "cuda_sources.py", "code_cache.py", "cache.py")
 # Methods of `Graph` that work for their caller: they count where they are used, not where graphs are.
 _WORKERS_OF_CALLS = ("csr", "_csr")
 _DYNAMIC = frozenset(("eval", "exec", "globals", "locals", "vars", "dir", "__import__"))
@@ -426,14 +426,14 @@ def _module_file(module: str) -> Path | None:
     return next((file for file in candidates if file.is_file()), None)
 
 
-def _is_own(file: Path) -> bool:
-    return file.parts[-2:] in _OWN_FILES
+def _is_uncounted(file: Path) -> bool:
+    return file.name in _UNCOUNTED and file.parent.name == Path(__file__).parent.name
 
 
 def modules_of(names: Iterable[str]) -> list[_Module]:
     """Return the modules of this package among dotted names; its root does nothing but name them."""
     files = (_module_file(name) for name in names if name != "mst")
-    return [_module(file) for file in files if file is not None and not _is_own(file)]
+    return [_module(file) for file in files if file is not None and not _is_uncounted(file)]
 
 
 def resolved(dotted: str) -> str | _Reference:
@@ -445,8 +445,8 @@ def resolved(dotted: str) -> str | _Reference:
         file = _module_file(".".join(path[:size]))
         if file is None:
             continue
-        if _is_own(file):
-            return "fingerprints"
+        if _is_uncounted(file):
+            return "uncounted"
         module, rest = _module(file), path[size:]
         if rest and rest[0] in module.imports and rest[0] not in module.definitions:
             return resolved(".".join([module.imports[rest[0]], *rest[1:]]))
@@ -579,7 +579,7 @@ def _imported_by_name(statements: Iterable[ast.stmt]) -> list[_Node]:
     spelt = [name.value for name in names if isinstance(name, ast.Constant)]
     if spelt and len(spelt) == len(names):
         return [module.whole for module in modules_of(spelt)]
-    return [_Whole([_module(file) for file in sorted(PACKAGE.rglob("*.py")) if not _is_own(file)])]
+    return [_Whole([_module(file) for file in sorted(PACKAGE.rglob("*.py")) if not _is_uncounted(file)])]
 
 
 class _Writer:

@@ -1,0 +1,85 @@
+"""Machine code on disk, keyed by everything that it is made of.
+
+numba's own cache looks only at the file that holds the function: editing a callee in another file leaves stale
+machine code. Here every file gets a cache folder of its own, named by the fingerprint of all that it reaches, the
+versions of numba, llvmlite and numpy, and the processor; a change anywhere finds an empty folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+from mst.kernels.primitives.cache import cache_root
+from mst.kernels.primitives.sources import fingerprint
+
+
+def keep_code(dispatcher: Any, function: Callable) -> None:
+    """Let a dispatcher of numba keep the machine code of a function, where it comes from a file and can be kept."""
+    known = Path(function.__code__.co_filename).is_file()
+    if known and not config.DISABLE_JIT and _writable(cache_root() / "numba"):
+        dispatcher._cache = _Cache(function)
+
+
+@cache
+def _toolchain() -> str:
+    import llvmlite.binding as llvm
+
+    parts = (numba.__version__, llvmlite.__version__, np.__version__, llvm.get_host_cpu_name(), sys.version)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+
+class _Locator(_CacheLocator):
+    """Says where a function's machine code lies: a folder that is valid by its name alone.
+
+    Neither the path of the source nor its time stamp counts, so clones and virtual environments share code.
+    """
+
+    def __init__(self, function: Callable, file: str):
+        self._py_file = file
+        self._line = function.__code__.co_firstlineno
+        # Fixed here: were MST_CACHE to change later, numba would make one folder and write to another.
+        source = Path(file)
+        self._folder = cache_root() / "numba" / f"{source.stem}-{fingerprint(source)}-{_toolchain()}"
+
+    @classmethod
+    def from_function(cls, function: Callable, file: str) -> _Locator:
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return "by name"
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012
+
+
+class _Cache(FunctionCache):
+    _impl_class = _CacheImpl
+
+
+@cache
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
