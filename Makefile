@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-cluster lint bench-sequential bench-threads bench-cuda bench-mpi report lock clean
+.PHONY: help install test test-cluster lint report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,17 +45,11 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types, imports
 	$(PYTHON) -m mypy
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
-bench-cuda: $(SETUP)  ## GPU codes side by side (needs a GPU; ECL=path adds the authors' ECL-MST)
-	$(PYTHON) -m mst.bench.cuda_suite $(if $(ECL),--ecl $(ECL)) $(ARGS)
-
-bench-mpi: $(SETUP)  ## message passing beside one core and threads, at 1, 2, 4, … ranks (ARGS='--scale small' for a quick one)
-	$(PYTHON) -m mst.bench.mpi_suite $(ARGS)
-
-bench-sequential: $(SETUP)  ## one core, side by side with other libraries (ARGS='--scale small' for a quick one)
-	$(PYTHON) -m mst.bench.suite sequential $(ARGS)
-
-bench-threads: $(SETUP)  ## many cores, by width (ARGS="--command 'pbbs=/path/to/program {graph}'" adds programs)
-	$(PYTHON) -m mst.bench.threads_suite $(ARGS)
+# An experiment of config/benchmarks, measured graph by graph, and its table; the folder holds one more algorithm, the proof.
+# LIMIT='--within 60' begins no graph after a minute, ARGS='--part memory' prints another table.
+bench-%: $(SETUP)  ## measure config/benchmarks: sequential, threads, mpi or cuda; what is measured already is only printed
+	MST_ALGORITHMS=config/benchmarks $(PYTHON) -m mst measure --configfile config/benchmarks/$*.yaml $(LIMIT)
+	MST_ALGORITHMS=config/benchmarks $(PYTHON) -m mst table --configfile config/benchmarks/$*.yaml $(ARGS)
 
 report: $(SETUP)  ## the default experiment; ends by printing where the report is
 	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)

@@ -19,6 +19,16 @@ HELP = "measure and prove every planned run of an experiment, where Snakemake is
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_scopes(parser)
+    parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after so long")
+    parser.add_argument(
+        "--refill", action="store_true", help="repeat runs that have fewer processes than asked for"
+    )
+    parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
+
+
+def add_scopes(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that choose an experiment."""
     parser.add_argument(
         "scopes",
         nargs="*",
@@ -27,11 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="default, papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
     )
     parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
-    parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after so long")
-    parser.add_argument(
-        "--refill", action="store_true", help="repeat runs that have fewer processes than asked for"
-    )
-    parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -225,8 +225,8 @@ def occupancy(problem, counters):
     Returns
     -------
     dict of str to list of float
-        Kernel to the share of the card's resident warps, one value a round. The profiler's ``achieved`` occupancy
-        is measured by `mst.bench.cuda_ablations`.
+        Kernel to the share of the card's resident warps, one value a round. The achieved
+        occupancy is among the counters of a run with ``measure: {profile: true}``.
     """
     most = problem.engine.resident_threads()
     rounds = list(zip(counters["vertices"], counters["slots"], strict=True))

@@ -9,12 +9,13 @@ import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SECONDS = 120
 Launch = tuple[str, str, float]
 
@@ -85,22 +86,40 @@ def profile_solve(module: ModuleType, problem: Any) -> None:
     cupy.cuda.runtime.profilerStop()
 
 
-def profiled_counters(module: ModuleType, spec: dict[str, Any]) -> dict[str, float]:
+def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
+    """Return the share of the card's warps that were active, by kernel, a value for each launch.
+
+    Examples
+    --------
+    >>> from mst.bench.measure.profiler import OCCUPANCY, achieved_occupancy
+    >>> achieved_occupancy([("unite", OCCUPANCY, 50.0), ("unite", OCCUPANCY, 25.0)])
+    {'achieved_occupancy_unite': [0.5, 0.25]}
+    """
+    found: dict[str, list[float]] = {}
+    for kernel, metric, value in launches:
+        if metric == OCCUPANCY:
+            found.setdefault(f"achieved_occupancy_{kernel}", []).append(value / 100)
+    return found
+
+
+def profiled_counters(module: ModuleType, spec: dict[str, Any]) -> dict[str, Any]:
     """Return the counters that a module makes of its profile; none where nothing could be read.
 
     Parameters
     ----------
     module : module
-        With ``PROFILED``, the metrics that it needs, and ``profiled``, which takes the launches.
+        With ``PROFILED``, the metrics that it needs, and ``profiled``, which takes the launches; without them the
+        counters are `achieved_occupancy`.
     spec : dict
         Of a run: ``algorithm``, ``options`` and ``graph_file``.
     """
     wanted = json.dumps({key: spec[key] for key in ("algorithm", "options", "graph_file")})
-    profile = read_profile(["-m", "mst.bench.measure.profiler", wanted], module.PROFILED)
+    metrics = getattr(module, "PROFILED", (OCCUPANCY,))
+    profile = read_profile(["-m", "mst.bench.measure.profiler", wanted], metrics)
     if profile.reason:
         print(profile.reason)
         return {}
-    return module.profiled(profile.launches)
+    return getattr(module, "profiled", achieved_occupancy)(profile.launches)
 
 
 def main(text: str) -> None:

@@ -190,7 +190,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         return
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
     phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
-    tell("ready", phases=phases, starts=ranks, profile=hasattr(module, "PROFILED"))
+    tell("ready", phases=phases, starts=ranks, profile=algorithm.paradigm == "cuda")
     work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
         work = {

@@ -1,0 +1,145 @@
+"""``mst table``: what an experiment measured on this machine, a row for each run and a column for each graph."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from mst.commands.measure import add_scopes
+
+if TYPE_CHECKING:
+    from mst.bench.planning.plan import Planned
+    from mst.config import Config
+
+HELP = "print an experiment's times on this machine, and how they compare with one algorithm's"
+
+Measurement = Mapping[str, Any]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_scopes(parser)
+    parser.add_argument(
+        "--part",
+        choices=sorted(PARTS),
+        default="compute",
+        help="first: from the graph in memory to the end of the first solve; memory: MiB beyond the graph",
+    )
+    parser.add_argument("--against", metavar="ALGORITHM", help="default: the experiment's baseline, at width 1")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the proved measurements of what the scopes plan, by today's code."""
+    from mst import catalog, config, registry
+    from mst.bench.planning.site import Place
+    from mst.commands._print import columns
+    from mst.errors import InputError
+
+    settings = config.load(arguments.configfile)
+    places = [Place(settings.machine_name, config.machine_of(settings))]
+    papers, entries = config.papers(settings), catalog.load()
+    planned = [config.scope_plan(settings, papers, entries, places, scope) for scope in arguments.scopes]
+    found = _figures(settings, chain.from_iterable(planned), PARTS[arguments.part])
+    if not found:
+        raise InputError(f"{settings.records} has no proved measurement of this by today's code: mst measure")
+    against = arguments.against or config.scope_experiment(settings, papers, arguments.scopes[0]).baseline
+    unit = "MiB" if arguments.part == "memory" else "ms"
+    print(columns(table(found, registry.get(against).id, unit)))
+    return 0
+
+
+def table(
+    figures: Mapping[tuple[str, str], float], against: str, unit: str = "ms"
+) -> list[tuple[str | float | None, ...]]:
+    """Return a head, a row of figures for each run, and how many times the figure of `against` is its figure.
+
+    Parameters
+    ----------
+    figures : mapping of (str, str) to float
+        By run and graph, in the order of the rows and columns.
+    against : str
+        The run that the last columns compare with: the geometric mean over the graphs of both, the least and the
+        greatest ratio.
+
+    Examples
+    --------
+    >>> from mst.commands.table import table
+    >>> found = {("kruskal", "NY"): 9.0, ("ours", "NY"): 3.0, ("kruskal", "FL"): 8.0, ("ours", "FL"): 2.0}
+    >>> table(found, "kruskal")[-1]
+    ('ours', 3.0, 2.0, 3.46, 3.0, 4.0)
+    """
+    from mst.bench.statistics import geometric_mean
+
+    runs, graphs = (list(dict.fromkeys(names)) for names in zip(*figures, strict=True))
+    head = (unit, *graphs, f"{against} / this", "least", "greatest")
+    rows: list[tuple[str | float | None, ...]] = [head]
+    for name in runs:
+        shared = [graph for graph in graphs if (name, graph) in figures and (against, graph) in figures]
+        ratios = [figures[against, graph] / figures[name, graph] for graph in shared if figures[name, graph]]
+        ends = (geometric_mean(ratios), min(ratios), max(ratios)) if ratios else (None,) * 3
+        values = (figures.get((name, graph)) for graph in graphs)
+        rows.append((name, *map(_rounded, (*values, *ends))))
+    return rows
+
+
+def _figures(
+    settings: Config, rows: Sequence[Planned] | chain[Planned], part: Callable[[Measurement], float | None]
+) -> dict[tuple[str, str], float]:
+    """Return the figure of every proved run, by its name and graph."""
+    import json
+
+    from mst.bench.records.store import proof_path, read_measurement
+
+    found = {}
+    for row in rows:
+        if row.status != "done" or row.run is None:
+            continue
+        path = settings.records / row.run.path
+        measurement = read_measurement(path)
+        proved = json.loads(proof_path(path).read_text())["status"] == "ok"
+        if proved and measurement["status"] == "ok" and (value := part(measurement)) is not None:
+            options = f"[{row.options}]" if row.options != "default" else ""
+            width = f" ×{row.width}" if row.width > 1 else ""
+            found[f"{row.algorithm}{options}{width}", row.graph] = value
+    return found
+
+
+def _milliseconds(*parts: str) -> Callable[[Measurement], float | None]:
+    """Return a function from a measurement to the sum of its parts, of each the median over the processes."""
+
+    def figure(measurement: Measurement) -> float | None:
+        from mst.bench.records.store import medians
+        from mst.bench.statistics import summarise
+
+        found = [summarise(medians(measurement, part)).median for part in parts]
+        return 1e3 * sum(seconds or 0.0 for seconds in found) if found[0] is not None else None
+
+    return figure
+
+
+def _first(measurement: Measurement) -> float | None:
+    """Return the milliseconds of preparing, copying and the first solve: its warm-up's first sample."""
+    first = [[samples[0]] for samples in measurement["samples"].get("warmup", []) if samples]
+    return _milliseconds("warmup", "init", "transfer")(
+        {**measurement, "samples": {**measurement["samples"], "warmup": first}}
+    )
+
+
+def _memory(measurement: Measurement) -> float | None:
+    working = measurement["memory"]["working_bytes"]
+    return None if working is None else working / 2**20
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.3g}")
+
+
+PARTS: dict[str, Callable[[Measurement], float | None]] = {
+    "compute": _milliseconds("compute"),
+    "init": _milliseconds("init"),
+    "transfer": _milliseconds("transfer"),
+    "first": _first,
+    "memory": _memory,
+}
