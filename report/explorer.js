@@ -204,7 +204,7 @@
   }
   const told = (point) => {
     const unit = metrics[state.metric].unit;
-    const interval = point.low && point.high > point.low ? ` (95 % ${format(point.low, unit)} to ${format(point.high, unit)})` : "";
+    const interval = point.low && point.high > point.low ? ` (${format(point.low, unit)} to ${format(point.high, unit)})` : "";
     return `${seriesOf(point)} on ${point.graph.name}, ${point.machine.name}: ${format(point.value, unit)}${unit === "edges/s" ? " edges/s" : ""}${interval}`;
   };
 

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mst.bench.statistics import _mann_whitney, _rank_cut, ratio, summarise
+from mst.bench.statistics import (
+    COVERAGE,
+    _mann_whitney,
+    _rank_cut,
+    geometric_mean,
+    interval_ranks,
+    ratio,
+    summarise,
+)
 
 times = st.floats(1e-6, 1e3)
 
@@ -33,15 +41,28 @@ def test_interval_holds_the_median_and_stays_in_range(values):
     assert summary.spread == pytest.approx((max(values) - min(values)) / summary.median)
 
 
-def test_summary_is_repeatable():
-    values = [1.0, 1.3, 0.9, 1.1, 1.2]
-    assert summarise(values) == summarise(values)
+@pytest.mark.parametrize("count", range(1, 13))
+def test_interval_is_the_narrowest_of_its_coverage(count):
+    rank, coverage = interval_ranks(count)
+    outside = [2 * sum(comb(count, i) for i in range(r)) / 2**count for r in (rank, rank + 1)]
+    assert coverage == 1 - outside[0]
+    assert 1 - outside[1] < COVERAGE <= coverage or (count < 6 and rank == 1)
+
+
+def test_five_processes_are_bounded_by_their_range_and_nine_by_the_second_and_eighth():
+    five, nine = summarise([5.0, 1.0, 3.0, 2.0, 4.0]), summarise([9.0, 8, 7, 6, 5, 4, 3, 2, 1])
+    assert (five.low, five.high, five.coverage) == (1, 5, 0.9375)
+    assert (nine.low, nine.high) == (2, 8) and nine.coverage > 0.95
 
 
 def test_interval_covers_the_true_median(rng):
-    """Eleven processes of log-normal noise: a 95 % bootstrap interval misses 1 rarely."""
-    hits = [s.low <= 1 <= s.high for s in (summarise(np.exp(rng.normal(0, 0.1, 11))) for _ in range(400))]
-    assert np.mean(hits) > 0.9
+    noise = np.exp(rng.normal(0, 0.1, (400, 11)))
+    assert np.mean([s.low <= 1 <= s.high for s in map(summarise, noise)]) > 0.93
+
+
+def test_geometric_mean_leaves_out_what_has_no_logarithm():
+    assert geometric_mean([1.0, 100.0, 0.0, float("nan")]) == pytest.approx(10)
+    assert np.isnan(geometric_mean([0.0]))
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (2, 3), (3, 3), (4, 5), (5, 5)])

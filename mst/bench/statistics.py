@@ -1,4 +1,4 @@
-"""Statistics over process medians: their median with a bootstrap interval, and the ratio of two sets of them.
+"""Statistics over process medians: their median with an interval, the ratio of two sets of them, geometric means.
 
 The unit of observation is the process, not the sample: samples of one process share its memory layout, its
 pages and its place on the machine, so more of them make no interval narrower. One number per process, the
@@ -7,22 +7,21 @@ median of its samples, enters everything here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import comb
+from math import comb, exp, fsum, log, nan
 
 import numpy as np
 
-_RESAMPLES = 10_000
-_ERROR = 0.05
+COVERAGE = 0.95
 # Two-sided 95 % quantiles of Student's t by degrees of freedom, for sets too small for an exact rank interval.
 _STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Median of the processes' medians, with a 95 % bootstrap interval; None where nothing was measured.
+    """Median of the processes' medians, with an interval by order statistics; None where nothing was measured.
 
     Attributes
     ----------
@@ -30,6 +29,9 @@ class Summary:
         Processes.
     median, low, high : float or None
         In the unit of the values.
+    coverage : float
+        Probability that an interval made so holds the median of the distribution that the values are from, whatever
+        that is (see `interval_ranks`).
     spread : float or None
         Range of the values over their median; None for fewer than two.
     """
@@ -38,6 +40,7 @@ class Summary:
     median: float | None
     low: float | None
     high: float | None
+    coverage: float = 0.0
     spread: float | None = None
 
 
@@ -56,22 +59,50 @@ def summarise(values: Sequence[float]) -> Summary:
     Examples
     --------
     >>> from mst.bench.statistics import summarise
-    >>> summarise([1.0, 1.1, 0.9, 1.0, 1.2]).median
-    1.0
+    >>> summarise([4.0, 5.0, 3.0, 4.0, 6.0])
+    Summary(count=5, median=4.0, low=3.0, high=6.0, coverage=0.9375, spread=0.75)
     """
     if not len(values):
         return Summary(0, None, None, None)
-    data = np.asarray(values, dtype=np.float64)
+    data = np.sort(np.asarray(values, dtype=np.float64))
     median = float(np.median(data))
-    low, high = np.percentile(np.median(data[_resampled(len(data))], axis=1), [2.5, 97.5])
-    spread = float(np.ptp(data)) / median if len(data) > 1 and median > 0 else None
-    return Summary(len(data), median, float(low), float(high), spread)
+    rank, coverage = interval_ranks(len(data))
+    low, high = float(data[rank - 1]), float(data[-rank])
+    spread = float(data[-1] - data[0]) / median if len(data) > 1 and median > 0 else None
+    return Summary(len(data), median, low, high, coverage, spread)
 
 
 @cache
-def _resampled(count: int) -> np.ndarray:
-    # A fixed seed: the same values always give the same interval.
-    return np.random.default_rng(0).integers(0, count, (_RESAMPLES, count))
+def interval_ranks(count: int) -> tuple[int, float]:
+    """Return the rank from either end of the values that bound the median's interval, and its coverage.
+
+    The narrowest interval between order statistics that covers the median of any continuous distribution with 95 %
+    (Hollander, Wolfe & Chicken, *Nonparametric Statistical Methods*, §3.6); of fewer than six values, which cannot,
+    that from the least to the greatest.
+
+    Examples
+    --------
+    >>> from mst.bench.statistics import interval_ranks
+    >>> interval_ranks(3), interval_ranks(5), interval_ranks(9)
+    ((1, 0.75), (1, 0.9375), (2, 0.9609375))
+    """
+    rank, coverage = 1, 1 - 2 / 2**count
+    while (narrower := coverage - 2 * comb(count, rank) / 2**count) >= COVERAGE:
+        rank, coverage = rank + 1, narrower
+    return rank, coverage
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean of the positive numbers among these; NaN of none.
+
+    Examples
+    --------
+    >>> from mst.bench.statistics import geometric_mean
+    >>> round(geometric_mean([2.0, 8.0]), 12), geometric_mean([])
+    (4.0, nan)
+    """
+    logs = [log(value) for value in values if value > 0]
+    return exp(fsum(logs) / len(logs)) if logs else nan
 
 
 def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
@@ -111,7 +142,7 @@ def _rank_cut(a: int, b: int) -> int | None:
     tail, total = 0, comb(a + b, a)
     for u, count in enumerate(_mann_whitney(a, b)):
         tail += count
-        if 2 * tail > _ERROR * total:
+        if 2 * tail > (1 - COVERAGE) * total:
             return u - 1 if u else None
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mst import registry
+from mst.bench.statistics import geometric_mean
 
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
 NOT_RUN = ("unsupported", "unavailable")
@@ -85,12 +86,6 @@ def machines_of(rows: pd.DataFrame) -> list[str]:
 def by_machine(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return each machine with its rows, in the order of `machines_of`."""
     return [(machine, rows[rows["machine"] == machine]) for machine in machines_of(rows)]
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive numbers; NaN of none."""
-    logs = [math.log(v) for v in values if v and not math.isnan(v) and v > 0]
-    return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from mst.bench.measure.machine import conditions, this_machine, usable_cores
 from mst.bench.measure.session import Host, Outcome, Session, affordable, pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import SCHEMA, Run, save_ids, write_json
+from mst.bench.statistics import summarise
 from mst.errors import ConfigError
 
 _SPREAD_FLAG = 0.10
@@ -215,8 +216,8 @@ def _flags(
     measure: Measure,
 ) -> list[str]:
     flags = []
-    medians = [float(np.median(p["compute"])) for p in outcome.processes]
-    if medians and (max(medians) - min(medians)) > _SPREAD_FLAG * float(np.median(medians)):
+    spread = summarise([float(np.median(p["compute"])) for p in outcome.processes]).spread
+    if spread is not None and spread > _SPREAD_FLAG:
         flags.append("spread")
     if state["others_cores"] > _BUSY_FLAG:
         flags.append("busy")

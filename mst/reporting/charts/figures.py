@@ -12,9 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from mst.bench.statistics import geometric_mean
 from mst.reporting.charts.painters import Paint, Task, one_by_one
 from mst.reporting.charts.style import DASHES, MARKERS, colours, places, save
-from mst.reporting.data import by_machine, geometric_mean, machines_of, order_of_series, telling
+from mst.reporting.data import by_machine, machines_of, order_of_series, telling
 
 MOST_TIMES = 16
 """Panels of times on the page; the explorer has the others."""
@@ -137,7 +138,9 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
         "grade",
     ]
     shown[columns].to_csv(folder / "time.csv", index=False)
-    alt = "Time of each algorithm on each graph, medians with 95 % intervals, logarithmic; the table has the numbers."
+    alt = (
+        "Time of each algorithm on each graph, medians with intervals, logarithmic; the table has the numbers."
+    )
     return Figure("time", "Time to find the forest", alt, tuple(panels), "time.csv", "Time")
 
 

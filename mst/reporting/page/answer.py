@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mst import registry
-from mst.reporting.data import approximate, by_machine, geometric_mean, is_library
+from mst.bench.statistics import geometric_mean
+from mst.reporting.data import approximate, by_machine, is_library
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ RECORD_COLUMNS = (
     ("status", "text"),
     ("proof", "text"),
     ("time", "number"),
-    ("95 % interval", "text"),
+    ("interval", "text"),
     ("init", "number"),
     ("transfer", "number"),
     ("edges/s", "number"),

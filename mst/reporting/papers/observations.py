@@ -15,6 +15,7 @@ from pydantic import Field
 
 from mst import registry, resources
 from mst.bench.records.store import Record, load_records, medians
+from mst.bench.statistics import summarise
 from mst.errors import ConfigError, nearest
 from mst.facts import Facts
 from mst.reporting.papers.formula import DRAWS, Failed, Leaf, Missing, Selection, Unfit, parse_selection
@@ -209,8 +210,7 @@ def _shown(record: Record, oversubscribed: bool) -> bool:
 
 
 def _median(record: Record) -> float | None:
-    found = medians(record.measurement)
-    return float(np.median(found)) if found else None
+    return summarise(medians(record.measurement)).median
 
 
 def _timed(part: str):
@@ -218,7 +218,8 @@ def _timed(part: str):
         found = medians(record.measurement, part)
         if not found and part == "transfer" and medians(record.measurement):
             return 0.0, ()
-        return (float(np.median(found)), tuple(found)) if found else None
+        median = summarise(found).median
+        return (median, tuple(found)) if median is not None else None
 
     return read
 
