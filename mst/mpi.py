@@ -18,7 +18,7 @@ import numpy as np
 from mst import registry
 from mst.edge_slice import EdgeSlice
 from mst.errors import InputError, MSTError, UnsupportedError
-from mst.facts import Facts
+from mst.execute import implementation_of, refuse_unfit
 from mst.formats.edge_slice import read_edge_slice
 from mst.graph import Graph
 from mst.order import total
@@ -100,17 +100,16 @@ def minimum_spanning_forest(
     chosen = registry.get(algorithm)
     if chosen.paradigm != "mpi":
         raise UnsupportedError(f"{chosen.id} does not run under MPI: call mst.minimum_spanning_forest")
-    resolved = chosen.resolve(options)
     part = _together(comm, lambda: _slice_of(path_or_local_edges, comm))
     if not isinstance(path_or_local_edges, str | os.PathLike):
         part = _numbered(part, comm)
-    facts = Facts(n=part.n, m=part.m, weight_dtype=part.w.dtype.name)
-    if reason := chosen.skip(facts, width=comm.size, options=resolved):
-        raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
-    module = _together(comm, chosen.load)
+    resolved = chosen.resolve(options)
+    refuse_unfit(chosen, part, comm.size, resolved)
+    implementation = _together(comm, lambda: implementation_of(chosen))
     try:
-        problem = module.prepare(part, comm=comm, **resolved)
-        ids = np.sort(module.collect(problem, module.solve(problem)).astype(np.int64, copy=False))
+        problem = implementation.ready(part, options=resolved, comm=comm).problem
+        collected = implementation.collect_edges(problem, implementation.solve(problem))
+        ids = np.sort(collected.astype(np.int64, copy=False))
         return _forest(part, ids, comm)
     except BaseException:
         if comm.size == 1:

@@ -1,4 +1,4 @@
-"""Finds algorithms without importing them; checks options; fingerprints sources.
+"""Finds algorithms without importing them; checks options; fingerprints sources. `mst.execute` runs them.
 
 **The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. At its top a literal::
 
@@ -51,7 +51,7 @@ and these functions:
 ``prepare(part, *, comm, **options) -> problem``
     `part` is an `mst.edge_slice.EdgeSlice`: rows ``[m * r // p, m * (r + 1) // p)`` of the edge list on rank `r` of
     `p`, mapped from the canonical file, and all of the graph that the rank may read. `comm` is an mpi4py
-    communicator; the width is its size. Whoever wants another distribution sends the edges there.
+    communicator; the width is its size. An algorithm that needs another distribution sends the edges itself.
 ``solve(problem) -> result``
     Results may stay where they are found.
 ``collect(problem, result) -> numpy.ndarray``

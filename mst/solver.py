@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from mst import advice, registry
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
-from mst.facts import Facts
+from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import Graph
 
@@ -95,9 +95,7 @@ def minimum_spanning_forest(
     try:
         return _of_graph(graph, algorithm, threads, options)
     except MemoryError as error:
-        raise OutOfMemoryError(
-            f"no memory for a forest of {graph!r}: {error or 'no more to be had'}"
-        ) from error
+        raise OutOfMemoryError(f"no memory for a forest of {graph!r}: {error or 'none is left'}") from error
 
 
 def _of_graph(graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
@@ -117,42 +115,39 @@ def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> For
 
 
 def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
-    """Return what an algorithm makes of a graph, or raise the reason why it does not take it."""
+    """Return the forest that an algorithm finds; raise the reason if it does not take the graph."""
     if chosen.paradigm == "mpi":
         raise UnsupportedError(
             f"{chosen.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
         )
     width = width_of(chosen, threads)
-    resolved = chosen.resolve(options)
-    if reason := chosen.skip(Facts.of(graph), width=width, options=resolved):
-        raise UnsupportedError(f"{chosen.id} does not take this graph: {reason}")
-    module = chosen.load()
-    code = _code_clock()
-    # Of the parts, no second counts that went into getting machine code.
-    before = code()
-    started = perf_counter() - before
-    problem = module.prepare(graph, width=width, **resolved)
-    prepared = perf_counter() - code()
-    if hasattr(module, "transfer"):
-        problem = module.transfer(problem)
-    transferred = perf_counter() - code()
-    result = module.solve(problem)
-    solved = perf_counter() - code()
-    edge_ids = module.collect(problem, result)
-    if edge_ids is None:
-        raise UnsupportedError(f"{chosen.id} prints a total only, no edges: it can be timed, not used")
-    seconds = {
-        "init": prepared - started,
-        "transfer": transferred - prepared,
-        "compute": solved - transferred,
-    }
-    if (after := code()) > before:
-        seconds["code"] = after - before
+    timed = _TimedWithoutCode()
+    execution = execute(chosen, graph, width, options, timed=timed)
+    edge_ids, _ = timed(execution.collect)
+    seconds = {"init": execution.init, "transfer": execution.transfer or 0.0, "compute": execution.compute}
+    if timed.code_seconds:
+        seconds["code"] = timed.code_seconds
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
 
 
+class _TimedWithoutCode:
+    """Times calls without what compiling and loading machine code takes, which is added up in `code_seconds`."""
+
+    def __init__(self) -> None:
+        self.code_seconds = 0.0
+        self._clock: Callable[[], float] | None = None
+
+    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+        clock = self._clock = self._clock or _code_clock()
+        before, started = clock(), perf_counter()
+        value = function(*args, **kwargs)
+        seconds, code = perf_counter() - started, clock() - before
+        self.code_seconds += code
+        return value, seconds - code
+
+
 def _code_clock() -> Callable[[], float]:
-    """Return what tells how long machine code has been got; none is where numba is not loaded."""
+    """Return the clock of compiling and loading machine code; it stands still where numba is not loaded."""
     if "numba" not in sys.modules:
         return float
     from mst.kernels.primitives.machine_code import code_seconds

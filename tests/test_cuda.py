@@ -9,6 +9,7 @@ import pytest
 import mst
 from mst import Graph, registry
 from mst.errors import InputError, OutOfMemoryError
+from mst.execute import execute
 
 pytestmark = pytest.mark.cuda
 
@@ -24,11 +25,8 @@ def cupy():
 
 
 def solved(name, graph, **options):
-    algorithm = registry.get(name)
-    module = algorithm.load()
-    problem = module.transfer(module.prepare(graph, width=1, **algorithm.resolve(options)))
-    result = module.solve(problem)
-    return np.sort(module.collect(problem, result)).tolist(), module.counters(problem, result)
+    found = execute(registry.get(name), graph, options=options)
+    return np.sort(found.collect()).tolist(), found.counters()
 
 
 def random_graph(rng, n, m, weights):

@@ -9,6 +9,7 @@ import pytest
 import mst
 from mst import Graph, registry
 from mst.errors import OutOfMemoryError, UnsupportedError
+from mst.execute import implementation_of
 
 pytestmark = pytest.mark.cuda
 
@@ -50,8 +51,8 @@ def option_sets(name):
 
 def prepared(name, graph, **options):
     algorithm = registry.get(name)
-    module = algorithm.load()
-    return module, module.transfer(module.prepare(graph, width=1, **algorithm.resolve(options)))
+    implementation = implementation_of(algorithm)
+    return implementation, implementation.ready(graph, options=algorithm.resolve(options)).problem
 
 
 @pytest.mark.parametrize("name", PORTS)
@@ -64,9 +65,9 @@ def test_ties_and_races_under_stress(cupy, name):
         graph = Graph(n, u, v, weights)
         expected = oracles.by_python_kruskal(graph)
         for options in option_sets(name):
-            module, problem = prepared(name, graph, **options)
+            implementation, problem = prepared(name, graph, **options)
             for _ in range(4):
-                found = np.sort(module.collect(problem, module.solve(problem))).tolist()
+                found = np.sort(implementation.collect(problem, implementation.solve(problem))).tolist()
                 assert found == expected, options
 
 
@@ -89,20 +90,20 @@ def test_phases_and_counters(cupy, name):
     n, m = 20_000, 200_000
     u, v = rng.integers(0, n, (2, m))
     u[: n - 1], v[: n - 1] = np.arange(n - 1), np.arange(1, n)
-    module, problem = prepared(name, Graph(n, u, v, rng.integers(0, 2**24, m).astype(np.int32)))
-    module.phases(problem)
-    phases = module.phases(problem)
+    implementation, problem = prepared(name, Graph(n, u, v, rng.integers(0, 2**24, m).astype(np.int32)))
+    implementation.phases(problem)
+    phases = implementation.phases(problem)
     assert all(isinstance(s, float) and s >= 0 for s in phases.values()) and 0 < sum(phases.values()) < 1
-    counters = module.counters(problem, module.solve(problem))
+    counters = implementation.counters(problem, implementation.solve(problem))
     assert 2 <= counters["rounds"] <= 15
-    assert module.device_bytes(problem) > 8 * n + m
+    assert implementation.device_bytes(problem) > 8 * n + m
 
 
 @pytest.mark.parametrize("name", ("jucele-cuda", "gunrock-cuda"))
 def test_unconnected_graphs_are_refused(cupy, name):
-    module, problem = prepared(name, Graph(4, [0, 2], [1, 3], [1, 2]))
+    implementation, problem = prepared(name, Graph(4, [0, 2], [1, 3], [1, 2]))
     with pytest.raises(UnsupportedError, match="not connected"):
-        module.solve(problem)
+        implementation.solve(problem)
 
 
 def test_unified_memory_is_never_more_than_is_free(cupy, monkeypatch):
@@ -119,8 +120,9 @@ def test_unified_memory_is_never_more_than_is_free(cupy, monkeypatch):
 def test_theoretical_occupancy_falls_with_the_rounds(cupy):
     rng = np.random.default_rng(2)
     graph = Graph(2**20, *rng.integers(0, 2**20, (2, 2**22)), rng.integers(0, 2**24, 2**22).astype(np.int32))
-    module, problem = prepared("contract-boruvka-cuda", graph, work="edge")
-    report = module.occupancy(problem, module.counters(problem, module.solve(problem)))
+    implementation, problem = prepared("contract-boruvka-cuda", graph, work="edge")
+    occupancy = registry.get("contract-boruvka-cuda").load().occupancy
+    report = occupancy(problem, implementation.counters(problem, implementation.solve(problem)))
     assert "count_slots_by_edge" in report and "count_slots" not in report
     for kernel, shares in report.items():
         assert all(0 < share <= 1 for share in shares), kernel

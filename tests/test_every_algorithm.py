@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mst import registry
+from mst.execute import execute, implementation_of
 from mst.facts import Facts
 from mst.graph import Graph
 from mst.order import total
@@ -83,13 +84,12 @@ def solve(algorithm: registry.Algorithm, graph: Graph, width: int = 1, **options
     options = algorithm.resolve(options)
     if algorithm.skip(facts_of(graph), width=width, options=options):
         return None
-    module = algorithm.load()
-    problem = module.prepare(graph, width=width, **options)
-    if hasattr(module, "transfer"):
-        problem = module.transfer(problem)
+    implementation = implementation_of(algorithm)
+    problem = implementation.ready(graph, width, options).problem
     # Twice, because a run solves one problem many times: the first time must leave it as it was.
-    first = np.sort(module.collect(problem, module.solve(problem)))
-    second = np.sort(module.collect(problem, module.solve(problem)))
+    first, second = (
+        np.sort(implementation.collect_edges(problem, implementation.solve(problem))) for _ in range(2)
+    )
     if algorithm.ties == "order":
         assert np.array_equal(first, second), f"{graph.name}: solve changed its problem"
     return second
@@ -191,14 +191,13 @@ def test_oracles_agree_on_every_small_graph(expected):
 @pytest.mark.parametrize("name", [n for n, a in ALGORITHMS.items() if a.paradigm in ("sequential", "threads")])
 def test_counters_and_phases_are_plain_values(name):
     algorithm = usable(name)
-    module = algorithm.load()
     graph = Graph(40, *np.random.default_rng(1).integers(0, 40, (2, 200)), np.arange(200))
-    problem = module.prepare(graph, width=1, **algorithm.resolve())
-    result = module.solve(problem)
-    counters = module.counters(problem, result) if hasattr(module, "counters") else {}
+    found = execute(algorithm, graph)
+    counters = found.counters()
     assert all(isinstance(value, int | float | str | list) for value in counters.values()), counters
-    phases = module.phases(problem) if hasattr(module, "phases") else {}
-    assert all(isinstance(seconds, float) and seconds >= 0 for seconds in phases.values()), phases
+    phases = found.implementation.phases
+    seconds = phases(found.problem) if phases else {}
+    assert all(isinstance(spent, float) and spent >= 0 for spent in seconds.values()), seconds
 
 
 def test_integer_totals_beyond_2_to_the_53_are_exact():

@@ -18,6 +18,7 @@ from mst.bench.planning.experiment import Experiment, widths_of
 from mst.bench.planning.plan import GraphState, plan
 from mst.bench.planning.site import Place
 from mst.errors import ConfigError
+from mst.execute import execute
 from mst.facts import Facts
 from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
@@ -187,11 +188,9 @@ def test_records_have_what_formulas_name(rng):
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
 
     def told(selection):
-        algorithm = registry.get(selection.algorithm)
-        module = algorithm.load()
-        problem = module.prepare(graph, width=1, **algorithm.resolve(dict(selection.options)))
-        counters = module.counters(problem, module.solve(problem))
-        return counters, module.phases(problem) if hasattr(module, "phases") else ()
+        found = execute(registry.get(selection.algorithm), graph, options=dict(selection.options))
+        phases = found.implementation.phases
+        return found.counters(), phases(found.problem) if phases else ()
 
     assert not claim_names.lacking("sequential", told) + claim_names.lacking("threads", told)
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mst import order, registry
+from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.primitives.jit import njit
@@ -22,11 +23,8 @@ from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root, r
 
 def run(name, graph, width=1, **options):
     """Return the forest and the counters of a run."""
-    algorithm = registry.get(name)
-    module = algorithm.load()
-    problem = module.prepare(graph, width=width, **algorithm.resolve(options))
-    result = module.solve(problem)
-    return np.sort(module.collect(problem, result)), module.counters(problem, result)
+    found = execute(registry.get(name), graph, width, options)
+    return np.sort(found.collect()), found.counters()
 
 
 def random_graph(n=500, m=3_000, seed=1):

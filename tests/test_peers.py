@@ -19,6 +19,7 @@ from mst.bench.measure.runner import Order, measure_run
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
 from mst.bench.records.verify import make_reference, verify_record
+from mst.execute import execute, implementation_of
 from mst.facts import Facts
 from mst.formats.canonical import content_digest, write_canonical
 from mst.order import total
@@ -99,20 +100,19 @@ def test_its_edges_are_found_in_any_graph(program, rng):
 
 
 def test_a_program_that_prints_a_total_is_timed_but_makes_no_forest(program):
-    module = program(**TOTAL, seconds=r"time ([\d.]+) ms", unit="ms").load()
-    problem = module.prepare(GRAPH, width=1)
-    answer, seconds = module.timed_solve(problem)
-    assert module.collect(problem, answer) is None and module.weight(problem, answer) == "11"
-    assert seconds == pytest.approx(0.25e-3) and module.counters(problem, answer) == {"clock": "program"}
+    stating = implementation_of(program(**TOTAL, seconds=r"time ([\d.]+) ms", unit="ms"))
+    problem = stating.ready(GRAPH).problem
+    answer, seconds = stating.timed_solve(problem)
+    assert stating.collect(problem, answer) is None and stating.weight(problem, answer) == "11"
+    assert seconds == pytest.approx(0.25e-3) and stating.counters(problem, answer) == {"clock": "program"}
     with pytest.raises(UnsupportedError, match="prints a total only"):
         mst.minimum_spanning_forest(GRAPH, algorithm="command-mine")
 
 
 def test_without_a_stated_time_the_process_is_timed(program):
-    module = program(**TOTAL).load()
-    assert not hasattr(module, "timed_solve")
-    problem = module.prepare(GRAPH, width=1)
-    assert module.counters(problem, module.solve(problem)) == {"clock": "process"}
+    found = execute(program(**TOTAL), GRAPH)
+    assert found.implementation.timed_solve(found.problem)[1] > 1e-3
+    assert found.counters() == {"clock": "process"}
 
 
 @pytest.mark.parametrize(
@@ -303,10 +303,10 @@ def test_prepare_leaves_only_the_peers_own_call_to_solve(name):
     algorithm = PEERS[name]
     if reason := algorithm.missing():
         pytest.skip(reason)
-    module = algorithm.load()
+    implementation = implementation_of(algorithm)
     before = GRAPH.u.copy(), GRAPH.v.copy(), GRAPH.w.copy()
-    problem = module.prepare(GRAPH, width=1, **algorithm.resolve())
+    problem = implementation.ready(GRAPH, options=algorithm.resolve()).problem
     for _ in range(3):
-        ids = module.collect(problem, module.solve(problem))
+        ids = implementation.collect(problem, implementation.solve(problem))
         assert total(GRAPH.w[np.sort(ids)]) == 11 and len(ids) == 2
     assert all(map(np.array_equal, before, (GRAPH.u, GRAPH.v, GRAPH.w)))

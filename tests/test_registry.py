@@ -13,6 +13,7 @@ import pytest
 
 import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
+from mst.execute import implementation_of
 from mst.facts import Facts
 from mst.kernels.primitives.sources import PACKAGE
 from mst.registry import Option, read_literal
@@ -201,8 +202,7 @@ def test_every_literal_keeps_the_contract(name):
         assert option.parse(option.default, name) == option.default
         assert option.parse(str(option.default), name) == option.default
     if algorithm.missing() is None and algorithm.paradigm in ("sequential", "threads", "peer"):
-        module = algorithm.load()
-        assert all(hasattr(module, part) for part in ("prepare", "solve", "collect"))
+        implementation_of(algorithm)
 
 
 def test_algorithms_come_in_the_order_of_paradigms_and_ids():

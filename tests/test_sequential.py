@@ -14,6 +14,7 @@ from mst.algorithms.cuda import bucket as bucket_cuda
 from mst.algorithms.sequential import bucket, filter_boruvka
 from mst.algorithms.threads import bucket_threads
 from mst.errors import UnsupportedError
+from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
 from mst.order import total
@@ -55,11 +56,9 @@ def oracle(graph):
 
 def solve(name, graph, **options):
     """Solve twice on one problem, which `solve` must leave as it is; return the sorted edge ids."""
-    algorithm = registry.get(name)
-    module = algorithm.load()
-    problem = module.prepare(graph, width=1, **algorithm.resolve(options))
-    first = np.sort(module.collect(problem, module.solve(problem)))
-    again = np.sort(module.collect(problem, module.solve(problem)))
+    found = execute(registry.get(name), graph, options=options)
+    first = np.sort(found.collect())
+    again = np.sort(found.implementation.collect(found.problem, found.implementation.solve(found.problem)))
     assert np.array_equal(first, again)
     return first.tolist()
 

@@ -70,6 +70,7 @@ import sys
 import numpy as np
 from mst import registry
 from mst.bench.measure import worker
+from mst.execute import implementation_of
 from mst.graph import Graph
 
 def versions():
@@ -77,10 +78,10 @@ def versions():
     return {k.py_func.__qualname__: len(k.signatures) for k in kernels if hasattr(k, "signatures")}
 
 def check(algorithm, graph):
-    module, options = algorithm.load(), algorithm.resolve()
-    worker._compile(module, graph, 1, options)
+    implementation, options = implementation_of(algorithm), algorithm.resolve()
+    worker._compile(implementation, graph, 1, options)
     before = versions()
-    worker._solve(module, graph, 1, options)
+    worker._solve(implementation, graph, 1, options)
     late = [name for name, count in versions().items() if count > before.get(name, 0)]
     assert not late, f"{algorithm.id}, m = {graph.m}: {late}"
 

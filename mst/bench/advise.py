@@ -34,6 +34,7 @@ from mst.advice import HOPELESS, Candidate, Table, kind_of
 from mst.advice.traits import Traits, traits_of
 from mst.bench.measure.machine import this_machine, usable_cores
 from mst.errors import MSTError
+from mst.execute import Implementation, implementation_of
 from mst.facts import Facts
 from mst.generators import generate
 from mst.graph import Graph
@@ -282,30 +283,29 @@ class Caller:
             algorithm = registry.get(candidate.algorithm)
             options = algorithm.parse_slug(candidate.slug)
             if not algorithm.skip(facts, width=candidate.width, options=options):
-                self.ways[str(candidate)] = (candidate, algorithm.load(), options)
+                self.ways[str(candidate)] = (candidate, implementation_of(algorithm), options)
 
     def __call__(self, name: str) -> tuple[float, np.ndarray]:
         """Return the seconds of a call, and the sorted edge ids."""
-        candidate, module, options = self.ways[name]
+        candidate, implementation, options = self.ways[name]
         if candidate.place == "device":
-            return self._on_device(module, options)
+            return self._on_device(implementation, options)
         graph = Graph(self.graph.n, self.graph.u, self.graph.v, self.graph.w, trusted=True)
         started = time.perf_counter()
-        problem = module.prepare(graph, width=candidate.width, **options)
-        if hasattr(module, "transfer"):
-            problem = module.transfer(problem)
-        ids = module.collect(problem, module.solve(problem))
+        problem = implementation.ready(graph, candidate.width, options).problem
+        ids = implementation.collect_edges(problem, implementation.solve(problem))
         return time.perf_counter() - started, np.sort(ids)
 
-    def _on_device(self, module: Any, options: dict[str, Any]) -> tuple[float, np.ndarray]:
+    def _on_device(self, implementation: Implementation, options: dict[str, Any]) -> tuple[float, np.ndarray]:
         import cupy
 
         if self.resident is None:
             self.resident = resident(self.graph)
         cupy.cuda.get_current_stream().synchronize()
         started = time.perf_counter()
-        problem = module.transfer(module.prepare(self.resident, width=1, **options))
-        ids = cupy.sort(module.edge_ids(module.solve(problem)).astype(cupy.int64))
+        problem = implementation.ready(self.resident, options=options).problem
+        assert implementation.edge_ids is not None
+        ids = cupy.sort(implementation.edge_ids(implementation.solve(problem)).astype(cupy.int64))
         cupy.cuda.get_current_stream().synchronize()
         return time.perf_counter() - started, ids.get()
 

@@ -14,6 +14,7 @@ import cupy
 from mst import Graph, registry
 from mst.algorithms.cuda import _proof
 from mst.algorithms.cuda import _resident as resident
+from mst.execute import implementation_of
 
 
 def python_kruskal(graph):
@@ -64,12 +65,12 @@ def variants():
     yield "contract-boruvka-cuda", {"minimum": "segmented", "work": "edge", "scan": "host", "block": 64}
 
 
-def edge_ids(module, problem):
+def edge_ids(implementation, problem):
     """Solve and return the edge ids; without CuPy's `nonzero`, which is not ours, and which racecheck warns of."""
-    result = module.solve(problem)
+    result = implementation.solve(problem)
     if hasattr(result, "chosen"):
         return np.flatnonzero(cupy.asnumpy(result.chosen)).tolist()
-    return module.collect(problem, result).tolist()
+    return implementation.collect(problem, result).tolist()
 
 
 def main():
@@ -80,10 +81,10 @@ def main():
         expected = python_kruskal(graph)
         for name, options in variants():
             algorithm = registry.get(name)
-            module = algorithm.load()
+            implementation = implementation_of(algorithm)
             there = resident.device_graph(graph.n, *map(cupy.asarray, (graph.u, graph.v, graph.w)))
-            problem = module.transfer(module.prepare(there, width=1, **algorithm.resolve(options)))
-            found = sorted(edge_ids(module, problem))
+            problem = implementation.ready(there, options=algorithm.resolve(options)).problem
+            found = sorted(edge_ids(implementation, problem))
             if found != expected:
                 wrong += 1
                 print(f"wrong: {name} {options} on {graph}")

@@ -29,6 +29,7 @@ from mst.algorithms.sequential import kruskal
 from mst.bench.measure import mpi_worker, samples
 from mst.bench.measure.mpi_worker import _practise
 from mst.errors import InputError
+from mst.execute import Implementation, implementation_of
 from mst.graph import Graph
 from mst.kernels.mpi import exchange as mpi_exchange
 from mst.kernels.proof.tree_paths import longest_path
@@ -40,13 +41,19 @@ COMM = MPI.COMM_WORLD
 def solve(algorithm: str, graph: Graph, **options) -> tuple[np.ndarray, dict]:
     """Return all ids of a second solve of one problem on rank 0, and its counters; on many ranks of the first."""
     chosen = registry.get(algorithm)
-    module = chosen.load()
+    implementation = implementation_of(chosen)
     part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
-    problem = module.prepare(part, comm=COMM, **chosen.resolve(options))
+    problem = implementation.ready(part, options=chosen.resolve(options), comm=COMM).problem
     if COMM.size < 4:
-        module.solve(problem)
-    result = module.solve(problem)
-    return np.sort(module.collect(problem, result)), module.counters(problem, result)
+        implementation.solve(problem)
+    result = implementation.solve(problem)
+    return np.sort(implementation.collect(problem, result)), implementation.counters(problem, result)
+
+
+def ours_and_options() -> tuple[Implementation, dict]:
+    """Return the functions and the default options of filter-boruvka-mpi."""
+    chosen = registry.get("filter-boruvka-mpi")
+    return implementation_of(chosen), chosen.resolve()
 
 
 def right(graph: Graph, ids: np.ndarray, said: object) -> None:
@@ -173,8 +180,10 @@ def check_phases() -> None:
         ("filter-boruvka-mpi", {"share": "off", "sparsify": "on"}, {"sparsify", "select", *rounds}),
     ):
         chosen = registry.get(algorithm)
-        module = chosen.load()
-        seconds = module.phases(module.prepare(part, comm=COMM, **chosen.resolve(given)))
+        implementation = implementation_of(chosen)
+        seconds = implementation.phases(
+            implementation.ready(part, options=chosen.resolve(given), comm=COMM).problem
+        )
         assert set(seconds) == named and min(seconds.values()) >= 0, (algorithm, seconds)
         assert COMM.bcast(seconds) == seconds
     filter_boruvka.SMALL = most
@@ -191,10 +200,10 @@ def check_options(every: str) -> None:
 def check_shared(every: str, sizes: str) -> None:
     """The ranks of a host in shared memory, however small the graph; and as if each two of them were a host."""
     filter_boruvka.SMALL = 0
-    module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
+    implementation, options = ours_and_options()
     # Two ranks compile, for either width of keys, and the others find it done.
     for graph in medium(300, 2400)[:2]:
-        _practise(module, edge_slice.of_graph(graph, COMM.rank, COMM.size), COMM, options)
+        _practise(implementation, edge_slice.of_graph(graph, COMM.rank, COMM.size), COMM, options)
     check_every("filter-boruvka-mpi", every, sizes)
     real = filter_boruvka._node_of
     filter_boruvka._node_of = lambda comm: comm.Split(comm.rank // 2, comm.rank)
@@ -211,16 +220,16 @@ def check_distributed(every: str, sizes: str) -> None:
 
 def check_practice() -> None:
     """After practice no kernel is compiled, or loaded, for graphs that ranks treat in different ways."""
-    module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
+    implementation, options = ours_and_options()
     compiled = None
     for n, m in ((9_000, 60_000), (2_000, 3_000), (200, 17_000), (50_000, 70_000)):
         rng = np.random.default_rng(m)
         graph = Graph(n, *rng.integers(0, n, (2, m)), rng.integers(0, 2**24, m).astype(np.int32))
         part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
         if compiled is None:
-            _practise(module, part, COMM, options)
+            _practise(implementation, part, COMM, options)
             compiled = specialisations()
-        result = module.solve(module.prepare(part, comm=COMM, **options))
+        result = implementation.solve(implementation.ready(part, options=options, comm=COMM).problem)
         assert specialisations() == compiled, (n, m, specialisations() - compiled)
         assert COMM.allreduce(len(result.edge_ids)) > n / 2
 
@@ -311,7 +320,7 @@ def check_library(path: str) -> None:
 def check_memory() -> None:
     """What a rank holds beyond the interpreter shrinks with the ranks: at most twice its share of one rank's."""
     n, m, held = 20_000, 1_500_000, {}
-    module, options = registry.get("filter-boruvka-mpi").load(), registry.get("filter-boruvka-mpi").resolve()
+    implementation, options = ours_and_options()
     for ranks in (size for size in (1, 2, 4, 8, 16) if size <= COMM.size):
         some = COMM.Split(0 if COMM.rank < ranks else MPI.UNDEFINED, COMM.rank)
         if some == MPI.COMM_NULL:
@@ -322,16 +331,16 @@ def check_memory() -> None:
         w = rng.integers(0, 2**24, stop - start).astype(np.int32)
         part = edge_slice.EdgeSlice(n, m, start, u, v, w)
         # The first solves load code, and MPI takes its buffers.
-        problem = module.prepare(part, comm=some, **options)
+        problem = implementation.ready(part, options=options, comm=some).problem
         for _ in range(4):
-            module.solve(problem)
+            implementation.solve(problem)
         problem = None
         before = samples.reset_peak(), samples.status("RssAnon"), mpi_worker._shared()
-        problem = module.prepare(part, comm=some, **options)
-        module.solve(problem)
-        result = module.solve(problem)
+        problem = implementation.ready(part, options=options, comm=some).problem
+        implementation.solve(problem)
+        result = implementation.solve(problem)
         working = mpi_worker._memory(some, *before)["working_bytes"]
-        held[ranks] = module.counters(problem, result)["rank_bytes"] + working
+        held[ranks] = implementation.counters(problem, result)["rank_bytes"] + working
     if COMM.rank == 0:
         print({ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})
         assert all(size * ranks <= 2 * held[1] for ranks, size in held.items()), held
@@ -344,7 +353,10 @@ def check_spread() -> None:
     """
     n, m = 200_000, 300_000
     rng, chosen = np.random.default_rng(3), registry.get("filter-boruvka-mpi")
-    module, options = chosen.load(), chosen.resolve(dict(scheme="distributed", share=False, sparsify="off"))
+    implementation, options = (
+        implementation_of(chosen),
+        chosen.resolve(dict(scheme="distributed", share=False, sparsify="off")),
+    )
     i, side = np.arange(m - 1), 400
     cell = np.arange(side * side).reshape(side, side)
     across = [
@@ -370,13 +382,13 @@ def check_spread() -> None:
                 continue
             part = edge_slice.of_graph(graph, some.rank, some.size)
             # The first solve loads code.
-            result = module.solve(module.prepare(part, comm=some, **options))
+            result = implementation.solve(implementation.ready(part, options=options, comm=some).problem)
             tracemalloc.start()
-            problem = module.prepare(part, comm=some, **options)
-            result = module.solve(problem)
+            problem = implementation.ready(part, options=options, comm=some).problem
+            result = implementation.solve(problem)
             held[ranks] = some.allreduce(part.bytes + tracemalloc.get_traced_memory()[1], MPI.MAX)
             tracemalloc.stop()
-            right(graph, np.sort(module.collect(problem, result)), held)
+            right(graph, np.sort(implementation.collect(problem, result)), held)
             some.Free()
         if COMM.rank == 0:
             print(name, {ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})

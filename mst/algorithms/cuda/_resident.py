@@ -9,7 +9,6 @@ import numpy as np
 
 from mst import order
 from mst.errors import InputError, OutOfMemoryError, UnsupportedError
-from mst.facts import Facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +168,7 @@ def forest_on_device(
     import cupy
 
     from mst import advice, registry
+    from mst.execute import execute, implementation_of
 
     graph = None
     if algorithm == "auto":
@@ -183,18 +183,13 @@ def forest_on_device(
         )
     if algorithm == "filter-boruvka-cuda":
         options = {"start": "edges", **options}
-    resolved = chosen.resolve(options)
     graph = graph or device_graph(n, u, v, w)
-    facts = Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
-    if reason := chosen.skip(facts, width=1, options=resolved):
-        raise UnsupportedError(f"{algorithm} does not take this graph: {reason}")
-    module = chosen.load()
-    if not hasattr(module, "edge_ids"):
+    edge_ids = implementation_of(chosen).edge_ids
+    if edge_ids is None:
         raise UnsupportedError(
             f"{algorithm} has no edge_ids, which leave a result on the device: see mst.registry"
         )
-    problem = module.transfer(module.prepare(graph, width=1, **resolved))
-    ids = module.edge_ids(module.solve(problem))
+    ids = edge_ids(execute(chosen, graph, options=options).result)
     return DeviceForest(graph, cupy.sort(ids.astype(cupy.int64)), algorithm)
 
 

@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from mst.bench.measure.practice import practice_graph
 from mst.bench.measure.samples import failure, peak, reset_peak, status, take_samples
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError
+from mst.execute import Implementation, implementation_of
 from mst.forest import digest
 from mst.formats.edge_slice import read_edge_slice
 from mst.kernels.mpi.exchange import gather
@@ -81,26 +81,25 @@ def measure_rank(spec: dict[str, Any], tell: Callable) -> None:
 
 
 def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
-    module = registry.get(spec["algorithm"]).load()
-    options = spec["options"]
-    part = _opened(module, spec, comm)
+    implementation = implementation_of(registry.get(spec["algorithm"]))
+    part = _opened(implementation, spec, comm)
     start = reset_peak(), status("RssAnon"), _shared()
-    problem, init = _timed(comm, lambda: module.prepare(part, comm=comm, **options))
-    taken = take_samples(
-        lambda: _timed(comm, lambda: module.solve(problem)), spec["measure"], init, loaded=True
-    )
+    slowest = functools.partial(_timed, comm)
+    ready = implementation.ready(part, options=spec["options"], comm=comm, timed=slowest)
+    problem = ready.problem
+    solve = functools.partial(slowest, implementation.solve, problem)
+    taken = take_samples(solve, spec["measure"], ready.init, loaded=True)
     result, memory = taken.result, _memory(comm, *start)
-    counters = module.counters(problem, result) if hasattr(module, "counters") else {}
     return {
-        "init": init,
-        "transfer": None,
+        "init": ready.init,
+        "transfer": ready.transfer,
         "warmup": taken.warmup,
         "compute": taken.compute,
-        "counters": counters,
+        "counters": implementation.counters(problem, result),
         "memory": memory,
         "energy": None,
         "device_bytes": None,
-        "forest": _forest(module, problem, result, part, comm, spec["ids_file"]),
+        "forest": _forest(implementation, problem, result, part, comm, spec["ids_file"]),
         "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
         "affinity": sorted(os.sched_getaffinity(0)),
         "ranks": _hosts(comm),
@@ -108,64 +107,68 @@ def _samples(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
 
 
 def _phases(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
-    module, options = registry.get(spec["algorithm"]).load(), spec["options"]
-    part = _opened(module, spec, comm)
-    if hasattr(module, "phases"):
-        return {"phases": module.phases(module.prepare(part, comm=comm, **options))}
-    prepare = functools.partial(module.prepare, part, **options)
-    return {"phases": phases_of(comm, lambda watched: prepare(comm=watched), module.solve)}
+    implementation, options = implementation_of(registry.get(spec["algorithm"])), spec["options"]
+    part = _opened(implementation, spec, comm)
+
+    def prepare(over: Any) -> Any:
+        return implementation.ready(part, options=options, comm=over).problem
+
+    if implementation.phases:
+        return {"phases": implementation.phases(prepare(comm))}
+    return {"phases": phases_of(comm, prepare, implementation.solve)}
 
 
 def _practice(spec: dict[str, Any], comm: Any) -> dict[str, Any]:
-    _opened(registry.get(spec["algorithm"]).load(), spec, comm)
+    _opened(implementation_of(registry.get(spec["algorithm"])), spec, comm)
     return {}
 
 
-def _opened(module: ModuleType, spec: dict[str, Any], comm: Any) -> EdgeSlice:
+def _opened(implementation: Implementation, spec: dict[str, Any], comm: Any) -> EdgeSlice:
     """Return this rank's part of the graph, all code compiled and all pages of the mapped file read."""
     part = read_edge_slice(spec["graph_file"], comm.rank, comm.size)
-    _practise(module, part, comm, spec["options"])
+    _practise(implementation, part, comm, spec["options"])
     # Before the clock starts: init is not a measure of the disk.
     for array in (part.u, part.v, part.w):
         array.max(initial=0)
     return part
 
 
-def _timed(comm: Any, work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what `work` returns, and the slowest rank's seconds, which all ranks get."""
+def _timed(comm: Any, function: Callable, *args: Any, **kwargs: Any) -> tuple[Any, float]:
+    """Call a function on all ranks; return its value, and the slowest rank's seconds, which all ranks get."""
     comm.Barrier()
     started = time.perf_counter()
-    value = work()
+    value = function(*args, **kwargs)
     seconds = time.perf_counter() - started
     comm.Barrier()
     return value, max(comm.allgather(seconds))
 
 
-def _practise(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
+def _practise(implementation: Implementation, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
     """Solve small graphs of the same dtypes: two ranks of each host first, so that not all of them compile."""
     from mpi4py import MPI
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
     pioneers = comm.Split(0 if node.rank < 2 else 1, comm.rank)
     if node.rank < 2:
-        _solve_practice(module, part, pioneers, options)
+        _solve_practice(implementation, part, pioneers, options)
     # A barrier would spin, and take the cores away from those that compile.
     arrived = comm.Ibarrier()
     while not arrived.Test():
         time.sleep(0.005)
-    _solve_practice(module, part, comm, options)
+    _solve_practice(implementation, part, comm, options)
     pioneers.Free()
     node.Free()
 
 
-def _solve_practice(module: ModuleType, part: EdgeSlice, comm: Any, options: dict[str, Any]) -> None:
+def _solve_practice(
+    implementation: Implementation, part: EdgeSlice, comm: Any, options: dict[str, Any]
+) -> None:
     for n, m in _PRACTICE:
         practice = edge_slice.of_graph(practice_graph(part, n, m), comm.rank, comm.size)
-        problem = module.prepare(practice, comm=comm, **options)
-        result = module.solve(problem)
-        module.collect(problem, result)
-        if hasattr(module, "counters"):
-            module.counters(problem, result)
+        problem = implementation.ready(practice, options=options, comm=comm).problem
+        result = implementation.solve(problem)
+        implementation.collect(problem, result)
+        implementation.counters(problem, result)
 
 
 def _memory(comm: Any, resident: int, private: int, shared: int) -> dict[str, int]:
@@ -199,10 +202,10 @@ def _shared() -> int:
 
 
 def _forest(
-    module: ModuleType, problem: Any, result: Any, part: EdgeSlice, comm: Any, ids_file: str
+    implementation: Implementation, problem: Any, result: Any, part: EdgeSlice, comm: Any, ids_file: str
 ) -> dict[str, Any] | None:
     """Return, on rank 0, what is known of the forest."""
-    ids = np.sort(np.asarray(module.collect(problem, result)).astype(np.int64, copy=False))
+    ids = np.sort(np.asarray(implementation.collect(problem, result)).astype(np.int64, copy=False))
     everywhere = comm.bcast(ids)
     own = everywhere[(everywhere >= part.start) & (everywhere < part.start + part.rows)]
     weights = gather(comm, part.w[own - part.start])

@@ -9,11 +9,12 @@ import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+
+from mst.execute import Implementation, implementation_of
 
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SECONDS = 120
@@ -76,13 +77,13 @@ def parse_ncu(text: str) -> Iterator[Launch]:
             yield row["Kernel Name"].split("(")[0], row["Metric Name"], value
 
 
-def profile_solve(module: ModuleType, problem: Any) -> None:
+def profile_solve(solve: Callable[[Any], Any], problem: Any) -> None:
     """Solve to warm up, then once with the profiler on."""
     import cupy
 
-    module.solve(problem)
+    solve(problem)
     cupy.cuda.runtime.profilerStart()
-    module.solve(problem)
+    solve(problem)
     cupy.cuda.runtime.profilerStop()
 
 
@@ -102,24 +103,23 @@ def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
     return found
 
 
-def profiled_counters(module: ModuleType, spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the counters that a module makes of its profile; none where nothing could be read.
+def profiled_counters(implementation: Implementation, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the counters that an algorithm makes of its profile; none where nothing could be read.
 
     Parameters
     ----------
-    module : module
-        With ``PROFILED``, the metrics that it needs, and ``profiled``, which takes the launches; without them the
-        counters are `achieved_occupancy`.
+    implementation : Implementation
+        Without `metrics` and `profiled` of its own, the counters are `achieved_occupancy`.
     spec : dict
         Of a run: ``algorithm``, ``options`` and ``graph_file``.
     """
     wanted = json.dumps({key: spec[key] for key in ("algorithm", "options", "graph_file")})
-    metrics = getattr(module, "PROFILED", (OCCUPANCY,))
+    metrics = implementation.metrics or (OCCUPANCY,)
     profile = read_profile(["-m", "mst.bench.measure.profiler", wanted], metrics)
     if profile.reason:
         print(profile.reason)
         return {}
-    return getattr(module, "profiled", achieved_occupancy)(profile.launches)
+    return (implementation.profiled or achieved_occupancy)(profile.launches)
 
 
 def main(text: str) -> None:
@@ -128,9 +128,9 @@ def main(text: str) -> None:
     from mst.formats.canonical import read_canonical
 
     spec = json.loads(text)
-    module = registry.get(spec["algorithm"]).load()
+    implementation = implementation_of(registry.get(spec["algorithm"]))
     graph = read_canonical(Path(spec["graph_file"]))
-    profile_solve(module, module.transfer(module.prepare(graph, width=1, **spec["options"])))
+    profile_solve(implementation.solve, implementation.ready(graph, options=spec["options"]).problem)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,9 @@ import select
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,6 +34,7 @@ from mst.bench.measure.energy import Energy, measure_energy
 from mst.bench.measure.practice import practice_graph
 from mst.bench.measure.samples import failure, peak, reset_peak, take_samples
 from mst.errors import DependencyError, UnsupportedError
+from mst.execute import Implementation, implementation_of
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
@@ -91,7 +90,7 @@ def _warm_up() -> None:
     # Whatever is wrong with it, its own run will tell.
     with contextlib.suppress(Exception):
         none = np.empty(0, np.int32)
-        _compile(algorithm.load(), Graph(0, none, none, none), 1, algorithm.resolve())
+        _compile(implementation_of(algorithm), Graph(0, none, none, none), 1, algorithm.resolve())
 
 
 def teller(fd: int) -> Callable:
@@ -167,14 +166,16 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     try:
         algorithm = registry.get(spec["algorithm"])
         ranks = algorithm.paradigm == "mpi"
-        module = algorithm.load()
+        implementation = implementation_of(algorithm)
         # Ranks map their parts for themselves.
         graph: Any = None if ranks else _open(Path(spec["graph_file"]))
-        compile_all = functools.partial(_compile, module, graph, spec["width"], spec["options"])
+        compile_all = functools.partial(_compile, implementation, graph, spec["width"], spec["options"])
         if ranks:
             importlib.import_module("mst.bench.measure.mpi_worker")
             # MPI must not be forked either. What a turn compiled would pass for what further ones cost.
-            code = _in_child(functools.partial(_start_ranks, module, graph, spec, tell, take="practice"))
+            code = _in_child(
+                functools.partial(_start_ranks, implementation, graph, spec, tell, take="practice")
+            )
             tell("practised", code=code)
         elif algorithm.paradigm == "sequential":
             compile_all()
@@ -184,12 +185,12 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         elif algorithm.paradigm == "peer" and "cupy" not in algorithm.requires:
             _import_all(algorithm.requires)
         loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
-        spec = {**spec, "loaded": loaded}
+        spec = {**spec, "loaded": loaded, "alone": algorithm.program is not None}
     except BaseException as error:
         tell("failed", **failure(error))
         return
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
-    phases = spec["width"] > 1 if ranks else hasattr(module, "phases")
+    phases = spec["width"] > 1 if ranks else implementation.phases is not None
     tell("ready", phases=phases, starts=ranks, profile=algorithm.paradigm == "cuda")
     work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
@@ -200,7 +201,7 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
     with os.fdopen(turn, "r") as turns:
         for word in turns:
             before = os.times()
-            code = _in_child(functools.partial(work[word.strip()], module, graph, spec, tell))
+            code = _in_child(functools.partial(work[word.strip()], implementation, graph, spec, tell))
             after = os.times()
             cpu = sum(after[:4]) - sum(before[:4])
             tell("turned", code=code, cpu=cpu)
@@ -240,9 +241,9 @@ def _in_child(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _measure(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
+def _measure(implementation: Implementation, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
     try:
-        tell("samples", **_samples(module, graph, spec))
+        tell("samples", **_samples(implementation, graph, spec))
     except BaseException as error:
         tell("failed", **failure(error))
 
@@ -260,40 +261,37 @@ def _start_ranks(module: Any, graph: Any, spec: dict[str, Any], tell: Callable, 
         tell("failed", **failure(error))
 
 
-def _samples(module: ModuleType, graph: Graph, spec: dict[str, Any]) -> dict[str, Any]:
+def _samples(implementation: Implementation, graph: Graph, spec: dict[str, Any]) -> dict[str, Any]:
     # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
     for array in (graph.u, graph.v, graph.w):
         array.max(initial=0)
     resident = reset_peak()
     width, options = spec["width"], spec["options"]
-    problem, init = _timed(module.prepare, graph, width=width, **options)
-    transfer = None
-    if hasattr(module, "transfer"):
-        problem, transfer = _timed(module.transfer, problem)
-    timed_solve = getattr(module, "timed_solve", None) or functools.partial(_timed, module.solve)
+    ready = implementation.ready(graph, width, options)
+    problem = ready.problem
     taken = take_samples(
-        lambda: timed_solve(problem),
+        functools.partial(implementation.timed_solve, problem),
         spec["measure"],
-        init,
+        ready.init,
         loaded=spec["loaded"],
-        alone=hasattr(module, "program"),
+        alone=spec["alone"],
         meter=measure_energy,
     )
     result, highest = taken.result, peak()
-    forest = _forest(module, graph, problem, result, spec["ids_file"])
+    forest = _forest(implementation, graph, problem, result, spec["ids_file"])
     return {
-        "init": init,
-        "transfer": transfer,
+        "init": ready.init,
+        "transfer": ready.transfer,
         "warmup": taken.warmup,
         "compute": taken.compute,
-        "counters": module.counters(problem, result) if hasattr(module, "counters") else {},
+        "counters": implementation.counters(problem, result),
         "memory": {
             "peak_bytes": highest,
             "working_bytes": max(highest - resident, 0),
             "start_bytes": resident,
         },
         "energy": _per_solve(taken.metered, len(taken.compute)),
-        "device_bytes": module.device_bytes(problem) if hasattr(module, "device_bytes") else None,
+        "device_bytes": implementation.device_bytes(problem),
         "forest": forest,
         "threads": _threads(),
         "threading": _threading(),
@@ -319,14 +317,17 @@ def _per_solve(energy: Energy, solves: int) -> dict[str, Any] | None:
     return {"joules": energy.joules / solves, "domains": domains}
 
 
-def _forest(module: ModuleType, graph: Graph, problem: Any, result: Any, ids_file: str) -> dict[str, Any]:
+def _forest(
+    implementation: Implementation, graph: Graph, problem: Any, result: Any, ids_file: str
+) -> dict[str, Any]:
     """Return what is known of the forest; its weight is all that some programs tell."""
-    ids = module.collect(problem, result)
+    ids = implementation.collect(problem, result)
     if ids is None:
+        assert implementation.weight is not None
         return {
             "edges": None,
             "components": None,
-            "weight": module.weight(problem, result),
+            "weight": implementation.weight(problem, result),
             "digest": None,
         }
     ids = np.asarray(ids).astype(np.int64, copy=False)
@@ -340,50 +341,40 @@ def _forest(module: ModuleType, graph: Graph, problem: Any, result: Any, ids_fil
     }
 
 
-def _phases(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
-    problem = module.prepare(graph, width=spec["width"], **spec["options"])
-    if hasattr(module, "transfer"):
-        problem = module.transfer(problem)
-    module.phases(problem)
-    tell("phases", phases=module.phases(problem))
+def _phases(implementation: Implementation, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
+    assert implementation.phases is not None
+    problem = implementation.ready(graph, spec["width"], spec["options"]).problem
+    implementation.phases(problem)
+    tell("phases", phases=implementation.phases(problem))
 
 
-def _profile(module: ModuleType, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
+def _profile(implementation: Implementation, graph: Graph, spec: dict[str, Any], tell: Callable) -> None:
     from mst.bench.measure.profiler import profiled_counters
 
-    tell("profiled", counters=profiled_counters(module, spec))
+    tell("profiled", counters=profiled_counters(implementation, spec))
 
 
-def _compile(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
+def _compile(implementation: Implementation, graph: Graph, width: int, options: dict[str, Any]) -> None:
     """Solve small graphs of the same dtypes, so that every child inherits the machine code."""
     ends = np.array([0, 1, 2], graph.u.dtype), np.array([1, 2, 0], graph.v.dtype)
-    _solve(module, Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype)), width, options)
+    _solve(implementation, Graph(3, *ends, np.array([1, 2, 3]).astype(graph.w.dtype)), width, options)
     # A triangle has nothing to filter. Some algorithms take no graph of several components.
     with contextlib.suppress(UnsupportedError):
         for shape in _PRACTICE:
-            _solve(module, practice_graph(graph, *shape), width, options)
+            _solve(implementation, practice_graph(graph, *shape), width, options)
 
 
-def _solve(module: ModuleType, graph: Graph, width: int, options: dict[str, Any]) -> None:
-    problem = module.prepare(graph, width=width, **options)
-    if hasattr(module, "transfer"):
-        problem = module.transfer(problem)
-    result = module.solve(problem)
-    module.collect(problem, result)
-    if hasattr(module, "counters"):
-        module.counters(problem, result)
+def _solve(implementation: Implementation, graph: Graph, width: int, options: dict[str, Any]) -> None:
+    problem = implementation.ready(graph, width, options).problem
+    result = implementation.solve(problem)
+    implementation.collect(problem, result)
+    implementation.counters(problem, result)
 
 
 def _open(path: Path) -> Graph:
     from mst.formats.canonical import read_canonical
 
     return read_canonical(path)
-
-
-def _timed(function: Callable, *args: Any, **kwargs: Any) -> tuple[Any, float]:
-    started = time.perf_counter()
-    value = function(*args, **kwargs)
-    return value, time.perf_counter() - started
 
 
 if __name__ == "__main__":

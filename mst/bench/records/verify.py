@@ -12,6 +12,7 @@ import numpy as np
 from mst import registry
 from mst.bench.records.store import ids_path, load_ids, proof_path, read_measurement, write_json
 from mst.errors import InputError, MSTError
+from mst.execute import implementation_of
 from mst.forest import Forest
 from mst.graph import Graph
 
@@ -32,10 +33,11 @@ def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dic
 
     graph = read_canonical(graph_file)
     algorithm = registry.get(REFERENCE_ALGORITHM)
-    module = algorithm.load()
-    problem = module.prepare(graph, width=1, **algorithm.resolve())
+    implementation = implementation_of(algorithm)
+    problem = implementation.ready(graph, options=algorithm.resolve()).problem
     started = perf_counter()
-    forest = Forest(graph, module.collect(problem, module.solve(problem)), algorithm.id)
+    ids = implementation.collect_edges(problem, implementation.solve(problem))
+    forest = Forest(graph, ids, algorithm.id)
     solved = perf_counter()
     proof = prove(graph, forest.edge_ids)
     if not proof.ok:

@@ -1,0 +1,246 @@
+"""Runs an algorithm on a graph: prepare, transfer, solve, collect, by the contract of `mst.registry`.
+
+This is the only module that asks which of the contract's optional functions an algorithm has. Everything else goes
+through `execute`, or through the stages of an `Implementation` where each is timed or repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.errors import UnsupportedError
+from mst.facts import Facts
+from mst.registry import Algorithm
+
+Timed = Callable[..., tuple[Any, float]]
+"""Calls a function with the arguments that follow it; returns its value and the seconds of the call."""
+
+
+def timed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+    """Call a function; return its value and the seconds of the call.
+
+    Examples
+    --------
+    >>> timed(max, 3, 5)[0]
+    5
+    """
+    started = perf_counter()
+    value = function(*args, **kwargs)
+    return value, perf_counter() - started
+
+
+def _no_counters(problem: Any, result: Any) -> dict[str, Any]:
+    return {}
+
+
+def _unknown_bytes(problem: Any) -> int | None:
+    return None
+
+
+class Ready(NamedTuple):
+    """A problem that can be solved, and the seconds that it took; `transfer` is None where nothing is transferred."""
+
+    problem: Any
+    init: float
+    transfer: float | None
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """The functions of one algorithm, with defaults for those that it leaves out.
+
+    `solve` and `timed_solve` are the algorithm's own functions: calling them costs nothing more.
+
+    Attributes
+    ----------
+    id : str
+        The algorithm's.
+    prepare, transfer, solve, collect : callable
+        The stages; `transfer` is None where nothing is copied to a device.
+    timed_solve : callable
+        Solves and returns the result and its seconds, by the clock that counts for the algorithm.
+    weight : callable or None
+        The total as text, of algorithms whose `collect` may return None.
+    counters : callable
+        By default there are none.
+    phases : callable or None
+        Seconds by phase, of a solve with probes in it.
+    edge_ids : callable or None
+        The result on the device.
+    device_bytes : callable
+        Bytes, or None where they are unknown.
+    metrics : sequence of str
+        Metrics of NVIDIA's profiler that `profiled` needs.
+    profiled : callable or None
+        Counters from what the profiler measured.
+    """
+
+    id: str
+    prepare: Callable[..., Any]
+    transfer: Callable[[Any], Any] | None
+    solve: Callable[[Any], Any]
+    collect: Callable[[Any, Any], np.ndarray | None]
+    timed_solve: Callable[[Any], tuple[Any, float]]
+    weight: Callable[[Any, Any], str] | None
+    counters: Callable[[Any, Any], dict[str, Any]]
+    phases: Callable[[Any], dict[str, float]] | None
+    edge_ids: Callable[[Any], Any] | None
+    device_bytes: Callable[[Any], int | None]
+    metrics: Sequence[str]
+    profiled: Callable[[Sequence[tuple[str, str, float]]], dict[str, Any]] | None
+
+    def ready(
+        self,
+        graph: Any,
+        width: int = 1,
+        options: Mapping[str, Any] | None = None,
+        *,
+        comm: Any = None,
+        timed: Timed = timed,
+    ) -> Ready:
+        """Prepare and transfer.
+
+        Parameters
+        ----------
+        graph : Graph, DeviceGraph or EdgeSlice
+            An `EdgeSlice` under MPI.
+        width : int
+            Threads or GPUs.
+        options : mapping
+            All of the algorithm's options, as `Algorithm.resolve` returns them.
+        comm : mpi4py.MPI.Intracomm, optional
+            The ranks, for an algorithm of paradigm mpi; their number is the width.
+        timed : callable
+            How each stage is called and timed.
+        """
+        place = {"width": width} if comm is None else {"comm": comm}
+        problem, init = timed(self.prepare, graph, **place, **(options or {}))
+        if self.transfer is None:
+            return Ready(problem, init, None)
+        problem, transfer = timed(self.transfer, problem)
+        return Ready(problem, init, transfer)
+
+    def collect_edges(self, problem: Any, result: Any) -> np.ndarray:
+        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` where none are known."""
+        ids = self.collect(problem, result)
+        if ids is None:
+            raise UnsupportedError(f"{self.id} prints a total only, no edges: it can be timed, not used")
+        return ids
+
+
+class Execution(NamedTuple):
+    """A solved problem, and the seconds of its stages; `transfer` is None where nothing is transferred."""
+
+    implementation: Implementation
+    problem: Any
+    result: Any
+    init: float
+    transfer: float | None
+    compute: float
+
+    def collect(self) -> np.ndarray:
+        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` where none are known."""
+        return self.implementation.collect_edges(self.problem, self.result)
+
+    def counters(self) -> dict[str, Any]:
+        """Return what the algorithm counted."""
+        return self.implementation.counters(self.problem, self.result)
+
+
+def implementation_of(algorithm: Algorithm) -> Implementation:
+    """Import an algorithm and return its functions.
+
+    Raises
+    ------
+    DependencyError
+        A package or program that it needs is not installed.
+
+    Examples
+    --------
+    >>> from mst import registry
+    >>> from mst.execute import implementation_of
+    >>> implementation_of(registry.get("kruskal")).transfer is None
+    True
+    """
+    return _of_module(algorithm.id, algorithm.load())
+
+
+@lru_cache(maxsize=128)
+def _of_module(id: str, module: Any) -> Implementation:
+    return Implementation(
+        id=id,
+        prepare=module.prepare,
+        transfer=getattr(module, "transfer", None),
+        solve=module.solve,
+        collect=module.collect,
+        timed_solve=getattr(module, "timed_solve", None) or partial(timed, module.solve),
+        weight=getattr(module, "weight", None),
+        counters=getattr(module, "counters", _no_counters),
+        phases=getattr(module, "phases", None),
+        edge_ids=getattr(module, "edge_ids", None),
+        device_bytes=getattr(module, "device_bytes", _unknown_bytes),
+        metrics=getattr(module, "PROFILED", ()),
+        profiled=getattr(module, "profiled", None),
+    )
+
+
+def execute(
+    algorithm: Algorithm,
+    graph: Any,
+    width: int = 1,
+    options: Mapping[str, Any] | None = None,
+    *,
+    comm: Any = None,
+    timed: Timed = timed,
+) -> Execution:
+    """Run an algorithm on a graph once.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+    graph : Graph, DeviceGraph or EdgeSlice
+        An `EdgeSlice` under MPI.
+    width : int
+        Threads or GPUs.
+    options : mapping, optional
+        Those that differ from the defaults.
+    comm : mpi4py.MPI.Intracomm, optional
+        The ranks, for an algorithm of paradigm mpi; all of them call, and their number is the width.
+    timed : callable
+        How each stage is called and timed.
+
+    Raises
+    ------
+    ConfigError
+        No such option.
+    UnsupportedError
+        The graph, width or options do not fit the algorithm.
+    DependencyError
+        A package or program that it needs is not installed.
+
+    Examples
+    --------
+    >>> from mst import Graph, registry
+    >>> from mst.execute import execute
+    >>> triangle = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+    >>> sorted(execute(registry.get("kruskal"), triangle).collect().tolist())
+    [0, 2]
+    """
+    resolved = algorithm.resolve(options)
+    refuse_unfit(algorithm, graph, width if comm is None else comm.size, resolved)
+    implementation = implementation_of(algorithm)
+    ready = implementation.ready(graph, width, resolved, comm=comm, timed=timed)
+    result, compute = timed(implementation.solve, ready.problem)
+    return Execution(implementation, ready.problem, result, ready.init, ready.transfer, compute)
+
+
+def refuse_unfit(algorithm: Algorithm, graph: Any, width: int, options: Mapping[str, Any]) -> None:
+    """Raise `UnsupportedError` with the reason if an algorithm does not take a graph."""
+    if reason := algorithm.skip(Facts.of(graph), width=width, options=options):
+        raise UnsupportedError(f"{algorithm.id} does not take this graph: {reason}")
