@@ -217,7 +217,7 @@ def link_to_grandparent(parent: list[int], x: int) -> Iterator:
 
 
 def link_to_other_grandparent(parent: list[int], x: int) -> Iterator:
-    """As `mst.kernels.threads.cheapest.halve`: writes only where the grandparent is not the parent."""
+    """As `mst.kernels.threads.parlay_boruvka.find_halving`: writes only where the grandparent is not the parent."""
     while True:
         yield "parent"
         p = parent[x]

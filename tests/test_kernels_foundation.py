@@ -15,6 +15,7 @@ import pytest
 
 from mst import order
 from mst.graph import Graph
+from mst.kernels.graph.merge_parallel_edges import lightest_of_pairs
 from mst.kernels.primitives import sources
 from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.exact_sum import bin_sums
@@ -30,7 +31,6 @@ from mst.kernels.proof.reconstruction import (
     put_in_order,
     summit_dtype,
 )
-from mst.kernels.threads.merge_parallel_edges import lightest_of_pairs
 from mst.kernels.union_find.sequential import find
 
 

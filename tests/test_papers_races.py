@@ -40,9 +40,9 @@ def solve(name, options, graph, width, delay):
     if name in ("lock-boruvka", "cas-boruvka"):
         result = module.solve(problem)
     elif name == "edge-boruvka":
-        result = module._solve(problem, delay_seed=delay)
+        result = module.solve_with_probe(problem, delay_seed=delay)
     else:
-        result = module._solve(problem, smallest=1, delay_seed=delay)
+        result = module.solve_in_chunks(problem, smallest=1, delay_seed=delay)
     return np.sort(module.collect(problem, result))
 
 

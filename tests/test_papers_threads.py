@@ -16,8 +16,8 @@ from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter, pack
-from mst.kernels.threads.cheapest import halve
-from mst.kernels.threads.owners import FREE, permit
+from mst.kernels.threads.owner_boruvka import FREE, permit
+from mst.kernels.threads.parlay_boruvka import find_halving
 from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root, ranked_forest
 
 
@@ -142,7 +142,7 @@ def test_links_of_ranked_trees_keep_them_flat_and_lookups_agree():
 
 def test_halving_moves_every_other_vertex():
     parent = np.array([0, 0, 1, 2, 3, 4])
-    assert halve(parent, 5) == 0
+    assert find_halving(parent, 5) == 0
     assert parent.tolist() == [0, 0, 1, 1, 3, 3]
 
 

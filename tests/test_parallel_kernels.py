@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import mst
 from mst import order
 from mst.kernels.parallel import runtime as parallel_runtime
 from mst.kernels.parallel.compact import compact
@@ -15,6 +19,8 @@ from mst.kernels.parallel.runtime import facts, new_counters, refusal, touched_e
 pytestmark = pytest.mark.alone
 
 WIDTHS = [width for width in (1, 2) if refusal(width) is None]
+
+PACKAGE = Path(mst.__file__).parent
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -79,3 +85,38 @@ def test_what_is_likely_used_is_touched_where_workers_write_side_by_side(width, 
     monkeypatch.setattr(parallel_runtime, "_touch", lambda width, raw, head, counters: sizes.append(raw.size))
     array = touched_empty((400_000, 2), np.uint64, width, new_counters(width), used)
     assert array.shape == (400_000, 2) and sizes[-1] == rows * 16
+
+
+def test_no_parallel_kernel_stores_through_an_attribute():
+    """Numba 0.68 drops ``edges.a[i] = x`` inside a prange as dead code, without an error."""
+    dropped = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for function in ast.walk(ast.parse(file.read_text())):
+            if isinstance(function, ast.FunctionDef) and any(
+                map(is_inlined_or_parallel, function.decorator_list)
+            ):
+                dropped += [f"{file.name}:{line}" for line in stores_through_attributes(function)]
+    assert dropped == []
+
+
+def is_inlined_or_parallel(decorator):
+    options = {k.arg: k.value for k in decorator.keywords} if isinstance(decorator, ast.Call) else {}
+    return "parallel" in options or "inline" in options
+
+
+def stores_through_attributes(function):
+    """Return the lines of a function's syntax tree that store to an element of an attribute."""
+    return [
+        node.lineno
+        for node in ast.walk(function)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Attribute)
+    ]
+
+
+def test_stores_through_attributes_are_found():
+    source = "@njit(parallel=True)\ndef f(t):\n    t.a[0], x = 1, t.b[0]\n    x[1] = 2\n"
+    (function,) = ast.parse(source).body
+    assert is_inlined_or_parallel(function.decorator_list[0])
+    assert stores_through_attributes(function) == [3]

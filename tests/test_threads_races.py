@@ -76,7 +76,8 @@ def compare(graph, width, turn):
     assert np.array_equal(np.sort(found), expected), ("filter-boruvka-threads", width, turn)
     if turn % 3 == 0:
         with workers(width):
-            found, _ = reservations._solve(graph, width, 16, 1.25, grain=64, delay_seed=turn % 2)
+            problem = reservations.Problem(graph, width, 16, 1.25)
+            found = reservations.solve_in_chunks(problem, grain=64, delay_seed=turn % 2).edge_ids
         assert np.array_equal(np.sort(found), expected), ("reservation-kruskal", width, turn)
     else:
         problem = buckets.prepare(graph, width=width, epsilon=EPSILON)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mst import order
+from mst.kernels.graph.merge_parallel_edges import lightest_of_pairs
 from mst.kernels.primitives.radix import argsort
-from mst.kernels.threads.merge_parallel_edges import lightest_of_pairs
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,75 +1,75 @@
-"""What Durbhakula's two algorithms share: rounds in which owners find minima, then join along them."""
+"""Rounds of Durbhakula's two algorithms: owners find minima, then unite components along them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
+from mst.graph import Graph
 from mst.kernels.parallel.runtime import FOREST, new_counters, refusal, workers
-from mst.kernels.primitives.packed_edges import pack
-from mst.kernels.threads import owners as kernel
+from mst.kernels.primitives.packed_edges import PackedEdges, pack
+from mst.kernels.threads import owner_boruvka as kernel
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The input, and how to run on it."""
+class Problem(NamedTuple):
+    """The edge list in words, the number of threads, and the options."""
 
     n: int
-    u: np.ndarray
-    v: np.ndarray
-    words: np.ndarray
-    ids: np.ndarray
+    edges: PackedEdges
     width: int
     locking: bool
     staggered: bool
     covered: bool
 
 
-def prepare(graph, *, width, locking, staggered, covered):
+class Result(NamedTuple):
+    """Edge ids of the forest, rounds, and unions that were given up because another thread held a component."""
+
+    edge_ids: np.ndarray
+    rounds: int
+    failed: int
+
+
+def prepare(graph: Graph, *, width: int, locking: bool, staggered: bool, covered: bool) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    words, ids = pack(order.keys(graph.w), np.arange(graph.m))
-    return Problem(graph.n, graph.u, graph.v, words, ids, width, locking, staggered, covered)
+    edges = PackedEdges(graph.u, graph.v, *pack(order.keys(graph.w), np.arange(graph.m)))
+    return Problem(graph.n, edges, width, locking, staggered, covered)
 
 
-def solve(problem):
-    """Return the forest's edge ids, the number of rounds, and how many unions were given up for another's."""
+def solve(problem: Problem) -> Result:
     with workers(problem.width):
         return _rounds(problem)
 
 
-def collect(problem, result):
-    return result[0]
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
 
 
-def counters(problem, result):
-    _, rounds, failed = result
-    visits = rounds * problem.width * len(problem.u)
-    return {"rounds": rounds, "edge visits": visits, "failed unions": failed}
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    visits = result.rounds * problem.width * len(problem.edges.words)
+    return {"rounds": result.rounds, "edge visits": visits, "failed unions": result.failed}
 
 
-def _rounds(problem):
-    n, m, width = problem.n, len(problem.u), problem.width
-    parent = np.arange(n, dtype=problem.u.dtype)
-    owner = (np.arange(n, dtype=np.int64) * width // max(n, 1)).astype(np.int32)
-    minimum = np.empty(n, np.int32 if m < 2**31 else np.int64)
-    covered = np.zeros(m if problem.covered else 0, np.uint8)
-    permissions = np.full(n if problem.locking else 0, kernel.FREE, np.int32)
+def _rounds(problem: Problem) -> Result:
+    n, m, width = problem.n, len(problem.edges.words), problem.width
+    state = kernel.State(
+        parent=np.arange(n, dtype=problem.edges.a.dtype),
+        owner=(np.arange(n, dtype=np.int64) * width // max(n, 1)).astype(np.int32),
+        minimum=np.empty(n, np.int32 if m < 2**31 else np.int64),
+        covered=np.zeros(m if problem.covered else 0, np.uint8),
+        permissions=np.full(n if problem.locking else 0, kernel.FREE, np.int32),
+    )
     forest = np.empty(max(n - 1, 0), np.int64)
     shared = new_counters(width)
     rounds, before = 0, -1
-    # Not "until one component is left", which on a forest is never: until nothing joins any more.
+    # Not "until one component is left", which on a forest is never: until a round unites nothing.
     while before < shared[FOREST]:
-        before = shared[FOREST]
-        kernel.find_minima(
-            width, problem.u, problem.v, problem.words, problem.ids, parent, owner, minimum, covered,
-            problem.staggered,
-        )  # fmt: skip
-        kernel.unite_minima(
-            width, problem.u, problem.v, parent, owner, minimum, covered, permissions, forest, shared
-        )
+        before = int(shared[FOREST])
+        kernel.find_minima(width, problem.edges, state, problem.staggered)
+        kernel.unite_minima(width, problem.edges, state, forest, shared)
         rounds += 1
-    return forest[: shared[FOREST]], rounds - 1, int(shared[kernel.FAILED])
+    return Result(forest[: shared[FOREST]], rounds - 1, int(shared[kernel.FAILED]))

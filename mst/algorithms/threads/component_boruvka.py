@@ -2,27 +2,29 @@
 
 A reimplementation from the description in the ECL-MST paper (§2) and in the documentation of Lonestar (the Galois
 system's benchmarks: rounds of a *find* and a *union* phase over rows sorted by weight); it is not their program, and
-proves nothing about it. Each vertex offers its lightest outgoing edge to its component; the vertices whose edge was
-taken then merge components through the union-find. No graph is rebuilt. Light edges go first: edges beyond a limit,
-which begins at a fifth of the range of weights and doubles, wait in a list of their own.
+proves nothing about it. Each vertex lowers the lightest edge of its component by its own lightest outgoing edge; the
+vertices whose edge stands then merge components through the union-find. No graph is rebuilt. Light edges go
+first: edges
+beyond a limit, which begins at a fifth of the range of weights and doubles, wait in a separate list.
 
-Sorting the rows is initialisation, as there. The range is that of the order-preserving keys, so that negative weights
-and floats have one too; ties go by edge id.
+Sorting the rows counts as initialisation, as in Lonestar. The range is that of the order-preserving keys, so that it
+exists for negative weights and floats, too; ties go by edge id.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
+from mst.graph import Graph
 from mst.kernels.graph.csr import build_csr
-from mst.kernels.parallel.runtime import FOREST, LIVE, grain_for, new_counters, refusal, workers
-from mst.kernels.primitives.packed_edges import pack
+from mst.kernels.parallel.runtime import FOREST, LIVE, Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import PackedRows, pack
 from mst.kernels.primitives.radix import argsort
-from mst.kernels.threads import lightest as kernel
+from mst.kernels.threads import component_boruvka as kernel
 
 ALGORITHM = dict(
     id="component-boruvka",
@@ -36,16 +38,22 @@ ALGORITHM = dict(
 _TOP = 2**64 - 1
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The CSR with sorted rows, and how many threads run on it."""
+class Problem(NamedTuple):
+    """Rows sorted by the order, their least and greatest word, and the number of threads."""
 
-    csr: tuple[np.ndarray, ...]
+    rows: PackedRows
     range: tuple[int, int]
     width: int
 
 
-def prepare(graph, *, width):
+class Result(NamedTuple):
+    """Edge ids of the forest, and how many vertices were on the worklist in each round."""
+
+    edge_ids: np.ndarray
+    vertices: list[int]
+
+
+def prepare(graph: Graph, *, width: int) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
     keys = order.keys(graph.w)
@@ -55,46 +63,42 @@ def prepare(graph, *, width):
     offsets, neighbours, slot_keys, places = build_csr(graph.n, u, v, keys)
     words, ids = pack(slot_keys, lightest_first[places])
     lowest, highest = (int(words.min()), int(words.max())) if len(words) else (0, 0)
-    return Problem((offsets, neighbours, words, ids), (lowest, highest), width)
+    return Problem(PackedRows(offsets, neighbours, words, ids), (lowest, highest), width)
 
 
-def solve(problem):
-    return _solve(problem)
+def solve(problem: Problem) -> Result:
+    return solve_in_chunks(problem)
 
 
-def collect(problem, result):
-    return result[0]
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
 
 
-def counters(problem, result):
-    return {"rounds": len(result[1]), "vertices by round": result[1]}
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    return {"rounds": len(result.vertices), "vertices by round": result.vertices}
 
 
-def _solve(problem, smallest=256, delay_seed=0):
-    """Return the forest's edge ids, and how many vertices were on the worklist in each round."""
-    offsets, neighbours, words, ids = problem.csr
-    n = len(offsets) - 1
+def solve_in_chunks(problem: Problem, smallest: int = 256, delay_seed: int = 0) -> Result:
+    """Solve by at most one worker for `smallest` vertices; a delay seed perturbs the schedule."""
+    rows = problem.rows
+    n = len(rows.offsets) - 1
     width = max(1, min(problem.width, n // smallest))
     shared = new_counters(width, delay_seed)
-    parent = np.arange(n, dtype=neighbours.dtype)
-    cursors, lightest = offsets[:-1].copy(), np.full(n, -1, np.int64)
+    state = kernel.State(
+        cursors=rows.offsets[:-1].copy(),
+        parent=np.arange(n, dtype=rows.neighbours.dtype),
+        lightest=np.full(n, -1, np.int64),
+    )
     forest = np.empty(max(n - 1, 0), np.int64)
-    current, following, pending = (np.empty(n, neighbours.dtype) for _ in range(3))
-    sizes = []
+    current, following, pending = (np.empty(n, rows.neighbours.dtype) for _ in range(3))
+    sizes: list[int] = []
 
-    def find(size, limit):
-        grain = grain_for(size, width, smallest=16, largest=1 << 12)
-        kernel.find_lightest(
-            width, grain, size, current, *problem.csr, cursors, np.uint64(limit), parent, lightest, following,
-            pending, shared,
-        )  # fmt: skip
+    def schedule(size: int) -> Schedule:
+        return Schedule(width, grain_for(size, width, smallest=16, largest=1 << 12), shared)
+
+    def find(size: int, limit: int) -> int:
+        kernel.find_lightest(schedule(size), current[:size], rows, np.uint64(limit), state, following, pending)
         return int(shared[LIVE])
-
-    def merge(size):
-        grain = grain_for(size, width, smallest=16, largest=1 << 12)
-        kernel.merge(
-            width, grain, size, current, neighbours, words, ids, cursors, parent, lightest, forest, shared
-        )
 
     with workers(width):
         current[:] = np.arange(n)
@@ -105,9 +109,9 @@ def _solve(problem, smallest=256, delay_seed=0):
             while size:
                 sizes.append(size)
                 current, following = following, current
-                merge(size)
+                kernel.merge(schedule(size), current[:size], rows, state, forest)
                 size = find(size, min(lowest + step, _TOP))
             size, shared[kernel.PENDING] = int(shared[kernel.PENDING]), 0
             following, pending = pending, following
             step *= 2
-    return forest[: shared[FOREST]], sizes
+    return Result(forest[: shared[FOREST]], sizes)

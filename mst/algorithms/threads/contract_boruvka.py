@@ -2,26 +2,28 @@
 
 A reimplementation from the description of C. da Silva Sousa, A. Mariano and A. Proença, "A Generic and Highly
 Efficient Parallel Variant of Boruvka's Algorithm" (PDP 2015), as Biagiotti (*GPU implementation*) and the ECL-MST paper
-(§2) retell it; it is not their program, and proves nothing about it. Every round: each vertex chooses its lightest
-edge; of two that chose the same one, one becomes a root (*remove mirrored edges*); colors spread from the roots
-until they stay (*propagation*); colors are numbered, degrees counted and scanned, and the edges between colors
-inserted into a new CSR, parallel ones included.
+(§2) describe it; it is not their program, and proves nothing about it. In every round each vertex chooses its lightest
+edge; of two vertices that chose the same one, one becomes a root (*remove mirrored edges*); colors spread from
+the roots
+until none changes (*propagation*); colors are numbered, degrees counted and scanned, and the edges between colors
+inserted into new rows, parallel ones included.
 
-Theirs breaks ties by the smaller other end; here the edge id decides. The scan of the degrees is done by one thread.
+Theirs breaks ties by the smaller other end; here the edge id decides. One thread scans the degrees.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
+from mst.graph import Graph
 from mst.kernels.parallel.compact import starts
-from mst.kernels.parallel.runtime import FOREST, grain_for, new_counters, refusal, workers
-from mst.kernels.primitives.packed_edges import pack
-from mst.kernels.threads import contract as kernel
+from mst.kernels.parallel.runtime import FOREST, Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import PackedRows, pack
+from mst.kernels.threads import contract_boruvka as kernel
 
 ALGORITHM = dict(
     id="contract-boruvka",
@@ -33,84 +35,91 @@ ALGORITHM = dict(
 )
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The CSR, and how many threads run on it."""
+class Problem(NamedTuple):
+    """The rows, and the number of threads."""
 
-    csr: tuple[np.ndarray, ...]
+    rows: PackedRows
     width: int
 
 
-def prepare(graph, *, width):
+class Result(NamedTuple):
+    """Edge ids of the forest, and how many supervertices and slots each round began with."""
+
+    edge_ids: np.ndarray
+    vertices: list[int]
+    slots: list[int]
+
+
+def prepare(graph: Graph, *, width: int) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
     csr = graph.csr()
     words, ids = pack(order.keys(csr.weights), csr.edge_ids)
-    return Problem((csr.offsets.copy(), csr.neighbours.copy(), words, ids), width)
+    return Problem(PackedRows(csr.offsets.copy(), csr.neighbours.copy(), words, ids), width)
 
 
-def solve(problem):
-    return _solve(problem)
+def solve(problem: Problem) -> Result:
+    return solve_in_chunks(problem)
 
 
-def collect(problem, result):
-    return result[0]
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
 
 
-def counters(problem, result):
-    _, vertices, slots = result
-    return {"rounds": len(vertices), "vertices by round": vertices, "slots by round": slots}
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    return {
+        "rounds": len(result.vertices),
+        "vertices by round": result.vertices,
+        "slots by round": result.slots,
+    }
 
 
-def _solve(problem, smallest=256, delay_seed=0):
-    """Return the forest's edge ids, and how many supervertices and slots each round began with."""
-    offsets, neighbours, *_ = problem.csr
-    width = max(1, min(problem.width, len(neighbours) // (4 * smallest)))
+def solve_in_chunks(problem: Problem, smallest: int = 256, delay_seed: int = 0) -> Result:
+    """Solve with chunks of at least `smallest` vertices; a delay seed perturbs the schedule."""
+    rows = problem.rows
+    width = max(1, min(problem.width, len(rows.neighbours) // (4 * smallest)))
     shared = new_counters(width, delay_seed)
-    forest = np.empty(max(len(offsets) - 2, 0), np.int64)
-    vertices, slots = [], []
-    graph = problem.csr
+    forest = np.empty(max(len(rows.offsets) - 2, 0), np.int64)
+    vertices: list[int] = []
+    slots: list[int] = []
     with workers(width):
-        while len(graph[1]):
-            vertices.append(len(graph[0]) - 1)
-            slots.append(len(graph[1]))
-            colors = _join(graph, forest, width, smallest, shared)
-            graph = _contracted(graph, colors, width, smallest, shared)
-    return forest[: shared[FOREST]], vertices, slots
+        while len(rows.neighbours):
+            n = len(rows.offsets) - 1
+            vertices.append(n)
+            slots.append(len(rows.neighbours))
+            schedule = Schedule(width, grain_for(n, width, smallest=smallest, largest=1 << 12), shared)
+            colors = _merge(rows, forest, schedule)
+            rows = _contract(rows, colors, schedule)
+    return Result(forest[: shared[FOREST]], vertices, slots)
 
 
-def _join(graph, forest, width, smallest, shared):
+def _merge(rows: PackedRows, forest: np.ndarray, schedule: Schedule) -> np.ndarray:
     """Append every vertex's lightest edge to the forest and return the colors of the trees that they make."""
-    n, index = len(graph[0]) - 1, graph[1].dtype
-    grain = grain_for(n, width, smallest=smallest, largest=1 << 12)
-    lightest, colors = np.empty(n, np.int64), np.empty(n, index)
-    kernel.choose_lightest(width, grain, *graph, lightest, colors, shared)
-    kernel.remove_mirrors(width, grain, *graph, lightest, colors, forest, shared)
-    while kernel.propagate_colors(width, grain, colors, shared):
+    n = len(rows.offsets) - 1
+    lightest, colors = np.empty(n, np.int64), np.empty(n, rows.neighbours.dtype)
+    kernel.choose_lightest(schedule, rows, lightest, colors)
+    kernel.remove_mirrors(schedule, rows, lightest, colors, forest)
+    while kernel.propagate_colors(schedule, colors):
         pass
     return colors
 
 
-def _contracted(graph, colors, width, smallest, shared):
+def _contract(rows: PackedRows, colors: np.ndarray, schedule: Schedule) -> PackedRows:
     """Return the graph whose vertices are the colors."""
-    offsets, neighbours, words, ids = graph
     n = len(colors)
-    grain = grain_for(n, width, smallest=smallest, largest=1 << 12)
-    counts, names = np.empty(-(-n // grain), np.int64), np.empty_like(colors)
-    kernel.count_colors(width, grain, colors, counts, shared)
-    kernel.number_colors(width, grain, colors, starts(counts), names, shared)
+    counts, names = np.empty(-(-n // schedule.grain), np.int64), np.empty_like(colors)
+    kernel.count_colors(schedule, colors, counts)
+    kernel.number_colors(schedule, colors, starts(counts), names)
     supervertices = int(counts.sum())
     kept, degrees = np.empty(n, np.int64), np.zeros(supervertices, np.int64)
-    kernel.count_slots(width, grain, offsets, neighbours, colors, names, kept, degrees, shared)
-    new_offsets = np.empty(supervertices + 1, np.int64)
-    kernel.prefix(degrees, new_offsets)
-    size = int(new_offsets[-1])
+    kernel.count_slots(schedule, rows, colors, names, kept, degrees)
+    offsets = np.empty(supervertices + 1, np.int64)
+    kernel.prefix(degrees, offsets)
+    size = int(offsets[-1])
     out = (
-        np.empty(size, neighbours.dtype),
+        np.empty(size, rows.neighbours.dtype),
         np.empty(size, np.uint64),
-        np.empty(size if len(ids) else 0, np.int64),
+        np.empty(size if len(rows.ids) else 0, np.int64),
     )
-    kernel.insert_slots(
-        width, grain, offsets, neighbours, words, ids, colors, names, kept, degrees, *out, shared
-    )
-    return new_offsets, *out
+    kernel.insert_slots(schedule, rows, colors, names, kept, degrees, out)
+    return PackedRows(offsets, *out)

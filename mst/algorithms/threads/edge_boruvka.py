@@ -2,7 +2,7 @@
 
 M. Shou and J. He, "Parallel Minimum Spanning Tree", 15-418 final project (CMU, 2024), §3.3: no program was
 published, so this is a port of Listing 7 and of the wait-free union-find of Listing 4. Each round lowers the
-minimum of both ends of every edge atomically, joins the ends of minima, maps ends to their representatives and
+minimum of both ends of every edge atomically, unites the ends of minima, maps ends to their representatives and
 filters self-loops. The options are the published optimisations; the defaults are the final version's, 1a and 1b
 with chunks of 1024.
 
@@ -20,16 +20,18 @@ What the listings leave open:
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
-from mst.kernels.parallel.runtime import new_counters, refusal, workers
-from mst.kernels.primitives.packed_edges import NONE, pack
+from mst.graph import Graph
+from mst.kernels.parallel.runtime import Schedule, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import NONE, PackedEdges, PackedRows, pack
 from mst.kernels.threads import edge_boruvka as kernel
-from mst.kernels.threads import vertex_boruvka as rows
+from mst.kernels.threads import vertex_boruvka as kernels_by_row
 from mst.kernels.union_find.concurrent import ranked_forest
 
 ALGORITHM = dict(
@@ -39,11 +41,19 @@ ALGORITHM = dict(
     title="Borůvka over edges (Shou–He, port)",
     input="edges",
     options=dict(
-        filter=dict(default="ticket", choices=("ticket", "serial"), help="1a: who writes the edges that stay"),
-        gather=dict(default="ticket", choices=("ticket", "serial"), help="1b: who writes the forest"),
+        filter=dict(
+            default="ticket",
+            choices=("ticket", "serial"),
+            help="1a: all threads copy the edges that stay, or one",
+        ),
+        gather=dict(
+            default="ticket",
+            choices=("ticket", "serial"),
+            help="1b: all threads write the forest, or one",
+        ),
         fused=dict(default=False, help="2: three loops a round, not four; filters by ticket"),
         compression=dict(default=True, help="3: compress paths in the union-find"),
-        chunk=dict(default=1024, min=1, help="edges (or vertices) dealt out at a time"),
+        chunk=dict(default=1024, min=1, help="edges (or vertices) that a thread takes at a time"),
         join=dict(
             default="either", choices=("either", "both"), help="ends that an edge must be the minimum of"
         ),
@@ -55,50 +65,59 @@ ALGORITHM = dict(
 )
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The input as the loops want it, and how to run them."""
+class Problem(NamedTuple):
+    """The input in words, as an edge list or as adjacency rows, and how to run on it."""
 
     n: int
     m: int
-    index: np.dtype
-    edges: tuple[np.ndarray, ...]
+    edges: PackedEdges | PackedRows
     width: int
-    options: dict
+    options: dict[str, Any]
 
 
-def prepare(graph, *, width, **options):
+class Result(NamedTuple):
+    """Edge ids of the forest, and how many edges (or slots) each round began with."""
+
+    edge_ids: np.ndarray
+    sizes: list[int]
+
+
+Probe = Callable[[str | None], None]
+"""Takes the name of the phase that has ended, or None at the start."""
+
+
+def prepare(graph: Graph, *, width: int, **options: Any) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
     structure = _rows(graph) if options["minimum"] == "vertex" else _edges(graph)
-    return Problem(graph.n, graph.m, graph.u.dtype, structure, width, options)
+    return Problem(graph.n, graph.m, structure, width, options)
 
 
-def solve(problem):
-    return _solve(problem)
+def solve(problem: Problem) -> Result:
+    return solve_with_probe(problem)
 
 
-def collect(problem, result):
-    return result[0]
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
 
 
-def counters(problem, result):
-    return {"rounds": len(result[1]), "edges by round": result[1]}
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    return {"rounds": len(result.sizes), "edges by round": result.sizes}
 
 
-def phases(problem):
-    """Seconds of each published step, from a run that stops the clock after every loop."""
+def phases(problem: Problem) -> dict[str, float]:
+    """Return the seconds of each published step, from a run that stops the clock after every loop."""
     seconds = dict.fromkeys(("minimum edges", "unions", "mapping", "filtering", "gathering"), 0.0)
     before = time.perf_counter()
 
-    def probe(phase):
+    def probe(phase: str | None) -> None:
         nonlocal before
         now = time.perf_counter()
         if phase:
             seconds[phase] += now - before
         before = now
 
-    _solve(problem, probe)
+    solve_with_probe(problem, probe)
     return seconds
 
 
@@ -110,100 +129,106 @@ def skip(facts, *, width, filter, fused, minimum, **options):
     return None
 
 
-def _edges(graph):
-    """Return ``a, b, words, ids`` without self-loops, which §2.1 excludes."""
+def _edges(graph: Graph) -> PackedEdges:
+    """Return the edges without self-loops, which §2.1 excludes."""
     u, v, w, ids = graph.u, graph.v, graph.w, np.arange(graph.m)
     proper = u != v
     if not proper.all():
         u, v, w, ids = u[proper], v[proper], w[proper], ids[proper]
-    return u.copy(), v.copy(), *pack(order.keys(w), ids)
+    return PackedEdges(u.copy(), v.copy(), *pack(order.keys(w), ids))
 
 
-def _rows(graph):
-    """Return the offsets, other ends, words and ids of the CSR."""
+def _rows(graph: Graph) -> PackedRows:
     csr = graph.csr()
-    return csr.offsets.copy(), csr.neighbours.copy(), *pack(order.keys(csr.weights), csr.edge_ids)
+    return PackedRows(csr.offsets.copy(), csr.neighbours.copy(), *pack(order.keys(csr.weights), csr.edge_ids))
 
 
-def _nothing(phase):
+def _no_probe(phase: str | None) -> None:
     pass
 
 
-def _solve(problem, probe=_nothing, delay_seed=0):
-    run = _OverRows if problem.options["minimum"] == "vertex" else _OverEdges
-    size = problem.n if run is _OverRows else problem.edges[0].size
+def solve_with_probe(problem: Problem, probe: Probe = _no_probe, delay_seed: int = 0) -> Result:
+    """Solve, calling `probe` after every phase; a delay seed perturbs the schedule."""
+    size = problem.n if isinstance(problem.edges, PackedRows) else problem.edges.a.size
     # More threads than chunks would have nothing to do.
     width = max(1, min(problem.width, -(-size // problem.options["chunk"])))
+    schedule = Schedule(width, problem.options["chunk"], new_counters(width, delay_seed))
     with workers(width):
-        return run(problem, width, probe, delay_seed).solve()
+        if isinstance(problem.edges, PackedRows):
+            return _OverRows(problem, problem.edges, schedule, probe).solve()
+        return _OverEdges(problem, problem.edges, schedule, probe).solve()
 
 
-class _Run:
-    """What rounds over edges and over rows share."""
+class _Solve:
+    """The state and the last step that solves over edges and over rows share."""
 
-    def __init__(self, problem, width, probe, delay_seed):
-        self.problem, self.width, self.probe = problem, width, probe
-        self.chunk, self.compress = problem.options["chunk"], problem.options["compression"]
+    def __init__(self, problem: Problem, ids: np.ndarray, schedule: Schedule, probe: Probe) -> None:
+        n = problem.n
+        self.problem, self.schedule, self.probe = problem, schedule, probe
         self.both = problem.options["join"] == "both"
-        self.shared = new_counters(width, delay_seed)
-        self.sets = ranked_forest(problem.n)
+        self.packed = ids.size == 0
         self.in_forest = np.zeros(problem.m, np.uint8)
-        self.packed = problem.edges[-1].size == 0
-        self.least = np.full(problem.n, NONE)
-        self.least_id = np.full(0 if self.packed else problem.n, kernel.NO_ID)
-        self.sizes = []
+        self.state = kernel.State(
+            sets=ranked_forest(n),
+            compress=problem.options["compression"],
+            least=np.full(n, NONE),
+            least_id=np.full(0 if self.packed else n, kernel.NO_ID),
+        )
+        self.sizes: list[int] = []
 
-    def solve(self):
+    def rounds(self) -> None:
+        raise NotImplementedError
+
+    def solve(self) -> Result:
         self.probe(None)
         self.rounds()
         forest = np.empty(max(self.problem.n - 1, 0), np.int64)
         if self.problem.options["gather"] == "ticket":
-            found = kernel.gather_by_ticket(self.width, self.chunk, self.in_forest, forest, self.shared)
+            found = kernel.gather_by_ticket(self.schedule, self.in_forest, forest)
         else:
             found = kernel.gather_serially(self.in_forest, forest)
         self.probe("gathering")
-        return forest[:found], self.sizes
+        return Result(forest[:found], self.sizes)
 
 
-class _OverEdges(_Run):
+class _OverEdges(_Solve):
     """Listing 7, and its loops fused to three."""
 
-    def rounds(self):
-        size = self.problem.edges[0].size
-        self.spare = [tuple(np.empty_like(part) for part in self.problem.edges) for _ in range(2)]
-        edges = self.problem.edges
+    def __init__(self, problem: Problem, edges: PackedEdges, schedule: Schedule, probe: Probe) -> None:
+        super().__init__(problem, edges.ids, schedule, probe)
+        self.edges = edges
+        self.spare = [edges.empty() for _ in range(2)]
+
+    def rounds(self) -> None:
+        edges, size = self.edges, self.edges.a.size
         step = self.fused_round if self.problem.options["fused"] else self.round
         while size:
             edges, size = step(edges, size)
 
-    def round(self, edges, size):
+    def round(self, edges: PackedEdges, size: int) -> tuple[PackedEdges, int]:
         self.sizes.append(size)
-        a, b, words, ids = edges
-        w, k, c = self.width, self.chunk, self.shared
-        kernel.find_minima(w, k, size, a, b, words, self.least, c)
+        kernel.find_minima(self.schedule, size, edges, self.state)
         self.break_ties(edges, size)
         self.probe("minimum edges")
         self.unite(edges, size)
         self.probe("unions")
-        # The input stays as it is: its ends are mapped into the arrays that the first filter does not fill.
-        mapped = self.spare[1][:2] if a is self.problem.edges[0] else (a, b)
-        kernel.map_ends(
-            w, k, size, a, b, *mapped, self.compress, self.sets, self.least, self.least_id, self.packed, c
-        )
+        # The input stays as it is: its ends are relabelled into the arrays that the first filter does not fill.
+        ends = (self.spare[1] if edges is self.edges else edges)[:2]
+        kernel.relabel(self.schedule, size, edges, ends, self.state)
+        edges = PackedEdges(*ends, edges.words, edges.ids)
         self.probe("mapping")
         kept = self.spare[0]
         if self.problem.options["filter"] == "ticket":
-            size = kernel.filter_by_ticket(w, k, size, *mapped, words, ids, *kept, c)
+            size = kernel.filter_by_ticket(self.schedule, size, edges, kept)
         else:
-            size = kernel.filter_serially(size, *mapped, words, ids, *kept)
+            size = kernel.filter_serially(size, edges, kept)
         self.spare.reverse()
         self.probe("filtering")
         return kept, size
 
-    def fused_round(self, edges, size):
-        w, k, c = self.width, self.chunk, self.shared
+    def fused_round(self, edges: PackedEdges, size: int) -> tuple[PackedEdges, int]:
         kept = self.spare[0]
-        size = kernel.fused(w, k, size, *edges, *kept, self.compress, self.sets, self.least, c)
+        size = kernel.relabel_filter_and_find_minima(self.schedule, size, edges, kept, self.state)
         self.spare.reverse()
         if size == 0:
             return kept, size
@@ -212,47 +237,46 @@ class _OverEdges(_Run):
         self.probe("minimum edges")
         self.unite(kept, size)
         self.probe("unions")
-        kernel.reset_minima(w, k, size, *kept[:2], self.least, self.least_id, self.packed, c)
+        kernel.reset_minima(self.schedule, size, kept, self.state)
         self.probe("mapping")
         return kept, size
 
-    def break_ties(self, edges, size):
+    def break_ties(self, edges: PackedEdges, size: int) -> None:
         if not self.packed:
-            kernel.break_ties(self.width, self.chunk, size, *edges, self.least, self.least_id, self.shared)
+            kernel.break_ties(self.schedule, size, edges, self.state)
 
-    def unite(self, edges, size):
-        kernel.unite_minima(
-            self.width, self.chunk, size, *edges, self.least, self.least_id, self.both, self.compress, self.sets,
-            self.in_forest, self.shared,
-        )  # fmt: skip
+    def unite(self, edges: PackedEdges, size: int) -> None:
+        kernel.unite_minima(self.schedule, size, edges, self.both, self.state, self.in_forest)
 
 
-class _OverRows(_Run):
+class _OverRows(_Solve):
     """The future work: three loops over vertices."""
 
-    def rounds(self):
-        offsets, row, words, ids = self.problem.edges
-        begins, ends = offsets[:-1], offsets[1:].copy()
-        home, pick = np.empty(self.problem.n, self.problem.index), np.empty(self.problem.n, np.int64)
-        w, k, c = self.width, self.chunk, self.shared
-        source = row, words, ids
-        kept = tuple(np.empty_like(part) for part in source)
-        left = row.size
+    def __init__(self, problem: Problem, rows: PackedRows, schedule: Schedule, probe: Probe) -> None:
+        super().__init__(problem, rows.ids, schedule, probe)
+        self.slots = kernels_by_row.Slots(rows.neighbours, rows.words, rows.ids)
+        self.rows = kernels_by_row.Rows(
+            begins=rows.offsets[:-1],
+            ends=rows.offsets[1:].copy(),
+            root=np.empty(problem.n, rows.neighbours.dtype),
+            lightest=np.empty(problem.n, np.int64),
+        )
+
+    def rounds(self) -> None:
+        schedule, rows, state = self.schedule, self.rows, self.state
+        slots = self.slots
+        kept = kernels_by_row.Slots(*(np.empty_like(column) for column in slots))
+        left = slots.others.size
         while left:
-            left = rows.scan_rows(
-                w, k, begins, ends, *source, *kept, home, pick, self.compress, self.sets, self.least, c
-            )
-            source = kept
+            left = kernels_by_row.scan_rows(schedule, rows, slots, kept, state)
+            slots = kept
             if left == 0:
                 break
             self.sizes.append(left)
             if not self.packed:
-                rows.break_row_ties(w, k, begins, ends, *kept[1:], home, pick, self.least, self.least_id, c)
+                kernels_by_row.break_row_ties(schedule, rows, slots, state)
             self.probe("minimum edges")
-            rows.unite_rows(
-                w, k, begins, ends, *kept, home, pick, self.least, self.least_id, self.both, self.compress,
-                self.sets, self.in_forest, c,
-            )  # fmt: skip
+            kernels_by_row.unite_rows(schedule, rows, slots, self.both, state, self.in_forest)
             self.probe("unions")
-            rows.reset_rows(w, k, begins, ends, home, self.least, self.least_id, self.packed, c)
+            kernels_by_row.reset_rows(schedule, rows, state)
             self.probe("mapping")

@@ -2,8 +2,8 @@
 
 S. Bhargava and J. Zaia, "Parallelizing Minimum Spanning Tree Using Borůvka's Algorithm in Parlaylib and CUDA", 15-618
 final project (CMU, 2024), *Approach* and *Synchronization*; a reimplementation, not their program. Each round finds
-the cheapest edge of every component by compare-and-swap, joins along those, counting once what is the cheapest of
-both ends, and replaces ends by components, dropping self-edges or not.
+the cheapest edge of every component by compare-and-swap, unites components along those (an edge that is the cheapest of
+both ends counts once), and replaces ends by components, dropping self-edges or not.
 
 They report three bugs of their own. All are kept as tests (`tests/test_published_failures.py`), and made right here:
 
@@ -12,7 +12,7 @@ They report three bugs of their own. All are kept as tests (`tests/test_publishe
   theirs did in the end; filtering keeps the order of ids, so places say what ids would.
 - *Grandparent-linking* together with their union made loops, and they fell back on a find that writes nothing. Linking
   is sound if it writes only where the grandparent differs from the parent. Without that test, a find that read a
-  root writes "this is a root" back after another thread has hung it under another tree, and undoes that union.
+  root writes "this is a root" back after another thread has linked it to another tree, and undoes that union.
   Links go from the larger root to the smaller one, by compare-and-swap; theirs went from the first end to the second.
 - *A failed exchange* overwrites, in C++, the value that it expects. Their union compares with that value before it
   tries again, and after one failure no root ever has it: a loop without end that compare-before-swap makes rare.
@@ -20,16 +20,17 @@ They report three bugs of their own. All are kept as tests (`tests/test_publishe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
+from mst.graph import Graph
 from mst.kernels.parallel.compact import starts
-from mst.kernels.parallel.runtime import FOREST, grain_for, new_counters, refusal, workers
-from mst.kernels.primitives.packed_edges import pack
-from mst.kernels.threads import cheapest as kernel
+from mst.kernels.parallel.runtime import FOREST, Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.primitives.packed_edges import PackedEdges, pack
+from mst.kernels.threads import parlay_boruvka as kernel
 
 ALGORITHM = dict(
     id="parlay-boruvka",
@@ -49,77 +50,85 @@ ALGORITHM = dict(
     requires=("numba",),
 )
 
-_WAYS = {"plain": kernel.PLAIN, "grandparent": kernel.GRANDPARENT, "splitting": kernel.SPLITTING}
+_VARIANTS = {"plain": kernel.PLAIN, "grandparent": kernel.GRANDPARENT, "splitting": kernel.SPLITTING}
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The edge list, and how to run on it."""
+class Problem(NamedTuple):
+    """The edge list, the number of threads, and the options; `find` is one of the kernels' variants."""
 
     n: int
-    edges: tuple[np.ndarray, ...]
+    edges: PackedEdges
     width: int
     filter: bool
     find: int
     compare: bool
 
 
-def prepare(graph, *, width, filter, find, compare):
+class Result(NamedTuple):
+    """Edge ids of the forest, and how many edges and components each round began with."""
+
+    edge_ids: np.ndarray
+    edges: list[int]
+    components: list[int]
+
+
+def prepare(graph: Graph, *, width: int, filter: bool, find: str, compare: bool) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
     words, ids = pack(order.keys(graph.w), np.arange(graph.m))
-    return Problem(graph.n, (graph.u.copy(), graph.v.copy(), words, ids), width, filter, _WAYS[find], compare)
+    edges = PackedEdges(graph.u.copy(), graph.v.copy(), words, ids)
+    return Problem(graph.n, edges, width, filter, _VARIANTS[find], compare)
 
 
-def solve(problem):
-    return _solve(problem)
+def solve(problem: Problem) -> Result:
+    return solve_in_chunks(problem)
 
 
-def collect(problem, result):
-    return result[0]
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
 
 
-def counters(problem, result):
-    _, edges, components = result
-    return {"rounds": len(edges), "edges by round": edges, "components by round": components}
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    return {
+        "rounds": len(result.edges),
+        "edges by round": result.edges,
+        "components by round": result.components,
+    }
 
 
-def _solve(problem, smallest=1024, delay_seed=0):
-    """Return the forest's edge ids, and how many edges and components each round began with."""
-    width = max(1, min(problem.width, len(problem.edges[0]) // smallest))
+def solve_in_chunks(problem: Problem, smallest: int = 1024, delay_seed: int = 0) -> Result:
+    """Solve with chunks of at least `smallest` edges; a delay seed perturbs the schedule."""
+    width = max(1, min(problem.width, len(problem.edges.a) // smallest))
     with workers(width):
-        return _rounds(problem, width, smallest, delay_seed)
+        return _rounds(problem, width, smallest, new_counters(width, delay_seed))
 
 
-def _rounds(problem, width, smallest, delay_seed):
-    n, edges = problem.n, problem.edges
-    size = len(edges[0])
-    shared = new_counters(width, delay_seed)
-    parent = np.arange(n, dtype=edges[0].dtype)
+def _rounds(problem: Problem, width: int, smallest: int, shared: np.ndarray) -> Result:
+    n, edges, find = problem.n, problem.edges, problem.find
+    size = len(edges.a)
+    parent = np.arange(n, dtype=edges.a.dtype)
     forest = np.empty(max(n - 1, 0), np.int64)
-    spare = [tuple(np.empty_like(part) for part in edges) for _ in range(2 if problem.filter else 1)]
-    vertex_grain = grain_for(n, width, smallest=smallest, largest=1 << 14)
-    edges_by_round, components_by_round = [], []
+    spare = [edges.empty() for _ in range(2 if problem.filter else 1)]
+    over_vertices = Schedule(width, grain_for(n, width, smallest=smallest, largest=1 << 14), shared)
+    edges_by_round: list[int] = []
+    components_by_round: list[int] = []
     before = -1
     while size and before < shared[FOREST]:
         before = int(shared[FOREST])
         edges_by_round.append(size)
         components_by_round.append(n - before)
         grain = grain_for(size, width, smallest=max(smallest, 64), largest=1 << 14, multiple=64)
-        a, b, words, ids = edges
+        over_edges = Schedule(width, grain, shared)
         cheapest = np.full(n, -1, np.int32 if size < 2**31 else np.int64)
-        kernel.find_cheapest(width, grain, size, a, b, words, cheapest, problem.compare, shared)
-        kernel.unite_cheapest(
-            width, vertex_grain, a, b, words, ids, cheapest, parent, problem.find, forest, shared
-        )
+        kernel.find_cheapest(over_edges, size, edges, cheapest, problem.compare)
+        kernel.unite_cheapest(over_vertices, edges, cheapest, parent, find, forest)
         mask, counts = np.empty(-(-size // 64), np.uint64), np.empty(-(-size // grain), np.int64)
-        # The input stays as it is: its ends are mapped into the arrays that are filled last.
-        mapped = spare[-1][:2] if a is problem.edges[0] else (a, b)
-        kernel.contract(width, grain, size, a, b, *mapped, parent, problem.find, mask, counts, shared)
+        # The input stays as it is: its ends are relabelled into the arrays that are filled last.
+        ends = (spare[-1] if edges is problem.edges else edges)[:2]
+        kernel.relabel(over_edges, size, edges, ends, (parent, find), mask, counts)
+        edges = PackedEdges(*ends, edges.words, edges.ids)
         if problem.filter:
-            kernel.keep(width, grain, size, mask, starts(counts), *mapped, words, ids, *spare[0], shared)
+            kernel.compact(over_edges, size, mask, starts(counts), edges, spare[0])
             edges, size = spare[0], int(counts.sum())
             spare.reverse()
-        else:
-            edges = (*mapped, words, ids)
-    return forest[: shared[FOREST]], edges_by_round, components_by_round
+    return Result(forest[: shared[FOREST]], edges_by_round, components_by_round)

@@ -9,16 +9,18 @@ filter the others by the components found, sort and solve what is left. The pivo
 from __future__ import annotations
 
 from math import isqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst.errors import UnsupportedError
+from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel_filter import mark
 from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_edges
 from mst.kernels.parallel.compact import starts, write_positions
 from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
-from mst.kernels.parallel.runtime import grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import Schedule, grain_for, new_counters, refusal, workers
 from mst.kernels.threads import reservations as kernel
 
 ALGORITHM = dict(
@@ -37,29 +39,46 @@ ALGORITHM = dict(
 _GRANULARITY = 5
 
 
-def prepare(graph, *, width, sample, prefix):
+class Problem(NamedTuple):
+    """The graph, the number of threads, and the options; `sample` is not 0 unless there are no edges."""
+
+    graph: Graph
+    width: int
+    sample: int
+    prefix: float
+
+
+class Result(NamedTuple):
+    """Edge ids of the forest, and rounds of reservations."""
+
+    edge_ids: np.ndarray
+    rounds: int
+
+
+def prepare(graph: Graph, *, width: int, sample: int, prefix: float) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    return graph, width, sample or isqrt(graph.m), prefix
+    return Problem(graph, width, sample or isqrt(graph.m), prefix)
 
 
-def solve(problem):
+def solve(problem: Problem) -> Result:
+    with workers(problem.width):
+        return solve_in_chunks(problem)
+
+
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
+
+
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
+    return {"rounds": result.rounds}
+
+
+def solve_in_chunks(problem: Problem, grain: int = 4096, delay_seed: int = 0) -> Result:
+    """Solve with chunks of `grain` iterates; a delay seed perturbs the schedule."""
     graph, width, sample, prefix = problem
-    with workers(width):
-        return _solve(graph, width, sample, prefix)
-
-
-def collect(problem, result):
-    return result[0]
-
-
-def counters(problem, result):
-    return {"rounds": result[1]}
-
-
-def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
     n, m, u, v = graph.n, graph.m, graph.u, graph.v
-    shared = new_counters(width, delay_seed)
+    schedule = Schedule(width, grain, new_counters(width, delay_seed))
     words, kind = words_of(graph.w, width)
     index = np.int32 if m < 2**31 else np.int64
     parent = np.arange(n, dtype=u.dtype)
@@ -72,23 +91,32 @@ def _solve(graph, width, sample, prefix, grain=4096, delay_seed=0):
         parts = [(bottom, pivot), (pivot, top)]
     found, rounds = [], 0
     for low, high in parts:
-        order = _sorted_part(words, kind, low, high, u, v, parent, low != bottom, width, grain, shared, index)
-        a, b = np.empty(len(order), u.dtype), np.empty(len(order), u.dtype)
-        kernel.take(width, grain, order, u, v, a, b, shared)
-        chosen, more = kernel.unite_in_order(a, b, parent, reservations, width, grain, _GRANULARITY, shared)
-        found.append(order[chosen.view(np.bool_)])
-        rounds += more
-    return np.concatenate(found), rounds
+        inner = None if low == bottom else (u, v, parent)
+        ids = _sorted_part(words, kind, (*low, *high), inner, schedule, index)
+        a, b = np.empty(len(ids), u.dtype), np.empty(len(ids), u.dtype)
+        kernel.gather_ends(schedule, ids, u, v, a, b)
+        loop = kernel.Loop(a, b, parent, reservations, np.zeros(len(ids), np.uint8))
+        rounds += kernel.unite_in_order(loop, schedule, _GRANULARITY)
+        found.append(ids[loop.chosen.view(np.bool_)])
+    return Result(np.concatenate(found), rounds)
 
 
-def _sorted_part(words, kind, low, high, u, v, parent, filtering, width, grain, shared, index):
-    """Return the ids of the edges above `low`, at most `high`, by the order; when filtering, those that join."""
-    m = len(words)
-    grain = grain_for(m, width, smallest=64, largest=grain, multiple=64)
+def _sorted_part(
+    words: np.ndarray, kind: int, part: tuple, inner: tuple | None, schedule: Schedule, index: type
+) -> np.ndarray:
+    """Return the ids of the edges of a part of the order, sorted.
+
+    `part` is the (key, id) that its edges are above and the one that they are at most; `inner`, if given, the
+    ends of all
+    edges and a union-find: edges inside its trees are left out.
+    """
+    m, (width, largest, shared) = len(words), schedule
+    grain = grain_for(m, width, smallest=64, largest=largest, multiple=64)
+    over_words = Schedule(width, grain // 64, shared)
     mask, counts = np.empty(-(-m // 64), np.uint64), np.empty(-(-m // grain), np.int64)
-    mark(width, grain, words, kind, *low, *high, mask, counts, shared)
-    if filtering:
-        kernel.mark_apart(width, grain // 64, mask, u, v, parent, counts, shared)
-    ids = np.empty(int(counts.sum()), index)
+    mark(width, grain, words, kind, *part, mask, counts, shared)
+    if inner:
+        kernel.clear_inner(over_words, mask, *inner, counts)
+    ids: np.ndarray = np.empty(int(counts.sum()), index)
     write_positions(width, grain // 64, mask, starts(counts), ids, shared)
     return ids[argsort(keys_at(words, kind, ids, width), width)]

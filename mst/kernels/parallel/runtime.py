@@ -3,6 +3,10 @@
 Every parallel kernel has one shape: `width` workers, each of which takes chunks from a shared work queue until it is
 empty. The queue balances the load whatever the order of the input and however busy the cores are, at one atomic
 addition a chunk.
+
+A parallel kernel unpacks the named tuples that it writes to before its loop: numba takes a store through an attribute,
+``edges.a[i] = x``, for dead code inside a `prange` and drops it (`tests/test_parallel_kernels.py` looks for
+such stores).
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -19,6 +24,24 @@ from mst.kernels.primitives.jit import njit
 
 # Places in a counters array, 128 bytes apart: neighbouring cache lines are fetched in pairs.
 FOREST, LIVE, FINISHED, _DELAY, _WASTE, _QUEUES = 0, 16, 32, 48, 64, 80
+
+
+class Schedule(NamedTuple):
+    """How a parallel kernel shares its work out.
+
+    Attributes
+    ----------
+    width : int
+        Workers.
+    grain : int
+        Length of a chunk of the work.
+    counters : numpy.ndarray of int64, shape (80 + 16 * width,)
+        From `new_counters`.
+    """
+
+    width: int
+    grain: int
+    counters: np.ndarray
 
 
 def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:

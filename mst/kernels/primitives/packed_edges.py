@@ -6,6 +6,8 @@ the key alone, ids lie in an array beside, and equal words are told apart by the
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mst.kernels.primitives.jit import njit
@@ -15,6 +17,47 @@ NONE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFF_FFFF)
+
+
+class PackedEdges(NamedTuple):
+    """An edge list in words.
+
+    Attributes
+    ----------
+    a, b : numpy.ndarray of int32 or int64, shape (k,)
+        Both ends, or the components that they are in by now.
+    words : numpy.ndarray of uint64, shape (k,)
+    ids : numpy.ndarray of int64, shape (k,) or (0,)
+        Empty where the words hold the ids.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    words: np.ndarray
+    ids: np.ndarray
+
+    def empty(self) -> PackedEdges:
+        """Return uninitialised edges of the same length and dtypes."""
+        return PackedEdges(*(np.empty_like(column) for column in self))
+
+
+class PackedRows(NamedTuple):
+    """Symmetric compressed sparse rows in words.
+
+    Attributes
+    ----------
+    offsets : numpy.ndarray of int64, shape (n + 1,)
+        Row `x` has the slots ``offsets[x] … offsets[x + 1] - 1``.
+    neighbours : numpy.ndarray of int32 or int64, shape (slots,)
+    words : numpy.ndarray of uint64, shape (slots,)
+    ids : numpy.ndarray of int64, shape (slots,) or (0,)
+        Empty where the words hold the ids.
+    """
+
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    words: np.ndarray
+    ids: np.ndarray
 
 
 def pack(keys: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -43,13 +86,16 @@ def pack(keys: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(inline="always")
 def edge_id(words, ids, i):
-    """Return the edge id of word `i`."""
+    """Return the edge id (int64) of word `i`.
+
+    `words` has dtype uint64 and shape (k,), `ids` int64 and shape (k,) or (0,).
+    """
     return ids[i] if ids.size else np.int64(words[i] & _LOW_HALF)
 
 
 @njit(inline="always")
 def lighter(words, ids, i, j):
-    """Return whether word `i` comes before word `j` in the order."""
+    """Return whether word `i` comes before word `j` in the order; shapes as in `edge_id`."""
     if words[i] != words[j]:
         return words[i] < words[j]
     return ids.size > 0 and ids[i] < ids[j]

@@ -1,13 +1,18 @@
 """The parallel loops of Borůvka's algorithm over an edge list, each as a kernel (Shou and He, Listing 7).
 
-Edges are ``a, b, words, ids`` (see `mst.kernels.primitives.packed_edges`), without self-loops; `a` and `b` are
-roots of the
-union-find `sets`, the wait-free one of Anderson and Woll. Loops deal out `chunk` edges at a time. A minimum is a
-pair of arrays: `least` holds a word for each root, and `least_id` the id of the edge that it is of, which matters
-only where words alone do not tell edges apart. Chosen edges are marked by id in `in_forest`.
+Arrays that the kernels share:
+
+- ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges` without self-loops, of which the first `size` count; `a`
+  and `b` are roots of the union-find;
+- ``state``: a `State`;
+- ``in_forest``: uint8, shape (m,): 1 at the ids of chosen edges.
+
+The grain of a schedule is the option `chunk`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
@@ -21,38 +26,62 @@ from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root
 NO_ID = np.int64(np.iinfo(np.int64).max)
 
 
-@njit
-def find_set(sets, x, compress):
-    """Return the root of `x`, with or without path compression."""
-    return rank_find(sets, x) if compress else rank_root(sets, x)
+class State(NamedTuple):
+    """The union-find and the minimum of each of its trees.
+
+    Attributes
+    ----------
+    sets : numpy.ndarray of uint64, shape (n,)
+        The wait-free union-find of Anderson and Woll, `mst.kernels.union_find.concurrent.ranked_forest`.
+    compress : bool
+        Whether look-ups compress paths.
+    least : numpy.ndarray of uint64, shape (n,)
+        The least word at each root, or `NONE`.
+    least_id : numpy.ndarray of int64, shape (n,) or (0,)
+        The least id of the edges with that word, or `NO_ID`; empty where words hold the ids.
+    """
+
+    sets: np.ndarray
+    compress: bool
+    least: np.ndarray
+    least_id: np.ndarray
 
 
 @njit
-def join(sets, x, y, compress):
-    """Join the trees of `x` and `y`."""
+def find_set(state, x):
+    """Return the root of vertex `x`, with or without path compression."""
+    return rank_find(state.sets, x) if state.compress else rank_root(state.sets, x)
+
+
+@njit
+def unite(state, x, y):
+    """Unite the trees of vertices `x` and `y`."""
     while True:
-        x, y = find_set(sets, x, compress), find_set(sets, y, compress)
-        if x == y or rank_link(sets, x, y):
+        x, y = find_set(state, x), find_set(state, y)
+        if x == y or rank_link(state.sets, x, y):
             return
 
 
 @njit(inline="always")
-def is_least(least, least_id, x, word, e, packed):
-    """Return whether edge `e` is the minimum of root `x`."""
-    return load(least, x) == word and (packed or load(least_id, x) == e)
+def is_least(state, x, word, e):
+    """Return whether edge `e`, whose word is `word`, is the minimum of root `x`."""
+    return load(state.least, x) == word and (state.least_id.size == 0 or load(state.least_id, x) == e)
 
 
 @njit(inline="always")
-def reset(least, least_id, x, packed):
-    """Forget the minimum of root `x`."""
-    store(least, x, NONE)
-    if not packed:
-        store(least_id, x, NO_ID)
+def reset(state, x):
+    """Clear the minimum of root `x`."""
+    store(state.least, x, NONE)
+    if state.least_id.size:
+        store(state.least_id, x, NO_ID)
 
 
 @njit(parallel=True)
-def find_minima(width, chunk, size, a, b, words, least, counters):
+def find_minima(schedule, size, edges, state):
     """Lower the minimum of both ends of every edge."""
+    width, chunk, counters = schedule
+    a, b, words, _ = edges
+    least = state.least
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, size)
@@ -64,8 +93,11 @@ def find_minima(width, chunk, size, a, b, words, least, counters):
 
 
 @njit(parallel=True)
-def break_ties(width, chunk, size, a, b, words, ids, least, least_id, counters):
-    """Of the edges whose word is the minimum of an end, keep the smallest id."""
+def break_ties(schedule, size, edges, state):
+    """Lower, of the edges whose word is the minimum of an end, the id of that minimum."""
+    width, chunk, counters = schedule
+    a, b, words, ids = edges
+    least, least_id = state.least, state.least_id
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, size)
@@ -79,52 +111,60 @@ def break_ties(width, chunk, size, a, b, words, ids, least, least_id, counters):
 
 
 @njit(parallel=True)
-def unite_minima(
-    width, chunk, size, a, b, words, ids, least, least_id, both, compress, sets, in_forest, counters
-):
-    """Join the ends of every edge that is the minimum of one of them, or of both, and mark it."""
+def unite_minima(schedule, size, edges, both, state, in_forest):
+    """Unite the ends of every edge that is the minimum of one of them, or of `both`, and mark it."""
+    width, chunk, counters = schedule
+    a, b, words, ids = edges
     reset_queue(counters, width)
-    packed = ids.size == 0
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 e = edge_id(words, ids, i)
-                of_a = is_least(least, least_id, a[i], words[i], e, packed)
-                of_b = is_least(least, least_id, b[i], words[i], e, packed)
+                of_a = is_least(state, a[i], words[i], e)
+                of_b = is_least(state, b[i], words[i], e)
                 if (of_a and of_b) if both else (of_a or of_b):
-                    join(sets, a[i], b[i], compress)
+                    unite(state, a[i], b[i])
                     in_forest[e] = 1
             first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(parallel=True)
-def map_ends(width, chunk, size, a, b, new_a, new_b, compress, sets, least, least_id, packed, counters):
-    """Replace ends by their roots; where those differ, reset their minima."""
+def relabel(schedule, size, edges, new_ends, state):
+    """Replace ends by their roots, and clear the minima of those that differ.
+
+    `new_ends` are two arrays like ``edges.a``, written; they may be the ends of `edges` themselves.
+    """
+    width, chunk, counters = schedule
+    a, b, _, _ = edges
+    new_a, new_b = new_ends
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
-                x, y = find_set(sets, a[i], compress), find_set(sets, b[i], compress)
+                x, y = find_set(state, a[i]), find_set(state, b[i])
                 new_a[i], new_b[i] = x, y
                 if x != y:
-                    reset(least, least_id, x, packed)
-                    reset(least, least_id, y, packed)
+                    reset(state, x)
+                    reset(state, y)
             first, last = next_chunk(counters, worker, width, chunk, size)
 
 
-@njit(inline="always")
-def put(i, x, y, words, ids, place, out_a, out_b, out_words, out_ids):
-    """Write edge `i`, with the ends `x` and `y`, to `place` of the output."""
-    out_a[place], out_b[place], out_words[place] = x, y, words[i]
-    if ids.size:
-        out_ids[place] = ids[i]
+@njit
+def write(edges, i, ends, out, place):
+    """Write edge `i` of `edges`, with other ends, to ``out[place]``."""
+    out.a[place], out.b[place] = ends
+    out.words[place] = edges.words[i]
+    if edges.ids.size:
+        out.ids[place] = edges.ids[i]
 
 
 @njit(parallel=True)
-def filter_by_ticket(width, chunk, size, a, b, words, ids, out_a, out_b, out_words, out_ids, counters):
-    """Copy the edges that are no self-loops; each takes its place by an atomic addition. Return how many."""
+def filter_by_ticket(schedule, size, edges, out):
+    """Copy the edges that are no self-loops to `out`, each to a place from an atomic addition; return how many."""
+    width, chunk, counters = schedule
+    a, b, _, _ = edges
     reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
@@ -133,37 +173,39 @@ def filter_by_ticket(width, chunk, size, a, b, words, ids, out_a, out_b, out_wor
             for i in range(first, last):
                 if a[i] != b[i]:
                     place = fetch_add(counters, LIVE, 1)
-                    put(i, a[i], b[i], words, ids, place, out_a, out_b, out_words, out_ids)
+                    write(edges, i, (a[i], b[i]), out, place)
             first, last = next_chunk(counters, worker, width, chunk, size)
     return counters[LIVE]
 
 
 @njit
-def filter_serially(size, a, b, words, ids, out_a, out_b, out_words, out_ids):
-    """Copy the edges that are no self-loops, on one thread. Return how many."""
+def filter_serially(size, edges, out):
+    """Copy the edges that are no self-loops to `out`, on one thread; return how many."""
+    a, b, _, _ = edges
     place = 0
     for i in range(size):
         if a[i] != b[i]:
-            put(i, a[i], b[i], words, ids, place, out_a, out_b, out_words, out_ids)
+            write(edges, i, (a[i], b[i]), out, place)
             place += 1
     return place
 
 
 @njit(parallel=True)
-def fused(
-    width, chunk, size, a, b, words, ids, out_a, out_b, out_words, out_ids, compress, sets, least, counters
-):
-    """Optimisation 2: map ends to roots, filter by ticket and find minima in one loop. Return how many stay."""
+def relabel_filter_and_find_minima(schedule, size, edges, out, state):
+    """Optimisation 2: relabel, filter by ticket and find minima in one loop; return how many edges stay."""
+    width, chunk, counters = schedule
+    a, b, words, _ = edges
+    least = state.least
     reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
-                x, y = find_set(sets, a[i], compress), find_set(sets, b[i], compress)
+                x, y = find_set(state, a[i]), find_set(state, b[i])
                 if x != y:
                     place = fetch_add(counters, LIVE, 1)
-                    put(i, x, y, words, ids, place, out_a, out_b, out_words, out_ids)
+                    write(edges, i, (x, y), out, place)
                     lower(least, x, words[i])
                     lower(least, y, words[i])
             first, last = next_chunk(counters, worker, width, chunk, size)
@@ -171,21 +213,24 @@ def fused(
 
 
 @njit(parallel=True)
-def reset_minima(width, chunk, size, a, b, least, least_id, packed, counters):
-    """Forget the minima of all ends."""
+def reset_minima(schedule, size, edges, state):
+    """Clear the minima of all ends."""
+    width, chunk, counters = schedule
+    a, b, _, _ = edges
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
-                reset(least, least_id, a[i], packed)
-                reset(least, least_id, b[i], packed)
+                reset(state, a[i])
+                reset(state, b[i])
             first, last = next_chunk(counters, worker, width, chunk, size)
 
 
 @njit(parallel=True)
-def gather_by_ticket(width, chunk, in_forest, forest, counters):
-    """Write the marked ids to `forest`; each takes its place by an atomic addition. Return how many."""
+def gather_by_ticket(schedule, in_forest, forest):
+    """Write the marked ids to `forest`, int64 (n - 1,), each to a place from an atomic addition; return how many."""
+    width, chunk, counters = schedule
     reset_queue(counters, width)
     counters[FOREST] = 0
     for worker in prange(width):
@@ -200,7 +245,7 @@ def gather_by_ticket(width, chunk, in_forest, forest, counters):
 
 @njit
 def gather_serially(in_forest, forest):
-    """Write the marked ids to `forest`, on one thread. Return how many."""
+    """Write the marked ids to `forest`, int64 (n - 1,), on one thread; return how many."""
     place = 0
     for e in range(in_forest.size):
         if in_forest[e]:

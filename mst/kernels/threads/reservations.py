@@ -1,25 +1,87 @@
 """Deterministic reservations: a sequential loop over edges, run in parallel with the same result.
 
 Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012):
-every round takes the next iterates, each reserves the two components that it would join by writing its index
-there if it is the smallest, and those that hold a reservation commit; the others try again.
+every round
+takes the next iterates; each reserves the two components of its edge by writing its index there if that is the
+smallest,
+and the iterates that hold a reservation commit; the others try again.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
 from mst.kernels.parallel.compact import count_ones, starts
-from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import load, lower, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find
 
 
+class Loop(NamedTuple):
+    """The edges that are looped over, in order, and the components.
+
+    Attributes
+    ----------
+    a, b : numpy.ndarray of int32 or int64, shape (m,)
+        Ends of the edges; replaced by components under way.
+    parent : numpy.ndarray of int32 or int64, shape (n,)
+        The union-find, `mst.kernels.union_find.concurrent`.
+    reservations : numpy.ndarray of int32 or int64, shape (n,)
+        At each root the smallest index of an edge that has reserved it, else the dtype's largest value.
+    chosen : numpy.ndarray of uint8, shape (m,)
+        1 for edges of the forest.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    parent: np.ndarray
+    reservations: np.ndarray
+    chosen: np.ndarray
+
+
+class Round(NamedTuple):
+    """The iterates of a round: first those that are retried, then the next ones.
+
+    Attributes
+    ----------
+    retried : numpy.ndarray of int32 or int64, shape (most,)
+        Indices of edges, of which the first `retries` count.
+    retries, done : int
+        Iterate `i` is edge ``retried[i]``, and from `retries` on edge ``done + i``.
+    waiting : numpy.ndarray of uint8, shape (most,)
+        1 for iterates that have yet to commit.
+    """
+
+    retried: np.ndarray
+    retries: int
+    done: int
+    waiting: np.ndarray
+
+
+@njit(inline="always")
+def edge_of(iterates, i):
+    """Return the index of the edge of iterate `i`."""
+    return iterates.retried[i] if i < iterates.retries else iterates.done + i
+
+
 @njit(parallel=True)
-def mark_apart(width, grain, mask, u, v, parent, counts, counters):
-    """Clear the bits of edges whose ends are in one tree; ``counts[c]`` is how many chunk `c` keeps."""
+def clear_inner(schedule, mask, u, v, parent, counts):
+    """Clear the bits of edges whose ends are in one tree.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    mask : array of uint64, shape (ceil(m / 64),)
+    u, v : array of int32 or int64, shape (m,)
+    parent : array of int32 or int64, shape (n,)
+    counts : array of int64, shape (chunks,)
+        Written: the bits of each chunk that stay set.
+    """
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, mask.size)
@@ -38,8 +100,9 @@ def mark_apart(width, grain, mask, u, v, parent, counts, counters):
 
 
 @njit(parallel=True)
-def take(width, grain, ids, u, v, a, b, counters):
-    """Copy the ends of the edges `ids` to `a` and `b`."""
+def gather_ends(schedule, ids, u, v, a, b):
+    """Copy the ends of the edges `ids`, int32 or int64 (k,), from `u` and `v` to `a` and `b`, shape (k,)."""
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, ids.size)
@@ -50,17 +113,17 @@ def take(width, grain, ids, u, v, a, b, counters):
 
 
 @njit(parallel=True)
-def reserve(width, grain, size, held, n_held, done, a, b, parent, reservations, waiting, counters):
-    """Find both components of `size` iterates and reserve them; ``waiting[i]`` says whether they differ.
-
-    Iterate `i` is ``held[i]``, and from `n_held` on ``done + i``.
-    """
+def reserve(schedule, size, iterates, loop):
+    """Find both components of the first `size` iterates, and reserve them if they differ; the iterate then waits."""
+    width, grain, counters = schedule
+    a, b, parent, reservations, _ = loop
+    waiting = iterates.waiting
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             for i in range(first, last):
-                e = held[i] if i < n_held else done + i
+                e = edge_of(iterates, i)
                 x, y = find(parent, a[e]), find(parent, b[e])
                 a[e], b[e] = x, y
                 waiting[i] = x != y
@@ -71,27 +134,29 @@ def reserve(width, grain, size, held, n_held, done, a, b, parent, reservations, 
 
 
 @njit(parallel=True)
-def commit(
-    width, grain, size, held, n_held, done, a, b, parent, reservations, waiting, chosen, counts, counters
-):
-    """Link, by each iterate that holds a reservation, the component held under the other; mark it chosen.
+def commit(schedule, size, iterates, loop, counts):
+    """Link, for each iterate that holds a reservation, the component held to the other; mark its edge as chosen.
 
-    Every component is linked by its own reservation, which is the smallest index there: a cycle of links would
-    need indices that fall all the way round. ``counts[c]`` is how many of chunk `c` must try again.
+    Every component is linked by its own reservation, which is the smallest index there: a cycle of links would need
+    indices that decrease all the way round. `counts`, int64 (chunks,), is written: how many of each chunk must
+    try again.
     """
+    width, grain, counters = schedule
+    a, b, parent, reservations, chosen = loop
+    waiting = iterates.waiting
     reset_queue(counters, width)
-    nobody = np.iinfo(reservations.dtype).max
+    unreserved = np.iinfo(reservations.dtype).max
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             again = 0
             for i in range(first, last):
                 if waiting[i]:
-                    e = held[i] if i < n_held else done + i
+                    e = edge_of(iterates, i)
                     x, y = a[e], b[e]
                     if load(reservations, y) == e:
                         if load(reservations, x) == e:
-                            store(reservations, x, nobody)
+                            store(reservations, x, unreserved)
                         store(parent, y, x)
                     elif load(reservations, x) == e:
                         store(parent, x, y)
@@ -105,74 +170,55 @@ def commit(
 
 
 @njit(parallel=True)
-def keep(width, grain, size, held, n_held, done, waiting, places, kept, counters):
-    """Write the iterates that must try again to `kept`, in order."""
+def keep_waiting(schedule, size, iterates, starts, kept):
+    """Write the edges of the iterates that must try again to `kept`, in order; chunk `c` begins at ``starts[c]``."""
+    width, grain, counters = schedule
+    waiting = iterates.waiting
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
-            at = places[first // grain]
+            at = starts[first // grain]
             for i in range(first, last):
                 if waiting[i]:
-                    kept[at] = held[i] if i < n_held else done + i
+                    kept[at] = edge_of(iterates, i)
                     at += 1
             first, last = next_chunk(counters, worker, width, grain, size)
 
 
-def unite_in_order(a, b, parent, reservations, width, grain, granularity, counters):
-    """Kruskal's loop over edges in order, by rounds of deterministic reservations.
+def unite_in_order(loop: Loop, schedule: Schedule, granularity: int) -> int:
+    """Run Kruskal's loop over edges in order, by rounds of deterministic reservations; return the number of rounds.
 
     Parameters
     ----------
-    a, b : numpy.ndarray, shape (m,)
-        Ends of the edges in order; overwritten by components.
-    parent : numpy.ndarray, shape (n,)
-        The union-find, `mst.kernels.union_find.concurrent`.
-    reservations : numpy.ndarray of int, shape (n,)
-        All at the dtype's largest value; so they are left for every root.
+    loop : Loop
+        No component is reserved and no edge chosen; ends, components and chosen edges are written. Afterwards,
+        no root is
+        reserved.
+    schedule : Schedule
     granularity : int
         At most one `granularity`-th of all edges are tried in a round.
-
-    Returns
-    -------
-    chosen : numpy.ndarray of uint8, shape (m,)
-    rounds : int
     """
-    m = len(a)
+    m = len(loop.a)
     largest = m // granularity + 1
     current = max(largest // 4, 1)
     waiting = np.empty(largest, np.uint8)
-    held, kept = np.empty(largest, reservations.dtype), np.empty(largest, reservations.dtype)
-    chosen = np.zeros(m, np.uint8)
-    done = n_held = rounds = 0
+    retried, kept = (np.empty(largest, loop.reservations.dtype) for _ in range(2))
+    done = retries = rounds = 0
     while done < m:
         size = min(current, m - done)
-        counts = np.empty(-(-size // grain), np.int64)
-        reserve(width, grain, size, held, n_held, done, a, b, parent, reservations, waiting, counters)
-        commit(
-            width,
-            grain,
-            size,
-            held,
-            n_held,
-            done,
-            a,
-            b,
-            parent,
-            reservations,
-            waiting,
-            chosen,
-            counts,
-            counters,
-        )
+        counts = np.empty(-(-size // schedule.grain), np.int64)
+        iterates = Round(retried, retries, done, waiting)
+        reserve(schedule, size, iterates, loop)
+        commit(schedule, size, iterates, loop, counts)
         again = int(counts.sum())
         if again:
-            keep(width, grain, size, held, n_held, done, waiting, starts(counts), kept, counters)
-            held, kept = kept, held
-        done, n_held = done + size - again, again
+            keep_waiting(schedule, size, iterates, starts(counts), kept)
+            retried, kept = kept, retried
+        done, retries = done + size - again, again
         if again > 0.2 * size:
             current = max(current // 2, largest // 64 + 1, again)
         elif again < 0.1 * size:
             current = min(current * 2, largest)
         rounds += 1
-    return chosen, rounds
+    return rounds

@@ -7,36 +7,75 @@ an atomic minimum, and rows drop inner edges without tickets. Minima and marks a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import prange
 
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add, load, lower
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter
-from mst.kernels.threads.edge_boruvka import find_set, is_least, join, reset
+from mst.kernels.threads.edge_boruvka import find_set, is_least, reset, unite
+
+
+class Slots(NamedTuple):
+    """The other ends, words and ids of the slots of all rows.
+
+    Attributes
+    ----------
+    others : numpy.ndarray of int32 or int64, shape (slots,)
+    words : numpy.ndarray of uint64, shape (slots,)
+    ids : numpy.ndarray of int64, shape (slots,) or (0,)
+        Empty where the words hold the ids.
+    """
+
+    others: np.ndarray
+    words: np.ndarray
+    ids: np.ndarray
+
+
+class Rows(NamedTuple):
+    """The rows as they shrink, and what the last scan found in each that is not empty.
+
+    Attributes
+    ----------
+    begins, ends : numpy.ndarray of int64, shape (n,)
+        Row `x` has the slots ``begins[x] … ends[x] - 1``.
+    root : numpy.ndarray of int32 or int64, shape (n,)
+        The root of the row's vertex.
+    lightest : numpy.ndarray of int64, shape (n,)
+        The lightest slot.
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    root: np.ndarray
+    lightest: np.ndarray
 
 
 @njit(parallel=True)
-def scan_rows(
-    width, chunk, begins, ends, row, row_words, row_ids, kept, kept_words, kept_ids, home, pick, compress, sets,
-    least, counters,
-):  # fmt: skip
-    """Drop the inner edges of every row, find its lightest and lower the minimum of its root by it.
+def scan_rows(schedule, rows, slots, kept, state):
+    """Drop the inner edges of every row, find its lightest slot and lower the minimum of its root by it.
 
     Parameters
     ----------
-    begins, ends : numpy.ndarray of int64, shape (n,)
-        Row `x` is ``begins[x] … ends[x] - 1``; its end moves down.
-    row, row_words, row_ids, kept, kept_words, kept_ids : numpy.ndarray, shape (slots,)
-        Other ends and words of the slots, read and written; both may be the same arrays.
-    home, pick : numpy.ndarray, shape (n,)
-        Written for rows that are not empty: the root, and the lightest slot.
+    schedule : Schedule
+    rows : Rows
+        The ends move down; roots and lightest slots are written.
+    slots, kept : Slots
+        Read and written; both may be the same arrays.
+    state : State
 
     Returns
     -------
     int
         Slots that are left.
     """
+    width, chunk, counters = schedule
+    begins, ends, roots, lightest = rows
+    others, words, ids = slots
+    kept_others, kept_words, kept_ids = kept
     reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
@@ -46,70 +85,72 @@ def scan_rows(
             for x in range(first, last):
                 if begins[x] == ends[x]:
                     continue
-                mine = find_set(sets, x, compress)
+                mine = find_set(state, x)
                 place = best = begins[x]
                 for i in range(begins[x], ends[x]):
-                    other = find_set(sets, row[i], compress)
+                    other = find_set(state, others[i])
                     if other != mine:
-                        kept[place], kept_words[place] = other, row_words[i]
-                        if row_ids.size:
-                            kept_ids[place] = row_ids[i]
+                        kept_others[place], kept_words[place] = other, words[i]
+                        if ids.size:
+                            kept_ids[place] = ids[i]
                         if lighter(kept_words, kept_ids, place, best):
                             best = place
                         place += 1
                 total += place - begins[x]
-                ends[x], home[x], pick[x] = place, mine, best
+                ends[x], roots[x], lightest[x] = place, mine, best
                 if place > begins[x]:
-                    lower(least, mine, kept_words[best])
+                    lower(state.least, mine, kept_words[best])
             first, last = next_chunk(counters, worker, width, chunk, begins.size)
         fetch_add(counters, LIVE, total)
     return counters[LIVE]
 
 
 @njit(parallel=True)
-def break_row_ties(width, chunk, begins, ends, words, ids, home, pick, least, least_id, counters):
-    """Of the rows whose lightest word is their root's minimum, keep the smallest id."""
+def break_row_ties(schedule, rows, slots, state):
+    """Lower, of the rows whose lightest word is their root's minimum, the id of that minimum."""
+    width, chunk, counters = schedule
+    begins, ends, roots, lightest = rows
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
-                if begins[x] < ends[x] and load(least, home[x]) == words[pick[x]]:
-                    lower(least_id, home[x], ids[pick[x]])
+                if begins[x] < ends[x] and load(state.least, roots[x]) == slots.words[lightest[x]]:
+                    lower(state.least_id, roots[x], slots.ids[lightest[x]])
             first, last = next_chunk(counters, worker, width, chunk, begins.size)
 
 
 @njit(parallel=True)
-def unite_rows(
-    width, chunk, begins, ends, row, words, ids, home, pick, least, least_id, both, compress, sets, in_forest,
-    counters,
-):  # fmt: skip
-    """Join the trees of every row's lightest edge that is the minimum of its root, or of both roots; mark it."""
+def unite_rows(schedule, rows, slots, both, state, in_forest):
+    """Unite the trees of every row's lightest edge that is the minimum of its root, or of `both` roots; mark it."""
+    width, chunk, counters = schedule
+    begins, ends, roots, lightest = rows
     reset_queue(counters, width)
-    packed = ids.size == 0
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x]:
-                    i = pick[x]
-                    e = edge_id(words, ids, i)
-                    if is_least(least, least_id, home[x], words[i], e, packed) and (
-                        not both or is_least(least, least_id, row[i], words[i], e, packed)
+                    i = lightest[x]
+                    word, e = slots.words[i], edge_id(slots.words, slots.ids, i)
+                    if is_least(state, roots[x], word, e) and (
+                        not both or is_least(state, slots.others[i], word, e)
                     ):
-                        join(sets, home[x], row[i], compress)
+                        unite(state, roots[x], slots.others[i])
                         in_forest[e] = 1
             first, last = next_chunk(counters, worker, width, chunk, begins.size)
 
 
 @njit(parallel=True)
-def reset_rows(width, chunk, begins, ends, home, least, least_id, packed, counters):
-    """Forget the minima of the roots of all rows."""
+def reset_rows(schedule, rows, state):
+    """Clear the minima of the roots of all rows."""
+    width, chunk, counters = schedule
+    begins, ends, roots, _ = rows
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x]:
-                    reset(least, least_id, home[x], packed)
+                    reset(state, roots[x])
             first, last = next_chunk(counters, worker, width, chunk, begins.size)

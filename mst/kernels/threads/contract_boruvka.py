@@ -1,7 +1,12 @@
-"""Borůvka's steps by vertex over a CSR that is rebuilt every round (Sousa, Mariano and Proença, PDP 2015).
+"""Borůvka's steps by vertex over rows that are rebuilt every round (Sousa, Mariano and Proença, PDP 2015).
 
-The graph of a round is ``offsets, neighbours, words, ids``: both slots of every edge between two supervertices,
-parallel edges included; `words` and `ids` as in `mst.kernels.primitives.packed_edges`.
+Arrays that the kernels share:
+
+- ``rows``: `mst.kernels.primitives.packed_edges.PackedRows` of the round's graph: both slots of every edge between two
+  supervertices, parallel edges included;
+- ``colors``: int32 or int64, shape (n,): of each vertex the vertex whose color it has; a vertex of its own color is the
+  root of a tree;
+- ``names``: like `colors`: of each root its vertex number in the next round's graph.
 """
 
 from __future__ import annotations
@@ -16,8 +21,10 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 
 
 @njit(parallel=True)
-def choose_lightest(width, grain, offsets, neighbours, words, ids, lightest, colors, counters):
-    """Set the lightest slot of every row, and its other end as the row's color; an empty row has its own."""
+def choose_lightest(schedule, rows, lightest, colors):
+    """Write the lightest slot of every row, int64 (n,), and its other end as the color; empty rows keep theirs."""
+    width, grain, counters = schedule
+    offsets, neighbours, words, ids = rows
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, colors.size)
@@ -34,8 +41,14 @@ def choose_lightest(width, grain, offsets, neighbours, words, ids, lightest, col
 
 
 @njit(parallel=True)
-def remove_mirrors(width, grain, offsets, neighbours, words, ids, lightest, colors, forest, counters):
-    """Append the lightest edges; of two rows that chose one edge the smaller keeps its own color and adds none."""
+def remove_mirrors(schedule, rows, lightest, colors, forest):
+    """Append the ids of the lightest edges to `forest`, int64 (vertices of the input - 1,).
+
+    Of two rows that chose the same edge the smaller keeps its own color and appends nothing. `lightest` is that of
+    `choose_lightest`.
+    """
+    width, grain, counters = schedule
+    offsets, neighbours, words, ids = rows
     reset_queue(counters, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
@@ -46,7 +59,7 @@ def remove_mirrors(width, grain, offsets, neighbours, words, ids, lightest, colo
                 if offsets[x] == offsets[x + 1]:
                     continue
                 other = neighbours[lightest[x]]
-                # Their choices are read where nobody writes: colors change under way.
+                # The choices are read from `lightest`, which no worker writes: colors change meanwhile.
                 if x < other and neighbours[lightest[other]] == x:
                     colors[x] = x
                 else:
@@ -59,8 +72,9 @@ def remove_mirrors(width, grain, offsets, neighbours, words, ids, lightest, colo
 
 
 @njit(parallel=True)
-def propagate_colors(width, grain, colors, counters):
-    """Take over the color of one's color; return how many changed."""
+def propagate_colors(schedule, colors):
+    """Give every vertex the color of its color; return how many colors changed."""
+    width, grain, counters = schedule
     reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
@@ -79,8 +93,9 @@ def propagate_colors(width, grain, colors, counters):
 
 
 @njit(parallel=True)
-def count_colors(width, grain, colors, counts, counters):
-    """Set ``counts[c]`` to how many vertices of chunk `c` have their own color."""
+def count_colors(schedule, colors, counts):
+    """Write how many vertices of each chunk have their own color; `counts` is int64, shape (chunks,)."""
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, colors.size)
@@ -93,8 +108,12 @@ def count_colors(width, grain, colors, counts, counters):
 
 
 @njit(parallel=True)
-def number_colors(width, grain, colors, starts, names, counters):
-    """Name the vertices that have their own color 0, 1, 2 … in order."""
+def number_colors(schedule, colors, starts, names):
+    """Number the vertices that have their own color 0, 1, 2 … in order.
+
+    ``starts[c]``, int64, is the first number of chunk `c`; `names` of other vertices is not written.
+    """
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, colors.size)
@@ -108,8 +127,13 @@ def number_colors(width, grain, colors, starts, names, counters):
 
 
 @njit(parallel=True)
-def count_slots(width, grain, offsets, neighbours, colors, names, kept, degrees, counters):
-    """Count the slots of each row that lead to another color, and add them to its supervertex's degree."""
+def count_slots(schedule, rows, colors, names, kept, degrees):
+    """Count the slots of each row that lead to another color, and add them to the degree of its supervertex.
+
+    `kept` is written, int64 (n,); `degrees` is added to, int64 (supervertices,).
+    """
+    width, grain, counters = schedule
+    offsets, neighbours, _, _ = rows
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, colors.size)
@@ -126,7 +150,10 @@ def count_slots(width, grain, offsets, neighbours, colors, names, kept, degrees,
 
 @njit
 def prefix(degrees, offsets):
-    """Turn degrees into offsets, and `degrees` itself into where each row is filled next."""
+    """Write the exclusive prefix sum of `degrees`, int64 (k,), to `offsets`, int64 (k + 1,), and to `degrees` itself.
+
+    `degrees` then holds for each row the slot that is filled next.
+    """
     place = 0
     for x in range(degrees.size):
         offsets[x], degrees[x], place = place, place, place + degrees[x]
@@ -134,11 +161,24 @@ def prefix(degrees, offsets):
 
 
 @njit(parallel=True)
-def insert_slots(
-    width, grain, offsets, neighbours, words, ids, colors, names, kept, cursors, out_neighbours, out_words, out_ids,
-    counters,
-):  # fmt: skip
-    """Copy the slots that lead to another color into a part of their supervertex's row."""
+def insert_slots(schedule, rows, colors, names, kept, cursors, out):
+    """Copy the slots that lead to another color to the row of their supervertex.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    rows : PackedRows
+    colors, names : array of int32 or int64, shape (n,)
+    kept : array of int64, shape (n,)
+        From `count_slots`.
+    cursors : array of int64, shape (supervertices,)
+        From `prefix`; each moves to the end of its row.
+    out : tuple
+        Neighbours, words and ids of the new rows; written.
+    """
+    width, grain, counters = schedule
+    offsets, neighbours, words, ids = rows
+    out_neighbours, out_words, out_ids = out
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, colors.size)

@@ -1,9 +1,12 @@
-"""Borůvka's steps over an edge list with the cheapest edge of each component by compare-and-swap (Bhargava, Zaia).
+"""Borůvka's steps over an edge list, by compare-and-swap on the cheapest edge of each component (Bhargava and Zaia).
 
-`cheapest` holds a place in the edge list for each root, -1 for none. `words` and `ids` are those of
-`mst.kernels.primitives.packed_edges`; the edges stay in the order of their ids, so that of equal ones the
-first wins. The
-union-find is `parent`, whose roots are their own parents and whose links go to smaller vertices.
+Arrays that the kernels share:
+
+- ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the order of their ids, so that the first
+  of equal ones wins;
+- ``cheapest``: int32 or int64, shape (n,): for each root a position in the edge list, or -1;
+- ``parent``: int32 or int64, shape (n,): a union-find whose roots are their own parents and whose links lead to
+  smaller vertices.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ PLAIN, GRANDPARENT, SPLITTING = range(3)
 
 
 @njit
-def halve(parent, x):
-    """Return the root of `x`; links every other vertex of the path to its grandparent.
+def find_halving(parent, x):
+    """Return the root of `x`; links every other vertex of the path to its grandparent (path halving).
 
-    Only where the grandparent is another one: a vertex that was a root when it was read may be hung under
-    another since, and writing the old value back would undo that.
+    It writes only where the grandparent differs from the parent: a vertex that was a root when it was read may have
+    been linked since, and writing the old value back would undo that link.
     """
     p = load(parent, x)
     while p != x:
@@ -40,18 +43,18 @@ def halve(parent, x):
 
 
 @njit
-def find_root(parent, x, how):
-    """Return the root of `x` by one of the three ways."""
-    if how == PLAIN:
+def find_root(parent, x, variant):
+    """Return the root of `x`; `variant` is `PLAIN`, `GRANDPARENT` or `SPLITTING`."""
+    if variant == PLAIN:
         return root(parent, x)
-    if how == GRANDPARENT:
-        return halve(parent, x)
+    if variant == GRANDPARENT:
+        return find_halving(parent, x)
     return find(parent, x)
 
 
 @njit(inline="always")
-def offer(cheapest, x, words, i, compare):
-    """Make edge `i` the cheapest of `x` unless that is before it; `compare` looks again before it swaps."""
+def lower_cheapest(cheapest, x, words, i, compare):
+    """Make edge `i` the cheapest of component `x` if it is lighter; `compare` reads once more before the swap."""
     mine = cheapest.dtype.type(i)
     seen = load(cheapest, x)
     while seen < 0 or words[i] < words[seen] or (words[i] == words[seen] and mine < seen):
@@ -67,24 +70,26 @@ def offer(cheapest, x, words, i, compare):
 
 
 @njit(parallel=True)
-def find_cheapest(width, grain, size, a, b, words, cheapest, compare, counters):
-    """Offer every edge that is no self-loop to both its ends."""
+def find_cheapest(schedule, size, edges, cheapest, compare):
+    """Lower `cheapest` at both ends of each of the first `size` edges, self-loops apart."""
+    width, grain, counters = schedule
+    a, b, words, _ = edges
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, size)
         while first < last:
             for i in range(first, last):
                 if a[i] != b[i]:
-                    offer(cheapest, a[i], words, i, compare)
-                    offer(cheapest, b[i], words, i, compare)
+                    lower_cheapest(cheapest, a[i], words, i, compare)
+                    lower_cheapest(cheapest, b[i], words, i, compare)
             first, last = next_chunk(counters, worker, width, grain, size)
 
 
 @njit
-def link(parent, x, y, how):
-    """Join the trees of `x` and `y`, the larger root under the smaller one."""
+def link(parent, x, y, variant):
+    """Unite the trees of `x` and `y`: the larger root is linked to the smaller one."""
     while True:
-        x, y = find_root(parent, x, how), find_root(parent, y, how)
+        x, y = find_root(parent, x, variant), find_root(parent, y, variant)
         if x == y:
             return
         x, y = max(x, y), min(x, y)
@@ -93,11 +98,14 @@ def link(parent, x, y, how):
 
 
 @njit(parallel=True)
-def unite_cheapest(width, grain, a, b, words, ids, cheapest, parent, how, forest, counters):
-    """Join the components along their cheapest edges, and append those to the forest.
+def unite_cheapest(schedule, edges, cheapest, parent, variant, forest):
+    """Unite components along their cheapest edges, and append the ids of those edges to `forest`, int64 (n - 1,).
 
-    An edge that is the cheapest of both ends counts once, for its first end.
+    An edge that is the cheapest of both ends counts once, for its first end. ``counters[FOREST]`` is the size of the
+    forest.
     """
+    width, grain, counters = schedule
+    a, b, words, ids = edges
     reset_queue(counters, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
@@ -107,7 +115,7 @@ def unite_cheapest(width, grain, a, b, words, ids, cheapest, parent, how, forest
             for x in range(first, last):
                 i = cheapest[x]
                 if i >= 0 and (a[i] == x or cheapest[a[i]] != i):
-                    link(parent, a[i], b[i], how)
+                    link(parent, a[i], b[i], variant)
                     won[count] = edge_id(words, ids, i)
                     count += 1
             if count:
@@ -117,11 +125,28 @@ def unite_cheapest(width, grain, a, b, words, ids, cheapest, parent, how, forest
 
 
 @njit(parallel=True)
-def contract(width, grain, size, a, b, new_a, new_b, parent, how, mask, counts, counters):
-    """Replace ends by their components; a bit of `mask` says that an edge still joins two of them.
+def relabel(schedule, size, edges, new_ends, union_find, mask, counts):
+    """Replace ends by their components, and mark the edges that still join two of them.
 
-    ``counts[c]`` is how many of chunk `c` do; `grain` is a multiple of 64.
+    Parameters
+    ----------
+    schedule : Schedule
+        Its grain is a multiple of 64.
+    size : int
+    edges : PackedEdges, shape (size,) or longer
+    new_ends : tuple of two arrays like ``edges.a``
+        Written; may be the ends of `edges` themselves.
+    union_find : tuple
+        ``(parent, variant)``.
+    mask : array of uint64, shape (ceil(size / 64),)
+        Written: bit ``i % 64`` of word ``i // 64`` says that edge `i` joins two components.
+    counts : array of int64, shape (chunks,)
+        Written: how many edges of each chunk do.
     """
+    width, grain, counters = schedule
+    a, b, _, _ = edges
+    new_a, new_b = new_ends
+    parent, variant = union_find
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, size)
@@ -130,7 +155,7 @@ def contract(width, grain, size, a, b, new_a, new_b, parent, how, mask, counts, 
             for base in range(first, last, 64):
                 bits = np.uint64(0)
                 for i in range(base, min(base + 64, last)):
-                    x, y = find_root(parent, a[i], how), find_root(parent, b[i], how)
+                    x, y = find_root(parent, a[i], variant), find_root(parent, b[i], variant)
                     new_a[i], new_b[i] = x, y
                     bits |= np.uint64(x != y) << np.uint64(i - base)
                 mask[base >> 6] = bits
@@ -140,8 +165,19 @@ def contract(width, grain, size, a, b, new_a, new_b, parent, how, mask, counts, 
 
 
 @njit(parallel=True)
-def keep(width, grain, size, mask, starts, a, b, words, ids, out_a, out_b, out_words, out_ids, counters):
-    """Copy the edges of `mask` in their order."""
+def compact(schedule, size, mask, starts, edges, out):
+    """Copy the edges marked in `mask` to `out`, in their order.
+
+    Parameters
+    ----------
+    mask : array of uint64, shape (ceil(size / 64),)
+    starts : array of int64, shape (chunks,)
+        Where the output of each chunk begins.
+    edges, out : PackedEdges
+    """
+    width, grain, counters = schedule
+    a, b, words, ids = edges
+    out_a, out_b, out_words, out_ids = out
     reset_queue(counters, width)
     for worker in prange(width):
         positions = np.empty(64, np.int64)

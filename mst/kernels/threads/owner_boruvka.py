@@ -1,0 +1,153 @@
+"""Borůvka's steps where every component has an owner thread (Durbhakula, §2.2).
+
+A thread looks at all edges and keeps the minima of the components that it owns, so that minima need no atomics; then it
+unites its components along them. Edges are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in
+the order of
+their ids, so that an edge's position is its id.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.parallel.runtime import FINISHED, FOREST
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.packed_edges import lighter
+from mst.kernels.union_find.concurrent import find
+
+FREE = -1
+FAILED = FINISHED
+"""Index of the counter of unions that were given up because another thread held a component."""
+
+
+class State(NamedTuple):
+    """Components and their minima, shared by all workers.
+
+    Attributes
+    ----------
+    parent : numpy.ndarray of int32 or int64, shape (n,)
+        `mst.kernels.union_find.concurrent`, linked by index.
+    owner : numpy.ndarray of int32, shape (n,)
+        The worker that owns each root.
+    minimum : numpy.ndarray of int32 or int64, shape (n,)
+        The lightest edge that leaves each root's component, or -1.
+    covered : numpy.ndarray of uint8, shape (m,) or (0,)
+        1 for edges inside a component, which are skipped; without elements, that is off.
+    permissions : numpy.ndarray of int32, shape (n,) or (0,)
+        The worker that holds each root, or `FREE`; without elements, unions are by compare-and-swap.
+    """
+
+    parent: np.ndarray
+    owner: np.ndarray
+    minimum: np.ndarray
+    covered: np.ndarray
+    permissions: np.ndarray
+
+
+@njit
+def scan(worker, first, last, edges, state):
+    """Lower the minima of the components that `worker` owns by the edges ``first … last - 1``."""
+    u, v, words, ids = edges
+    parent, owner, minimum, covered, _ = state
+    skip_covered = covered.size > 0
+    for e in range(first, last):
+        if skip_covered and load(covered, e):
+            continue
+        x, y = find(parent, u[e]), find(parent, v[e])
+        if x == y:
+            if skip_covered:
+                store(covered, e, 1)
+            continue
+        if owner[x] == worker and (minimum[x] < 0 or lighter(words, ids, e, minimum[x])):
+            minimum[x] = e
+        if owner[y] == worker and (minimum[y] < 0 or lighter(words, ids, e, minimum[y])):
+            minimum[y] = e
+
+
+@njit(parallel=True)
+def find_minima(width, edges, state, staggered):
+    """Every worker passes over all edges, each from a different start if `staggered`."""
+    owner, minimum = state.owner, state.minimum
+    m = edges.words.size
+    for worker in prange(width):
+        for x in range(owner.size):
+            if owner[x] == worker:
+                minimum[x] = -1
+        start = worker * m // width if staggered else 0
+        scan(worker, start, m, edges, state)
+        scan(worker, 0, start, edges, state)
+
+
+@njit
+def permit(permissions, x, y, worker):
+    """Acquire permission for both of two components or for neither, without waiting; return whether it was granted.
+
+    The smaller component comes first: of threads that want the same two components, one gets both.
+    """
+    low, high = min(x, y), max(x, y)
+    if compare_and_swap(permissions, low, FREE, worker) != FREE:
+        return False
+    if compare_and_swap(permissions, high, FREE, worker) != FREE:
+        store(permissions, low, FREE)
+        return False
+    return True
+
+
+@njit
+def link_with_permission(state, x, y, worker):
+    """Link root `y` to root `x` if permission is granted and both are still roots; return whether it was linked."""
+    parent, owner, permissions = state.parent, state.owner, state.permissions
+    if not permit(permissions, x, y, worker):
+        return False
+    linked = load(parent, x) == x and load(parent, y) == y
+    if linked:
+        store(parent, y, x)
+        store(owner, x, worker)
+    store(permissions, x, FREE)
+    store(permissions, y, FREE)
+    return linked
+
+
+@njit
+def link_by_swap(state, x, y, worker):
+    """Link the larger of two roots to the smaller one if it is still a root; return whether it was linked."""
+    parent, owner = state.parent, state.owner
+    low, high = min(x, y), max(x, y)
+    if compare_and_swap(parent, high, high, low) != high:
+        return False
+    store(owner, low, worker)
+    return True
+
+
+@njit(parallel=True)
+def unite_minima(width, edges, state, forest, counters):
+    """Every worker unites the components that it owns along their minima, and appends those to `forest`.
+
+    `forest` is int64, shape (n - 1,); ``counters[FOREST]`` is its size, ``counters[FAILED]`` counts unions that were
+    given up.
+    """
+    u, v = edges.a, edges.b
+    parent, owner, minimum, covered, permissions = state
+    locking = permissions.size > 0
+    for worker in prange(width):
+        me = owner.dtype.type(worker)
+        for root in range(owner.size):
+            if load(owner, root) != me or minimum[root] < 0 or load(parent, root) != root:
+                continue
+            e = minimum[root]
+            x, y = find(parent, u[e]), find(parent, v[e])
+            if x != y:
+                if locking:
+                    linked = link_with_permission(state, x, y, me)
+                else:
+                    linked = link_by_swap(state, x, y, me)
+                if not linked:
+                    fetch_add(counters, FAILED, 1)
+                    continue
+                forest[fetch_add(counters, FOREST, 1)] = e
+            if covered.size:
+                store(covered, e, 1)
