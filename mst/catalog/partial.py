@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from mst.atomic import replacing
 
 
 class PartialFile:
@@ -54,12 +55,7 @@ class PartialFile:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a small file so that no reader ever sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{random.getrandbits(32):08x}")
-    try:
-        with temporary.open("w") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, temporary.open("w") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import IO
 
 import numpy as np
 
+from mst import atomic
 from mst.errors import InputError
 from mst.formats.source import Source
 from mst.graph import Graph
@@ -123,27 +123,11 @@ class Format:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a scratch file beside `path` that takes its name on success and vanishes on failure.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from mst.formats.base import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = pathlib.Path(folder, "file")
-    ...     with replacing(target) as scratch:
-    ...         _ = scratch.write_text("whole")
-    ...     target.read_text()
-    'whole'
-    """
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    """Yield a temporary file as `mst.atomic.replacing` does; what cannot be written is an `InputError`."""
     try:
-        yield scratch
-        scratch.replace(path)
+        with atomic.replacing(path) as temporary:
+            yield temporary
     except FileNotFoundError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}; create the folder first") from error
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        scratch.unlink(missing_ok=True)

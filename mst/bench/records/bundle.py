@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import stat
 import struct
@@ -28,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mst.atomic import replacing
 from mst.bench.records.store import SCHEMA, Run
 from mst.errors import ConfigError, FormatError, InputError
 
@@ -242,18 +242,13 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        with zipfile.ZipFile(temporary, "w") as archive:
-            for name, content in members.items():
-                entry = zipfile.ZipInfo(name, _EPOCH)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                entry.create_system = 3
-                entry.external_attr = (stat.S_IFREG | 0o644) << 16
-                archive.writestr(entry, content, compresslevel=9)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, content in members.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, content, compresslevel=9)
 
 
 # --- unpacking what is not trusted

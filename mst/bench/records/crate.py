@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst import __version__
+from mst.atomic import replacing
 from mst.bench.records.store import Record
 from mst.errors import InputError
 
@@ -92,12 +93,8 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
         result=[added[file] for file in outputs],
         properties=_action(list(records)) | {"agent": crate.get("#mst")},
     )
-    temporary = out.with_name(f".{out.name}.tmp")
-    try:
+    with replacing(out) as temporary:
         crate.write_zip(temporary)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
     return out
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.atomic import replacing
 from mst.errors import InputError
 
 SCHEMA = 1
@@ -81,26 +81,16 @@ def ids_path(record: Path) -> Path:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON so that no reader ever sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, allow_nan=True) + "\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def save_ids(record: Path, edge_ids: np.ndarray, m: int) -> None:
     """Keep a run's edge ids beside its measurement, as a compressed bitmap of `m` bits."""
     bits = np.zeros(m, bool)
     bits[edge_ids] = True
-    path = ids_path(record)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez_compressed(file, bits=np.packbits(bits), m=m, count=len(edge_ids))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(ids_path(record)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, bits=np.packbits(bits), m=m, count=len(edge_ids))
 
 
 def load_ids(record: Path) -> np.ndarray:

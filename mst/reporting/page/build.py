@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mst.atomic import replacing
 from mst.reporting.page.cells import number
-from mst.reporting.table import replacing
 from mst.reporting.units import count, seconds, times
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def write_report(
     html = render(
         Shown(rows, manifests, machines, config, baseline, figures, papers, references, road_map, digest)
     )
+    Path(out).parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mst.atomic import replacing
 from mst.reporting.papers.exhibits import PRINTED, Cell, Column, Filled, Grid
 from mst.reporting.papers.observations import published
-from mst.reporting.table import replacing
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
 _FIELDS = ("panel", "row", "column", "source", "value", "low", "high", "unit", "graphs", "stand_ins", "reason")
