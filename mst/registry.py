@@ -95,7 +95,16 @@ _ALLOWED = frozenset(
 )
 _NEEDED = frozenset(("id", "paradigm", "title"))
 # All that a run calls; `skip` only says whether there is a run.
-_MEASURED = ("prepare", "transfer", "solve", "collect", "weight", "counters", "phases", "timed_solve")
+_MEASURED: tuple[str, ...] = (
+    "prepare",
+    "transfer",
+    "solve",
+    "collect",
+    "weight",
+    "counters",
+    "phases",
+    "timed_solve",
+)
 _MEASURED += ("edge_ids", "device_bytes", "PROFILED", "profiled")
 
 

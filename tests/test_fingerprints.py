@@ -323,6 +323,14 @@ RECORD += "def solve(p):\n    return K(p, 1).a\n"
 OVERLOAD = (
     "from numba.extending import overload\ndef f(p):\n    return p\n@overload(f)\ndef _(p):\n    return {}\n"
 )
+EITHER = "def solve(p):\n    if p:\n        from {} import f\n    else:\n        from two import f\n    return f(p)\n"
+TRIED = (
+    "try:\n    from {} import f\nexcept ImportError:\n    from two import f\ndef solve(p):\n    return f(p)\n"
+)
+REGISTRY = "T = []\ndef keep(f):\n    T.append(f)\n    return f\ndef solve(p):\n    return T[0](p)\n"
+SUBCLASSES = (
+    "class K:\n    def __init_subclass__(cls):\n        K.made = cls\ndef solve(p):\n    return K.made.one\n"
+)
 CUDA = {"a": "S = 'k.cu'\ndef solve(p):\n    return S\n"}
 HEAD = "import numpy as np\nimport importlib\nfrom mst.kernels import x\nfrom mst.kernels.x import *\n"
 PAIRS = {
@@ -400,6 +408,42 @@ PAIRS = {
         {
             "a": "def prepare(g):\n    return g.csr()\n",
             "graph": "class Graph:\n    def csr(self):\n        return 2\n",
+        },
+    ),
+    "a function kept by a decorator": (
+        {"a": REGISTRY + "@keep\ndef f(p):\n    return p\n"},
+        {"a": REGISTRY + "@keep\ndef f(p):\n    return -p\n"},
+    ),
+    "a function kept by a call": (
+        {"a": REGISTRY + "def f(p):\n    return p\n_ = keep(f)\n"},
+        {"a": REGISTRY + "def f(p):\n    return -p\n_ = keep(f)\n"},
+    ),
+    "a class kept by its base": (
+        {"a": SUBCLASSES + "class L(K):\n    one = 1\n"},
+        {"a": SUBCLASSES + "class L(K):\n    one = 2\n"},
+    ),
+    "one of two imports": (
+        {"a": EITHER.format("one")},
+        {"a": EITHER.format("six")},
+    ),
+    "one of two imports of a module": (
+        {"a": TRIED.format("one")},
+        {"a": TRIED.format("six")},
+    ),
+    "all names of another package": (
+        {"a": "from one import *\ndef solve(p):\n    return f(p)\n"},
+        {"a": "from two import *\ndef solve(p):\n    return f(p)\n"},
+    ),
+    "what a module imports that is used by name": (
+        {
+            "a": HEAD + "def solve(p):\n    return getattr(x, p)\n",
+            "kernels/x": "from mst.z import f\n",
+            "z": "def f():\n    return 1\n",
+        },
+        {
+            "a": HEAD + "def solve(p):\n    return getattr(x, p)\n",
+            "kernels/x": "from mst.z import f\n",
+            "z": "def f():\n    return 2\n",
         },
     ),
     "a default argument": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # PyPI's TBB is preferred by numba when found, and not found everywhere: one layer, always the same.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
@@ -14,9 +14,16 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 import numba
-from numba.extending import intrinsic as _intrinsic
 
 from mst.kernels.primitives.code_cache import keep_code
+
+if TYPE_CHECKING:
+
+    def intrinsic(function: Callable) -> Callable[..., Any]:
+        """Like `numba.extending.intrinsic`; a call inside compiled code has no typing context, which types tell."""
+
+else:
+    from numba.extending import intrinsic  # noqa: F401
 
 
 def njit(*args: Any, **options: Any) -> Any:
@@ -38,8 +45,3 @@ def njit(*args: Any, **options: Any) -> Any:
     if args:
         raise TypeError("give njit its options by name")
     return decorate
-
-
-def intrinsic(function: Callable) -> Callable[..., Any]:
-    """Like `numba.extending.intrinsic`, with the type of a call inside compiled code, which has no typing context."""
-    return _intrinsic(function)

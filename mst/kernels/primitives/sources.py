@@ -33,6 +33,8 @@ _UNCOUNTED = ("sources.py", "cuda_sources.py", "code_cache.py", "cache.py")
 # Methods of `Graph` that work for their caller: they count where they are used, not where graphs are.
 _WORKERS_OF_CALLS = ("csr", "_csr")
 _DYNAMIC = frozenset(("eval", "exec", "globals", "locals", "vars", "dir", "__import__"))
+# Where local names count; compiled code names them in `objmode` and in the option `locals` of `njit`.
+_BY_LOCAL_NAMES = frozenset(("eval", "exec", "locals", "vars", "dir", "objmode"))
 _IMPORTERS = ("importlib", "pkgutil", "runpy", "sys.modules", "builtins.__import__")
 # Decorators of other packages that register nothing.
 _PURE_DECORATORS = re.compile(
@@ -40,7 +42,7 @@ _PURE_DECORATORS = re.compile(
     "dataclass|unique|property|contextmanager|runtime_checkable|final|no_type_check"
 )
 # Other packages whose calls register nothing.
-_PURE_CALLS = (
+_PURE_CALLS: tuple[str, ...] = (
     "builtins",
     "numpy",
     "re",
@@ -217,9 +219,17 @@ class _Whole(_Node):
 
     def read(self) -> None:
         if not self.references:
-            found = sorted((name, d) for m in self.modules for name, d in m.definitions.items())
-            self.references = [_Reference(definition, name) for name, definition in found]
-            self.text = " ".join(name for name, _ in found)
+            texts = []
+            references: list[_Reference] = []
+            for module in self.modules:
+                for name in sorted(module.definitions):
+                    texts.append(name)
+                    references.append(_Reference(module.definitions[name], name))
+                for name, target in sorted(module.imports.items()):
+                    found = resolved(target)
+                    texts += [name, found if isinstance(found, str) else "@"]
+                    references += [] if isinstance(found, str) else [found]
+            self.references, self.text = references, _digest(" ".join(texts))
 
 
 class _Cuda(_Node):
@@ -255,25 +265,26 @@ class _Module:
 
     def _split(self, body: list[ast.stmt]) -> None:
         bound: list[tuple[ast.stmt, list[str]]] = []
-        effects = []
-        changed: list[tuple[ast.stmt, str]] = []
+        brought: dict[str, set[str]] = {}
+        importing: list[tuple[int, str]] = []
         for statement in _counted(body):
-            if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                self._note_imports(statement, self.imports)
-                continue
-            names = _bound_names(statement)
-            changed += [(statement, name) for name in _changed_names(statement)]
-            if isinstance(statement, _COMPOUND):
-                for inner in ast.walk(statement):
-                    if isinstance(inner, (ast.Import, ast.ImportFrom)):
-                        imported: dict[str, str] = {}
-                        self._note_imports(inner, imported)
-                        self.imports |= {k: v for k, v in imported.items() if k not in names}
-            bound.append((statement, names))
+            for inner in ast.walk(statement) if isinstance(statement, _COMPOUND) else (statement,):
+                if isinstance(inner, (ast.Import, ast.ImportFrom)):
+                    imported: dict[str, str] = {}
+                    self._targets += self._note_imports(inner, imported)
+                    for name, target in imported.items():
+                        brought.setdefault(name, set()).add(target)
+                        importing.append((len(bound), name))
+            bound.append((statement, _bound_names(statement)))
         known = {name for _, names in bound for name in names}
+        self.imports = {k: v.pop() for k, v in brought.items() if k not in known and len(v) == 1}
+        # Names that several statements bind, one of them by an import.
+        for i, name in importing:
+            if name not in self.imports and name not in bound[i][1]:
+                bound[i][1].append(name)
         for statement, names in bound:
-            names += [name for other, name in changed if other is statement and name in known]
-            effects.append((statement, names))
+            names += [name for name in _changed_names(statement) if name in known and name not in names]
+        effects = [(s, names) for s, names in bound if not isinstance(s, (ast.Import, ast.ImportFrom))]
         bound = [(statement, names) for statement, names in bound if names]
         # Statements that bind a name in common are one definition, in their order.
         owner: dict[str, int] = {}
@@ -310,8 +321,6 @@ class _Module:
                 else:
                     into[name.asname or name.name] = f"{base}.{name.name}"
             targets = [base, *(f"{base}.{name.name}" for name in node.names)]
-        if into is self.imports:
-            self._targets += targets
         return targets
 
     def imported(self) -> list[_Module]:
@@ -323,11 +332,12 @@ class _Module:
     def _has_effect(self, statement: ast.stmt, names: list[str]) -> bool:
         """Whether a statement may do more than bind its names."""
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            return any(self._registers(decorator) for decorator in statement.decorator_list)
+            registers = any(self._registers(decorator) for decorator in statement.decorator_list)
+            return registers or (isinstance(statement, ast.ClassDef) and self._tells_a_base(statement))
         if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             if isinstance(statement, ast.AnnAssign) and statement.value is None:
                 return False
-            calls = [n.func for n in ast.walk(statement) if isinstance(n, ast.Call)]
+            calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
             return not names or not all(map(self._is_pure_call, calls))
         if isinstance(statement, _COMPOUND):
             return any(
@@ -352,21 +362,53 @@ class _Module:
             found = f"builtins.{node.id}" if hasattr(builtins, node.id) else "builtins.local"
         return ".".join([found, *reversed(attributes)])
 
-    def _is_pure_call(self, function: ast.expr) -> bool:
-        name = self._outside(function)
-        if isinstance(function, ast.Attribute) and _CHANGES.search(function.attr):
+    def _is_pure_call(self, call: ast.Call) -> bool:
+        if isinstance(call.func, ast.Attribute) and _CHANGES.search(call.func.attr):
             return False
-        # Of this package; or a method of a value that a call gave, which is looked at, too.
-        return name is None or name == "?" or name.split(".")[0] in _PURE_CALLS
+        name = self._outside(call.func)
+        if name is None:
+            # A function of this package may keep the functions that it gets.
+            return not any(
+                self._is_function(n) for given in (call.args, call.keywords) for a in given for n in ast.walk(a)
+            )
+        # A method of a value that a call gave, which is looked at, too.
+        return name == "?" or name.split(".")[0] in _PURE_CALLS
+
+    def _is_function(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Lambda):
+            return True
+        if not isinstance(node, ast.Name):
+            return False
+        known = self.definitions.get(node.id)
+        inside = self.imports.get(node.id, "").split(".")[0] == "mst"
+        return inside or (known is not None and any(hasattr(s, "decorator_list") for s in known.statements))
 
     def _registers(self, decorator: ast.expr) -> bool:
-        name = self._outside(decorator.func if isinstance(decorator, ast.Call) else decorator)
-        if name is None:
-            return False
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        spelt = ast.unparse(function)
+        name = self._outside(function) or self.imports.get(spelt, spelt)
         last = name.split(".")[-1]
         if last == "overload" and isinstance(decorator, ast.Call):
             return self._overloaded(decorator) is None
         return not _PURE_DECORATORS.fullmatch(last)
+
+    def _tells_a_base(self, statement: ast.ClassDef) -> bool:
+        """Whether a class of this package learns of its subclass."""
+        if statement.keywords:
+            return True
+        bases = [ast.unparse(base).split(".") for base in statement.bases if self._outside(base) is None]
+        for first, *rest in bases:
+            found = self.member(first) if not rest else None
+            if found is None or not isinstance(found.node, _Definition):
+                return True
+            for own in found.node.statements:
+                if any(
+                    getattr(inner, "name", None) == "__init_subclass__" for inner in getattr(own, "body", ())
+                ):
+                    return True
+                if isinstance(own, ast.ClassDef) and found.node.module._tells_a_base(own):
+                    return True
+        return False
 
     def _overloaded(self, decorator: ast.expr) -> str | None:
         """Return the function of this module that a decorator overloads for compiled code."""
@@ -395,8 +437,8 @@ class _Module:
         if name in self.definitions:
             return _Reference(self.definitions[name], name)
         if name in self.imports:
-            found = resolved(self.imports[name])
-            return None if isinstance(found, str) else found
+            imported = resolved(self.imports[name])
+            return None if isinstance(imported, str) else imported
         for base in self.stars:
             if (file := _module_file(base)) and (found := _module(file).member(name)):
                 return found
@@ -499,7 +541,7 @@ class _Definition(_Node):
         text: list[str] = []
         references: list[_Reference] = []
         local: dict[tuple[int, str], int] = {}
-        literal = bool(written.names & {"eval", "exec", "locals", "vars", "dir"})
+        literal = bool(written.names & _BY_LOCAL_NAMES) or "locals" in written.keywords
 
         def refer(found: str | _Reference) -> None:
             if isinstance(found, str):
@@ -542,10 +584,11 @@ class _Definition(_Node):
                 refer(_Reference(self.module.definitions[name], name, attributes))
             elif name in self.module.imports:
                 refer(resolved(self.module.imports[name] + attributes))
-            elif found := self.module.member(name):
-                refer(found._replace(attributes=found.attributes + attributes))
+            elif member := self.module.member(name):
+                refer(member._replace(attributes=member.attributes + attributes))
             else:
-                text.append(f"builtins.{name}{attributes}")
+                outside = [base for base in self.module.stars if _module_file(base) is None]
+                text.append(f"builtins.{name}{attributes}{outside or ''}")
                 if name in _DYNAMIC:
                     refer(_Reference(self.module.whole, ""))
                 if name == "__import__":
@@ -576,7 +619,7 @@ def _imported_by_name(statements: Iterable[ast.stmt]) -> list[_Node]:
     """Return the modules that are imported by names spelt out, or the whole package where a name is computed."""
     calls = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Call) and n.args]
     names = [c.args[0] for c in calls if ast.unparse(c.func).split(".")[-1] in ("import_module", "__import__")]
-    spelt = [name.value for name in names if isinstance(name, ast.Constant)]
+    spelt = [str(name.value) for name in names if isinstance(name, ast.Constant)]
     if spelt and len(spelt) == len(names):
         return [module.whole for module in modules_of(spelt)]
     return [_Whole([_module(file) for file in sorted(PACKAGE.rglob("*.py")) if not _is_uncounted(file)])]
@@ -650,6 +693,9 @@ class _Writer:
         while isinstance(value, ast.Attribute):
             attributes.append(value.attr)
             value = value.value
+        self.names.update(attributes)
+        if "__subclasses__" in attributes:
+            self.tokens += _imported_by_name(())
         taken = "".join([f".{name}" for name in reversed(attributes)])
         if isinstance(value, ast.Name):
             self.names.add(value.id)
@@ -824,6 +870,8 @@ class _Writer:
         imported: dict[str, str] = {}
         self.imported += self.module._note_imports(node, imported)
         if scope is not None:
+            # A name that several imports bind is a local one.
+            scope.bound.update(k for k, v in imported.items() if scope.imports.get(k, v) != v)
             scope.imports |= imported
         self.tokens += [_Import(scope, name, target) for name, target in imported.items()]
 
