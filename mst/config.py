@@ -20,7 +20,7 @@ from mst.bench.planning.site import Place, Site
 from mst.bench.records.reference import bundles
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 if TYPE_CHECKING:
     from mst.catalog import Catalog, Entry, Manifest

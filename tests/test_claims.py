@@ -25,7 +25,7 @@ from mst.reporting.papers.claims import (
 )
 from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
 from mst.reporting.papers.observations import gather, published, published_tables
-from mst.typed import parse
+from mst.yaml_models import parse
 
 GRAPHS = {g.name: g for g in fake_records.GRAPHS}
 ROAD, SOCIAL = GRAPHS["USA-road-d.NY"], GRAPHS["com-youtube"]

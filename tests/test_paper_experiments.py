@@ -23,7 +23,7 @@ from mst.facts import Facts
 from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
 from mst.reporting.papers.observations import options_text, published
-from mst.typed import parse
+from mst.yaml_models import parse
 
 LAPTOP = Machine("Laptop", 1, 4, 8, 16)
 SERVER = Machine("Server", 2, 128, 256, 512, ("NVIDIA H200",), "570")

@@ -21,7 +21,7 @@ from mst.reporting.papers.exhibits import PRINTED, Exhibit, Exhibits, check_exhi
 from mst.reporting.papers.observations import Measured, gather, published, read_manifests
 from mst.reporting.papers.section import papers_of, write_files
 from mst.reporting.papers.tables import cell_text, latex, number
-from mst.typed import parse
+from mst.yaml_models import parse
 
 EVERY = [(paper, exhibit) for paper, made in exhibits().items() for exhibit in made]
 NUMBERED = {

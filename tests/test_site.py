@@ -23,7 +23,7 @@ from mst.bench.records import account
 from mst.bench.records.store import Run
 from mst.errors import ConfigError
 from mst.facts import Facts
-from mst.typed import parse
+from mst.yaml_models import parse
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -16,18 +16,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-from pydantic import ValidationError
-
 from mst import resources
 from mst.catalog.archive import unpacked
 from mst.catalog.download import Fetched, NotFetched, Sources
-from mst.catalog.entry import Entry, Published, Source, Strict, Weights, first_complaint
+from mst.catalog.entry import Entry, Published, Source, Weights
 from mst.catalog.locations import basename
 from mst.catalog.manifest import Check, Manifest, Raw, Tried, read_manifest
 from mst.catalog.partial import write_atomically
 from mst.errors import ConfigError, FormatError, InputError, nearest
 from mst.kernels.primitives.cache import cache_root
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 if TYPE_CHECKING:
     from mst.formats import RawGraph
@@ -93,11 +91,11 @@ class Catalog(Mapping[str, Entry]):
         return len(self._entries)
 
 
-class _File(Strict):
+class _File(StrictModel):
     """The whole file ``config/graphs.yaml``."""
 
     citations: dict[str, str]
-    graphs: dict[str, Any]
+    graphs: dict[str, dict[str, Any]]
 
 
 def load(path: str | os.PathLike | None = None) -> Catalog:
@@ -120,19 +118,10 @@ def load(path: str | os.PathLike | None = None) -> Catalog:
     'road'
     """
     file = Path(path) if path is not None else resources.path("config/graphs.yaml")
-    content = _read_yaml(file)
-    try:
-        whole = _File.model_validate(content)
-    except ValidationError as error:
-        raise ConfigError(f"{file}: {first_complaint(error)}") from None
+    whole = parse(_File, read_yaml(file), str(file))
     entries = {}
     for name, body in whole.graphs.items():
-        if not isinstance(body, dict):
-            raise ConfigError(f"{file}: graph {name!r} must be a mapping of keys, got {body!r}")
-        try:
-            entry = Entry.model_validate({"name": name, **body})
-        except ValidationError as error:
-            raise ConfigError(f"{file}: graph {name!r}: {first_complaint(error)}") from None
+        entry = parse(Entry, {"name": name, **body}, f"{file}: graph {name!r}")
         for key in (*entry.citation, *(published.by for published in entry.published)):
             if key not in whole.citations:
                 raise ConfigError(f"{file}: graph {name!r}: no citation {key!r}{nearest(key, whole.citations)}")
@@ -158,32 +147,6 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": definitions,
     }
-
-
-class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Refuses a key given twice, of which YAML would silently keep the last."""
-
-    def construct_mapping(self, node, deep=False):
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} is given twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _read_yaml(file: Path) -> Any:
-    try:
-        return yaml.load(file.read_bytes(), Loader=_UniqueKeys)
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{file}, line {mark.line + 1}" if mark else str(file)
-        raise ConfigError(f"{where}: {getattr(error, 'problem', None) or error}") from None
 
 
 def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) -> Manifest:

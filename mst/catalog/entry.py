@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from mst.catalog.locations import Wanted, basename, uncompressed
 from mst.errors import InputError, nearest
+from mst.yaml_models import StrictModel
 
 if TYPE_CHECKING:
     from mst.weights import WeightSpec
@@ -44,25 +45,7 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Address = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
 
-class Strict(BaseModel):
-    """A model that refuses unknown keys and names the nearest known one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            for key in data:
-                if key not in cls.model_fields:
-                    known = ", ".join(cls.model_fields)
-                    raise ValueError(
-                        f"unknown key {key!r}{nearest(str(key), cls.model_fields)}; known: {known}"
-                    )
-        return data
-
-
-class Weights(Strict):
+class Weights(StrictModel):
     """Weights that are made: a hash of (seed, smaller end, larger end) in a range.
 
     Attributes
@@ -95,7 +78,7 @@ class Weights(Strict):
         return WeightSpec(self.dtype, self.low, self.high, self.distinct)
 
 
-class Source(Strict):
+class Source(StrictModel):
     """One raw file: the same bytes at every address.
 
     Attributes
@@ -148,7 +131,7 @@ class Source(Strict):
         return self.member
 
 
-class Published(Strict):
+class Published(StrictModel):
     """What somebody published of the graph; each count says by its name what it counts.
 
     Attributes
@@ -180,7 +163,7 @@ class Published(Strict):
     maximum_degree: int | None = None
 
 
-class Entry(Strict):
+class Entry(StrictModel):
     """A graph of the catalogue."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
@@ -189,7 +172,7 @@ class Entry(Strict):
     citation: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     generator: str | None = None
-    parameters: dict[str, bool | int | float | str | list[int] | list[float]] = {}
+    parameters: dict[str, bool | int | float | str | list[int] | list[float]] = Field({})
     seed: int = 1
     weights: Weights | None = None
     published: tuple[Published, ...] = ()
@@ -237,14 +220,6 @@ class Entry(Strict):
 
 def _names(source: Source) -> list[str]:
     return [basename(a) for a in source.address] or list(source.mirror_names)
-
-
-def first_complaint(error: ValidationError) -> str:
-    """Return pydantic's first complaint in one line: where, what."""
-    found = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in found["loc"])
-    message = found["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
 
 
 def _plain(model: BaseModel | None) -> Any:

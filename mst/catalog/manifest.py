@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from mst.catalog.entry import Number, Sha256, Strict, first_complaint
+from mst.catalog.entry import Number, Sha256
 from mst.errors import FormatError, InputError, UnavailableError
 from mst.facts import Facts
+from mst.yaml_models import StrictModel, mistakes
 
 
-class Check(Strict):
+class Check(StrictModel):
     """A published number beside the one found."""
 
     by: str
@@ -23,14 +24,14 @@ class Check(Strict):
     agrees: bool
 
 
-class Tried(Strict):
+class Tried(StrictModel):
     """A location that did not have the file, and why."""
 
     location: str
     reason: str
 
 
-class Raw(Strict):
+class Raw(StrictModel):
     """The raw file that a graph was read from.
 
     Attributes
@@ -63,7 +64,7 @@ class Raw(Strict):
     remarks: tuple[str, ...] = ()
 
 
-class Manifest(Strict):
+class Manifest(StrictModel):
     """What is known of a canonical graph without opening it; the JSON file beside it.
 
     Attributes
@@ -147,4 +148,6 @@ def read_manifest(path: str | os.PathLike) -> Manifest:
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        raise FormatError(file, f"not a manifest of this version of mst: {first_complaint(error)}") from None
+        raise FormatError(
+            file, f"not a manifest of this version of mst: {mistakes(error, Manifest)[0]}"
+        ) from None

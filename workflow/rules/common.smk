@@ -22,7 +22,7 @@ from mst.bench.planning.site import profile_site
 from mst.errors import MSTError, nearest
 from mst.reporting.papers import claims
 from mst.bench.records.check import summary
-from mst.typed import read_yaml
+from mst.yaml_models import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs do what was planned, whatever has been edited since.

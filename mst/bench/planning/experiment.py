@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from mst import registry
 from mst.bench.planning.site import hardware
 from mst.errors import ConfigError
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 Scalar = bool | int | float | str
 

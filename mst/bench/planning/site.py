@@ -18,7 +18,7 @@ from mst import registry
 from mst.bench.measure.machine import Machine
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 SITE_FILE = "site.yaml"
 

@@ -17,7 +17,7 @@ from pydantic import Field, field_validator
 
 from mst.bench.records.bundle import SUFFIX, unpack_bundle
 from mst.errors import FormatError
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 FOLDER = "reference"
 

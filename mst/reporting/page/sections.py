@@ -23,7 +23,7 @@ from mst.reporting.page.explorer import as_json, explorer_data
 from mst.reporting.page.graphs import graph_rows, missing_graphs
 from mst.reporting.page.unfinished import not_run, unfinished
 from mst.reporting.units import counted
-from mst.typed import read_yaml
+from mst.yaml_models import read_yaml
 
 if TYPE_CHECKING:
     from mst.bench.records.reference import About, Reference

@@ -31,7 +31,7 @@ from mst import registry, resources
 from mst.errors import ConfigError, nearest
 from mst.reporting.papers.formula import Missing, Names, Result, check, evaluate, parse_selection
 from mst.reporting.papers.observations import Measured, Printed
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 if TYPE_CHECKING:
     from mst.bench.planning.experiment import Experiment

@@ -19,7 +19,7 @@ from mst import resources
 from mst.reporting.papers.claims import Document
 from mst.reporting.papers.formula import Missing, Names, Source, Unfit, check, evaluate
 from mst.reporting.papers.observations import Measured, Printed, published
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 PRINTED = "printed"
 As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]

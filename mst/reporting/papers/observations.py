@@ -19,7 +19,7 @@ from mst.bench.statistics import summarise
 from mst.errors import ConfigError, nearest
 from mst.facts import Facts
 from mst.reporting.papers.formula import DRAWS, Failed, Leaf, Missing, Selection, Unfit, parse_selection
-from mst.typed import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, read_yaml
 
 Key = tuple[str, str, str, int]
 Found = tuple[float, tuple[float, ...]]

@@ -1,0 +1,139 @@
+"""Strict models and the YAML files that fill them: a mistake is refused with its place and the nearest known key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mst.errors import ConfigError, nearest
+
+_MOST_MISTAKES = 3
+
+
+class StrictModel(BaseModel):
+    """A model that refuses unknown keys and cannot be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds.
+
+    Raises
+    ------
+    ConfigError
+        It cannot be read, is not YAML, or gives a key twice; with its line.
+    """
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(path.read_bytes())
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        _refuse_repeated_keys(root)
+        return loader.construct_document(root)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or error
+        raise ConfigError(f"{path}{line}: {problem}") from None
+
+
+def _refuse_repeated_keys(root: yaml.Node) -> None:
+    """Refuse a key given twice in one mapping; YAML by itself silently keeps the last."""
+    pending, visited = [root], set()
+    while pending:
+        node = pending.pop()
+        if id(node) in visited or isinstance(node, yaml.ScalarNode):
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+            continue
+        seen = set()
+        for key, value in node.value:
+            pending.append(value)
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+
+
+def parse(model: type[Model], value: Any, where: str) -> Model:
+    """Return `value` as `model`.
+
+    Parameters
+    ----------
+    model : type
+        A pydantic model.
+    value : dict
+    where : str
+        Names the file, and the place in it, in errors.
+
+    Raises
+    ------
+    ConfigError
+        With `where`, the key, and what was expected.
+
+    Examples
+    --------
+    >>> from mst.yaml_models import StrictModel, parse
+    >>> class Point(StrictModel):
+    ...     x: int
+    >>> parse(Point, {"x": "one"}, "points.yaml")
+    Traceback (most recent call last):
+    mst.errors.ConfigError: points.yaml: x: Input should be a valid integer, unable to parse string as an integer \
+(got 'one')
+    """
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: expected a mapping of keys to values, got {value!r:.80}")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise ConfigError("\n".join(f"{where}: {mistake}" for mistake in mistakes(error, model))) from None
+
+
+def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Return the first mistakes that pydantic found in input for `model`, each as place and problem in one line."""
+    found = error.errors(include_url=False)
+    # A key that is missing is often one of these, misspelt.
+    unknown = [one for one in found if one["type"] == "extra_forbidden"]
+    return [_explain(model, one) for one in (unknown or found)[:_MOST_MISTAKES]]
+
+
+def _explain(model: type[BaseModel], error: Any) -> str:
+    place: list[str | int] = list(error["loc"])
+    if error["type"] == "extra_forbidden":
+        key = place.pop()
+        known = _known_keys(model, tuple(place))
+        problem = f"unknown key {key!r}{nearest(str(key), known)}; known: {', '.join(sorted(known))}"
+    else:
+        problem = error["msg"].removeprefix("Value error, ")
+        if not isinstance(error["input"], dict):
+            problem += f" (got {error['input']!r:.80})"
+    return ": ".join([*filter(None, [".".join(map(str, place))]), problem])
+
+
+def _known_keys(model: type[BaseModel], path: tuple) -> set[str]:
+    """Follow `path` through nested models; unions are searched for every model that they name."""
+    models = [model]
+    for part in path:
+        if isinstance(part, str):
+            found = [m.model_fields[part].annotation for m in models if part in m.model_fields]
+            models = [inner for annotation in found for inner in _models_in(annotation)] or models
+    return {name for m in models for name in m.model_fields}
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [inner for part in getattr(annotation, "__args__", ()) for inner in _models_in(part)]
