@@ -191,7 +191,12 @@ def take_turns(spec: dict[str, Any], turn: int, tell: Callable) -> None:
         return
     # Any algorithm's calls of MPI can be watched; a single rank makes none.
     phases = spec["width"] > 1 if ranks else implementation.phases is not None
-    tell("ready", phases=phases, starts=ranks, profile=algorithm.paradigm == "cuda")
+    tell(
+        "ready",
+        phases=phases,
+        starts=ranks,
+        profile=algorithm.paradigm == "cuda" or bool(implementation.metrics),
+    )
     work: dict[str, Callable] = {"sample": _measure, "phases": _phases, "profile": _profile}
     if ranks:
         work = {
