@@ -17,7 +17,7 @@ import pytest
 from mst import registry
 from mst.bench.measure.launch import Launcher, find_launcher, launch_command
 from mst.bench.measure.mpi_starts import signal_of
-from mst.bench.measure.runner import Order, measure_run
+from mst.bench.measure.runner import Request, measure_run
 from mst.bench.measure.session import pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
@@ -142,7 +142,7 @@ def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
     # However busy the machine is, the budget leaves time for the phases.
     measure = Measure(**{"processes": 1, "samples": 2, "budget": 600, "timeout": 120, **limits})
     run = Run("here", "g", algorithm, "default", width, "f" * 12)
-    order = Order(run, tmp_path / "records" / run.path, measure, oversubscribe=True)
+    order = Request(run, tmp_path / "records" / run.path, measure, oversubscribe=True)
     manifest = {**manifest, "weight_dtype": "float64"}
     return measure_run(order, manifest=manifest, graph_file=tmp_path / "g.arrow")
 

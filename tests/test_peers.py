@@ -15,7 +15,7 @@ import pytest
 import mst
 from mst import ConfigError, DependencyError, Graph, MSTError, UnsupportedError, config, programs, registry
 from mst.algorithms.peers._simple import double_weights, simple_edges
-from mst.bench.measure.runner import Order, measure_run
+from mst.bench.measure.runner import Request, measure_run
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
 from mst.bench.records.verify import make_reference, verify_record
@@ -252,7 +252,7 @@ def test_measured_and_proved(program, tmp_path, mode, fields, status, grade):
     make_reference(file, manifest, tmp_path / "reference.json")
     run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
     measure = Measure(processes=1, samples=1, budget=5, timeout=60)
-    measured = measure_run(Order(run, tmp_path / run.path, measure), manifest=manifest, graph_file=file)
+    measured = measure_run(Request(run, tmp_path / run.path, measure), manifest=manifest, graph_file=file)
     assert measured["status"] == "ok", measured["detail"]
     assert measured["counters"] == {"clock": "process"}
     proof = verify_record(tmp_path / run.path, tmp_path / "reference.json")

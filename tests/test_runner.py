@@ -19,7 +19,7 @@ import pytest
 
 from mst import registry
 from mst.bench.measure.machine import cores_first
-from mst.bench.measure.runner import Order, measure_run, measure_runs
+from mst.bench.measure.runner import Request, measure_run, measure_runs
 from mst.bench.measure.session import Host, Session, pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
@@ -123,18 +123,18 @@ def probe(tmp_path, monkeypatch):
         source = SOURCE.format(id=name, paradigm=paradigm, body=body)
         (folder / f"{name.replace('-', '_')}.py").write_text(source)
         registry.algorithms.cache_clear()
-        order = order_of(name, width, **settings)
+        order = request_of(name, width, **settings)
         return measure_run(order, manifest=manifest, graph_file=file) | {"path": order.path}
 
-    def order_of(name: str, width: int = 1, **settings) -> Order:
+    def request_of(name: str, width: int = 1, **settings) -> Request:
         run = Run("here", "triangle", name, "default", width, "0" * 12)
         chosen = Measure(**{"processes": 2, "samples": 2, "budget": 5, "timeout": 30, **settings})
-        return Order(run, tmp_path / "records" / run.path, chosen)
+        return Request(run, tmp_path / "records" / run.path, chosen)
 
-    def together(*orders: Order) -> list[dict]:
+    def together(*orders: Request) -> list[dict]:
         return list(measure_runs(orders, manifest=manifest, graph_file=file))
 
-    measure.order, measure.together = order_of, together
+    measure.request, measure.together = request_of, together
     yield measure
     registry.algorithms.cache_clear()
 
@@ -226,7 +226,7 @@ def test_a_job_that_the_scheduler_ends_writes_nothing(probe, tmp_path, monkeypat
             scheduler.join()
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert marker.exists() and not probe.order("probe-told").path.exists()
+    assert marker.exists() and not probe.request("probe-told").path.exists()
 
 
 def test_threads_are_pinned(probe):
@@ -259,17 +259,17 @@ def test_every_core_is_taken_before_a_second_thread_of_one(tmp_path, siblings, o
 
 
 def test_threading_layer_is_recorded(probe):
-    order = probe.order("filter-boruvka-threads", width=1, processes=1, timeout=150)
+    order = probe.request("filter-boruvka-threads", width=1, processes=1, timeout=150)
     (measurement,) = probe.together(order)
     assert measurement["threading"]["layer"] == "omp" and measurement["threading"]["launched"] == 1
-    (measurement,) = probe.together(probe.order("kruskal", processes=1))
+    (measurement,) = probe.together(probe.request("kruskal", processes=1))
     assert measurement["threading"] is None
 
 
 def test_table_of_records_tells_every_key_in_order(probe):
     page = (Path(__file__).parent.parent / "docs" / "records.md").read_text()
     told = dict(re.findall(r"^\| (`.+?`) \| (.+) \|$", page, re.MULTILINE))
-    (measurement,) = probe.together(probe.order("kruskal", processes=1))
+    (measurement,) = probe.together(probe.request("kruskal", processes=1))
     assert re.findall(r"`(\w+)`", " ".join(told)) == list(measurement)
     for key in ("run", "graph", "samples", "memory", "machine", "conditions"):
         missing = [inner for inner in measurement[key] if not re.search(rf"\b{inner}\b", told[f"`{key}`"])]
@@ -343,7 +343,7 @@ def test_measurement_holds_what_the_contract_says(probe):
 
 
 def test_runs_take_turns(probe):
-    orders = [probe.order(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
+    orders = [probe.request(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
     assert {m["status"] for m in found} == {"ok"}, [m["detail"] for m in found]
     spans = sorted((begun, ended, m["run"]["algorithm"]) for m in found for begun, ended in m["spans"])
@@ -359,10 +359,10 @@ def test_runs_take_turns(probe):
 def test_a_failing_run_leaves_the_others_alone(probe):
     probe("probe-killed"), probe("probe-children", timeout=1)
     orders = [
-        probe.order("kruskal"),
-        probe.order("probe-killed"),
-        probe.order("probe-children", timeout=2),
-        probe.order("boruvka"),
+        probe.request("kruskal"),
+        probe.request("probe-killed"),
+        probe.request("probe-children", timeout=2),
+        probe.request("boruvka"),
     ]
     found = {m["run"]["algorithm"]: m for m in probe.together(*orders)}
     assert {name: m["status"] for name, m in found.items()} == {
@@ -404,14 +404,14 @@ def test_budget_means_fewer_processes_and_says_so(probe):
 def test_what_quick_runs_leave_of_their_budgets_slow_ones_take(probe):
     slow = dict(processes=4, samples=1, budget=1.0)
     assert len(probe("probe-sleeps", **slow)["samples"]["compute"]) < 4
-    quick = probe.order("kruskal", processes=2, samples=1, budget=30.0)
-    found = {m["run"]["algorithm"]: m for m in probe.together(probe.order("probe-sleeps", **slow), quick)}
+    quick = probe.request("kruskal", processes=2, samples=1, budget=30.0)
+    found = {m["run"]["algorithm"]: m for m in probe.together(probe.request("probe-sleeps", **slow), quick)}
     assert len(found["probe-sleeps"]["samples"]["compute"]) == 4
     assert "fewer-processes" not in found["probe-sleeps"]["conditions"]["flags"]
 
 
 def test_nothing_is_left_running(probe):
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    probe.together(*(probe.order(name) for name in ("kruskal", "boruvka")))
+    probe.together(*(probe.request(name) for name in ("kruskal", "boruvka")))
     left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
     assert not left

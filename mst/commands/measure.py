@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; say what was done."""
     from mst import catalog, config
     from mst.bench.planning.site import Place
-    from mst.commands._orders import graph_of, note_machine
+    from mst.commands._requests import graph_of, note_machine
     from mst.errors import UnavailableError
 
     settings = config.load(arguments.configfile)
@@ -86,7 +86,7 @@ def _measured(
     refill: bool,
 ) -> Iterator[str]:
     """Measure what is planned and missing on one graph; yield what the proof says of each run."""
-    from mst.bench.measure.runner import Order, measure_runs
+    from mst.bench.measure.runner import Request, measure_runs
     from mst.bench.records.store import Run, proof_path, read_measurement
     from mst.bench.records.verify import make_reference, verify_record
     from mst.commands.run import told
@@ -95,15 +95,15 @@ def _measured(
     for row in {row.run: row for row in rows}.values():
         if row.run is None or row.measure is None:
             continue
-        order = Order(row.run, settings.records / row.run.path, row.measure, row.oversubscribe)
-        if row.status == "planned" and order.path.is_file():
-            unproved.append(read_measurement(order.path))
+        request = Request(row.run, settings.records / row.run.path, row.measure, row.oversubscribe)
+        if row.status == "planned" and request.path.is_file():
+            unproved.append(read_measurement(request.path))
         elif row.status == "planned":
-            missing.append(order)
-        elif row.status == "done" and refill and _is_short(read_measurement(order.path)):
-            missing.append(order)
+            missing.append(request)
+        elif row.status == "done" and refill and _is_short(read_measurement(request.path)):
+            missing.append(request)
             # The old measurement stays until there is another, which its proof says nothing of.
-            proof_path(order.path).unlink()
+            proof_path(request.path).unlink()
     if not missing and not unproved:
         return
     reference = folder / "reference.json"

@@ -33,20 +33,20 @@ def run(arguments: argparse.Namespace) -> int:
     from mst import config
     from mst.bench.measure.runner import measure_runs
     from mst.bench.planning.site import leave_job_step
-    from mst.commands._orders import graph_of, note_machine, orders_of
+    from mst.commands._requests import graph_of, note_machine, requests_of
     from mst.errors import ConfigError
 
     # A scheduler whose time is up tells a job to end: nothing of an unfinished run stays behind.
     interrupt_on_sigterm()
     leave_job_step(os.environ)
     settings = config.load(arguments.configfile)
-    orders = orders_of(arguments, settings)
-    if reason := orders[0].refused():
+    requests = requests_of(arguments, settings)
+    if reason := requests[0].refused():
         raise ConfigError(reason)
-    note_machine(settings, orders[0].run.machine)
-    folder, manifest = graph_of(settings, orders[0].run.graph)
+    note_machine(settings, requests[0].run.machine)
+    folder, manifest = graph_of(settings, requests[0].run.graph)
     file = folder / "graph.arrow"
-    for measurement in measure_runs(orders, manifest=manifest, graph_file=file, granted=arguments.granted):
+    for measurement in measure_runs(requests, manifest=manifest, graph_file=file, granted=arguments.granted):
         print(told(measurement), flush=True)
     return 0
 

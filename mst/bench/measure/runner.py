@@ -35,7 +35,7 @@ _TOLD_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Order:
+class Request:
     """A run to be measured.
 
     Attributes
@@ -66,16 +66,16 @@ class Order:
 
 
 def measure_run(
-    order: Order, *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
+    request: Request, *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
 ) -> dict[str, Any]:
     """Measure one run alone, as `measure_runs` measures many; raise `ConfigError` where it is refused."""
-    if reason := order.refused():
+    if reason := request.refused():
         raise ConfigError(reason)
-    return next(measure_runs([order], manifest=manifest, graph_file=graph_file, granted=granted))
+    return next(measure_runs([request], manifest=manifest, graph_file=graph_file, granted=granted))
 
 
 def measure_runs(
-    orders: Sequence[Order], *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
+    requests: Sequence[Request], *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
 
@@ -83,7 +83,7 @@ def measure_runs(
 
     Parameters
     ----------
-    orders : sequence of Order
+    requests : sequence of Request
     manifest : dict
         The graph's manifest.
     graph_file : Path
@@ -96,12 +96,12 @@ def measure_runs(
     dict
         The measurements, as written, in the order in which they were completed.
     """
-    for first in range(0, len(orders), _MOST_TOGETHER):
-        yield from _in_turns(orders[first : first + _MOST_TOGETHER], manifest, graph_file, granted)
+    for first in range(0, len(requests), _MOST_TOGETHER):
+        yield from _in_turns(requests[first : first + _MOST_TOGETHER], manifest, graph_file, granted)
 
 
 def _in_turns(
-    orders: Sequence[Order], manifest: dict[str, Any], graph_file: Path, granted: int | None
+    requests: Sequence[Request], manifest: dict[str, Any], graph_file: Path, granted: int | None
 ) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch, contextlib.ExitStack() as hosts:
         started: dict[int, Host] = {}
@@ -113,8 +113,8 @@ def _in_turns(
             return started[width]
 
         waiting = [
-            _Measured(order, k, manifest, graph_file, Path(scratch, str(k)), granted, len(orders) - 1)
-            for k, order in enumerate(orders)
+            _Measured(request, k, manifest, graph_file, Path(scratch, str(k)), granted, len(requests) - 1)
+            for k, request in enumerate(requests)
         ]
         everyone = list(waiting)
         for turn in itertools.count():
@@ -135,7 +135,7 @@ class _Measured:
 
     def __init__(
         self,
-        order: Order,
+        request: Request,
         index: int,
         manifest: dict[str, Any],
         graph_file: Path,
@@ -144,29 +144,29 @@ class _Measured:
         others: int,
     ):
         scratch.mkdir()
-        self.order, self.manifest, self.granted, self.others = order, manifest, granted, others
-        self.algorithm = registry.get(order.run.algorithm)
-        self.options = self.algorithm.parse_slug(order.run.options)
+        self.request, self.manifest, self.granted, self.others = request, manifest, granted, others
+        self.algorithm = registry.get(request.run.algorithm)
+        self.options = self.algorithm.parse_slug(request.run.options)
         self.ids_file = scratch / "ids.npy"
         self.keep_ids = self.algorithm.ties != "order" or not self.algorithm.exact
         spec = {
-            "algorithm": order.run.algorithm,
+            "algorithm": request.run.algorithm,
             "options": self.options,
-            "width": order.run.width,
+            "width": request.run.width,
             "graph_file": str(graph_file.resolve()),
             "ids_file": str(self.ids_file) if self.keep_ids else "",
             "scratch": str(scratch),
-            "measure": order.measure.model_dump(),
+            "measure": request.measure.model_dump(),
         }
-        self.session = Session(index, spec, order.measure)
+        self.session = Session(index, spec, request.measure)
         self.before: dict[str, Any] | None = None
 
     def take_turn(self, host_of: Any) -> None:
         self.before = self.before or conditions()
-        self.session.sample(host_of(self.order.run.width))
+        self.session.sample(host_of(self.request.run.width))
 
     def finish(self) -> dict[str, Any]:
-        session, order = self.session, self.order
+        session, request = self.session, self.request
         session.close()
         outcome = session.outcome
         if outcome.abrupt and self.before and self.before["scheduled"]:
@@ -176,11 +176,11 @@ class _Measured:
         forests = {p["forest"]["digest"] for p in outcome.processes}
         if outcome.status == "ok" and self.algorithm.exact and len(forests) > 1:
             outcome.status, outcome.reason = "error", "its processes returned different forests"
-        order.path.parent.mkdir(parents=True, exist_ok=True)
+        request.path.parent.mkdir(parents=True, exist_ok=True)
         if self.keep_ids and self.ids_file.is_file() and outcome.status == "ok":
-            save_ids(order.path, np.load(self.ids_file), self.manifest["m"])
+            save_ids(request.path, np.load(self.ids_file), self.manifest["m"])
         measurement = _measurement(self, outcome, self._state(outcome))
-        write_json(order.path, measurement)
+        write_json(request.path, measurement)
         return measurement
 
     def _state(self, outcome: Outcome) -> dict[str, Any]:
@@ -191,17 +191,17 @@ class _Measured:
             "others_cores": round(session.others_seconds / seconds, 3),
             "stolen_cores": round(session.stolen_seconds / seconds, 4),
             "granted_width": self.granted,
-            "pinned": pinned_environment(1 if self.algorithm.paradigm == "mpi" else self.order.run.width),
+            "pinned": pinned_environment(1 if self.algorithm.paradigm == "mpi" else self.request.run.width),
             "interleaved_with": self.others,
         }
         flags = _flags(
             outcome,
             state,
-            self.order.run,
+            self.request.run,
             self.algorithm.paradigm,
             usable_cores(),
             self.granted,
-            self.order.measure,
+            self.request.measure,
         )
         return {**state, "flags": flags}
 
@@ -240,7 +240,7 @@ def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -
     first = processes[0] if processes else {}
     return {
         "schema": SCHEMA,
-        "run": _run_facts(measured.order.run, algorithm, measured.options),
+        "run": _run_facts(measured.request.run, algorithm, measured.options),
         "graph": _graph_facts(measured.manifest),
         "status": outcome.status,
         "reason": outcome.reason,
@@ -255,7 +255,7 @@ def _measurement(measured: _Measured, outcome: Outcome, state: dict[str, Any]) -
         "conditions": state,
         "versions": _versions(algorithm),
         "git": _git(),
-        "measure": measured.order.measure.model_dump(),
+        "measure": measured.request.measure.model_dump(),
         **_times(measured.session),
     }
 

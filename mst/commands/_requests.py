@@ -11,7 +11,7 @@ from typing import Any
 
 from mst import catalog, config, registry
 from mst.bench.measure.machine import this_machine
-from mst.bench.measure.runner import Order
+from mst.bench.measure.runner import Request
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.site import Place
 from mst.bench.records.store import STAGED, Run, run_fingerprint, write_json
@@ -24,7 +24,7 @@ SCOPES = "MST_SCOPES"
 """Variable with a JSON list of what the workflow was asked for; runs on one graph are measured in turns."""
 
 
-def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
+def requests_of(arguments: argparse.Namespace, settings: Config) -> list[Request]:
     """Return the run that is asked for, then those that the workflow wants measured in turns with it."""
     place = _place_of(arguments, settings)
     name = Run.from_path(arguments.record).graph if arguments.record else _graph_name(arguments)
@@ -36,17 +36,17 @@ def orders_of(arguments: argparse.Namespace, settings: Config) -> list[Order]:
         )
         measure, oversubscribe = _measure_of(run, experiments)
         path = settings.records / run.path
-        return [Order(run, path, measure, oversubscribe or arguments.oversubscribe)]
+        return [Request(run, path, measure, oversubscribe or arguments.oversubscribe)]
     scopes = json.loads(os.environ.get(SCOPES, '["default"]'))
     rows = dict(_planned(settings, place, scopes, run))
     asked = rows.pop(run, None) or _measure_of(run, config.every_experiment(settings))
-    order = Order(run, settings.records / run.path, *asked)
+    request = Request(run, settings.records / run.path, *asked)
     if SCOPES not in os.environ:
-        return [order]
+        return [request]
     staged = settings.root / STAGED
-    others = [Order(other, staged / other.path, *how) for other, how in rows.items()]
+    others = [Request(other, staged / other.path, *how) for other, how in rows.items()]
     return [
-        order,
+        request,
         *(o for o in others if not (settings.records / o.run.path).is_file() and not o.path.is_file()),
     ]
 
