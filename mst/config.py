@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from mst import registry
-from mst.bench.measure.machine import Machine, host_name, this_machine
+from mst.bench.machine import Machine, host_name, this_machine
 from mst.bench.planning.experiment import Experiment, read_experiment
 from mst.bench.planning.plan import GraphState, Planned, plan, to_retry
 from mst.bench.planning.site import Place, Site

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.bench.measure.machine import Machine
+from mst.bench.machine import Machine
 from mst.bench.records.store import SCHEMA, Run, proof_path, write_json
 
 DESKTOP = Machine("Intel(R) Core(TM) i9-0000K CPU @ 3.60GHz", 1, 8, 16, 32)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mst import registry, resources
-from mst.bench.measure.machine import Machine
+from mst.bench.machine import Machine
 from mst.bench.planning.experiment import Experiment
 from mst.errors import ConfigError
 from mst.reporting.papers import claims

@@ -61,7 +61,7 @@ def reason_to_skip(algorithm: registry.Algorithm) -> str | None:
     if algorithm.paradigm == "mpi":
         return "MPI ranks are started by a runner of their own"
     if algorithm.paradigm == "cuda":
-        from mst.bench.measure.machine import this_machine
+        from mst.bench.machine import this_machine
 
         return None if this_machine().gpus else "needs a CUDA device, this machine has none"
     return None

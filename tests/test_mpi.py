@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mst import registry
-from mst.bench.measure.launch import Launcher, find_launcher, launch_command
+from mst.bench.launch import Launcher, find_launcher, launch_command
 from mst.bench.measure.mpi_starts import signal_of
 from mst.bench.measure.runner import Request, measure_run
 from mst.bench.measure.session import pinned_environment

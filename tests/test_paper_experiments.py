@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mst import Graph, catalog, config, registry
-from mst.bench.measure.machine import Machine
+from mst.bench.machine import Machine
 from mst.bench.planning.experiment import Experiment, widths_of
 from mst.bench.planning.plan import GraphState, plan
 from mst.bench.planning.site import Place

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from mst import registry
-from mst.bench.measure.machine import cores_first
+from mst.bench.machine import cores_first
 from mst.bench.measure.runner import Request, measure_run, measure_runs
 from mst.bench.measure.session import Host, Session, pinned_environment
 from mst.bench.planning.experiment import Measure

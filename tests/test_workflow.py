@@ -18,7 +18,7 @@ import pytest
 import yaml
 from workflow_clone import Clone, jobs
 
-from mst.bench.measure.machine import this_machine
+from mst.bench.machine import this_machine
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 

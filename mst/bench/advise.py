@@ -32,7 +32,7 @@ import numpy as np
 from mst import registry
 from mst.advice import HOPELESS, Candidate, Table, kind_of
 from mst.advice.traits import Traits, traits_of
-from mst.bench.measure.machine import this_machine, usable_cores
+from mst.bench.machine import this_machine, usable_cores
 from mst.errors import MSTError
 from mst.execute import Implementation, implementation_of
 from mst.facts import Facts

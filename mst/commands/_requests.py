@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mst import catalog, config, registry
-from mst.bench.measure.machine import this_machine
+from mst.bench.machine import this_machine
 from mst.bench.measure.runner import Request
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.site import Place

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
     from mst.advice.traits import traits_of
-    from mst.bench.measure.machine import this_machine, usable_cores
+    from mst.bench.machine import this_machine, usable_cores
     from mst.errors import ConfigError
     from mst.solver import read_graph, usable_width
 

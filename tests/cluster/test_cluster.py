@@ -209,7 +209,7 @@ def test_every_paradigm_gets_what_it_asks_for(finished):
 
 
 def test_records_tell_what_ran_where(finished):
-    from mst.bench.measure.machine import this_machine
+    from mst.bench.machine import this_machine
 
     clone, _ = finished
     records = by_machine(clone)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mst.bench.measure.launch import VARIABLE, find_launcher, launch_command
+from mst.bench.launch import VARIABLE, find_launcher, launch_command
 from mst.bench.measure.session import pinned_environment
 from mst.errors import DependencyError
 

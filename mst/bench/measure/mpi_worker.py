@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mst import edge_slice, registry
-from mst.bench.measure.machine import this_machine
+from mst.bench.machine import this_machine
 from mst.bench.measure.mpi_phases import phases_of
 from mst.bench.measure.practice import practice_graph
 from mst.bench.measure.samples import failure, peak, reset_peak, status, take_samples

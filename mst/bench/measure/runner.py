@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.measure.machine import conditions, this_machine, usable_cores
+from mst.bench.machine import conditions, this_machine, usable_cores
 from mst.bench.measure.session import Host, Outcome, Session, affordable, pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import SCHEMA, Run, save_ids, write_json

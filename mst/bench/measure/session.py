@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from mst.bench.measure.machine import cores_first
+from mst.bench.machine import cores_first
 from mst.bench.measure.worker import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 from mst.bench.planning.experiment import Measure
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mst import registry
-from mst.bench.measure.launch import find_launcher
+from mst.bench.launch import find_launcher
 from mst.bench.planning.experiment import Block, Experiment, Measure, option_sets, widths_of
 from mst.bench.planning.site import Place
 from mst.bench.records.store import Run, ids_path, proof_path, read_measurement, run_fingerprint

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from mst import registry
-from mst.bench.measure.machine import Machine
+from mst.bench.machine import Machine
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml

@@ -57,7 +57,7 @@ def write_report(
     """
     import pandas as pd
 
-    from mst.bench.measure.machine import usable_cores
+    from mst.bench.machine import usable_cores
     from mst.reporting.charts.figures import draw_all
     from mst.reporting.charts.painters import painters
     from mst.reporting.data import prepare

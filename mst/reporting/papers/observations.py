@@ -40,7 +40,7 @@ class Measured:
     Attributes
     ----------
     machine : mapping
-        Facts of the machine (`mst.bench.measure.machine.Machine.as_dict`) and its ``name``.
+        Facts of the machine (`mst.bench.machine.Machine.as_dict`) and its ``name``.
     runs : dict
         Records by (graph, algorithm, options, width); of several layouts the fastest.
     facts : mapping

@@ -91,7 +91,7 @@ def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from mst.bench.measure.machine import cores_first
+    >>> from mst.bench.machine import cores_first
     >>> cores_first([0, 1, 2, 3], topology=Path("/nowhere"))
     [3, 2, 1, 0]
     """
