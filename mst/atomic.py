@@ -31,3 +31,11 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write a small file whole, and see it through to the disk."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())

@@ -159,7 +159,7 @@ def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict
             if manifest.status == "ok":
                 states[name] = GraphState(name, "ok", manifest.facts(), manifest.digest or "")
             else:
-                states[name] = GraphState(name, "unavailable", reason=manifest.reason or "not to be had")
+                states[name] = GraphState(name, "unavailable", reason=manifest.reason or "no location has it")
     return states
 
 
@@ -246,7 +246,7 @@ def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
 
 
 def _asks_elsewhere(config: Config, entry: Entry, manifest: Manifest) -> bool:
-    """Return whether the sources have a place now that was not asked when the graph was not to be had."""
+    """Return whether there is a place now that was not asked when the graph was found unavailable."""
     if entry.own_files:
         return True
     sources = config.sources()

@@ -45,7 +45,7 @@ class UnsupportedError(MSTError):
 
 
 class UnavailableError(MSTError):
-    """A graph that is not to be had: no mirror and no address answered with it."""
+    """A graph that no mirror and no address has."""
 
 
 class DependencyError(MSTError):

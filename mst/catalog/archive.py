@@ -18,7 +18,7 @@ from mst.errors import FormatError
 
 @contextmanager
 def unpacked(path: Path, member: str | None) -> Iterator[Path]:
-    """Yield the file itself, or the named member of an archive, unpacked for as long as it is read."""
+    """Yield the file itself, or the named member of an archive, unpacked until the context ends."""
     if member is None:
         yield path
         return

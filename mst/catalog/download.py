@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mst.atomic import write_text
 from mst.catalog.locations import (
     Dead,
     DeadHosts,
@@ -35,7 +36,7 @@ from mst.catalog.locations import (
     split_mirrors,
     uncompressed,
 )
-from mst.catalog.partial import PartialFile, write_atomically
+from mst.catalog.partial import PartialFile
 from mst.errors import DependencyError, UnavailableError
 from mst.kernels.primitives.cache import cache_root
 
@@ -79,7 +80,7 @@ class NotFetched(UnavailableError):
 
 
 class Sources:
-    """Where raw files come from, and what is known of those places in this run.
+    """Mirrors, official addresses and the cache, as places to get raw files from.
 
     Parameters
     ----------
@@ -235,7 +236,7 @@ class Sources:
             part.path.replace(target)
             part.discard()
             receipt = dict(location=location, name=name, sha256=sha256, bytes=size)
-            write_atomically(target.parent / "receipt.json", json.dumps(receipt, indent=1) + "\n")
+            write_text(target.parent / "receipt.json", json.dumps(receipt, indent=1) + "\n")
         return Fetched(target, location, sha256, size, check)
 
     def _whole(self, location: str, wanted: Wanted, part: PartialFile) -> tuple[str, int, str]:
@@ -328,7 +329,7 @@ class _Checksums:
 
     @staticmethod
     def _write(file: Path, seen: dict[str, str]) -> None:
-        write_atomically(file, json.dumps(seen, indent=1, sort_keys=True) + "\n")
+        write_text(file, json.dumps(seen, indent=1, sort_keys=True) + "\n")
 
 
 def _own(path: Path, sha256: str | None, tried: list[tuple[str, str]]) -> Fetched | None:

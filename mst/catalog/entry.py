@@ -1,4 +1,4 @@
-"""What a catalogue entry may say: typed models that refuse unknown keys and name the nearest known one."""
+"""Models of a catalogue entry and its parts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Address = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
 
 class Weights(StrictModel):
-    """Weights that are made: a hash of (seed, smaller end, larger end) in a range.
+    """Generated weights: a hash of (seed, smaller end, larger end) in a range.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Weights(StrictModel):
         return self
 
     def spec(self) -> WeightSpec:
-        """Return what `mst.weights` makes weights from."""
+        """Return the specification that `mst.weights` takes."""
         from mst.weights import WeightSpec
 
         return WeightSpec(self.dtype, self.low, self.high, self.distinct)
@@ -97,7 +97,7 @@ class Source(StrictModel):
     sha256 : str, optional
         As published with the official addresses.
     origin : str, optional
-        How a file that has no official address came to be.
+        Where a file without an official address comes from.
     """
 
     path: str | None = Field(None, min_length=1)
@@ -120,19 +120,19 @@ class Source(StrictModel):
         return Path(self.path).expanduser().absolute() if self.path else None
 
     def wanted(self, graph: str) -> Wanted:
-        """Return what to ask `Sources` for."""
+        """Return the raw file to ask `Sources` for."""
         inner = (basename(self.member),) if self.member else ()
         return Wanted(graph, self.address, self.mirror_names + inner, self.sha256, self.own_file)
 
     def inside(self, name: str) -> str | None:
-        """Return what to take out of a file called `name`; None where that is the member itself."""
+        """Return the member to take out of a file called `name`; None where that is the member itself."""
         if self.member is None or uncompressed(name) == uncompressed(basename(self.member)):
             return None
         return self.member
 
 
 class Published(StrictModel):
-    """What somebody published of the graph; each count says by its name what it counts.
+    """Published counts of a graph.
 
     Attributes
     ----------
@@ -200,13 +200,13 @@ class Entry(StrictModel):
 
     @property
     def recipe(self) -> str:
-        """8 hex digits over all that decides the data; titles, citations and mirrors do not count."""
-        what: dict[str, Any] = {"version": RECIPE_VERSION, "weights": _plain(self.weights)}
+        """8 hex digits over everything that decides the data; titles, citations and mirrors do not count."""
+        decisive: dict[str, Any] = {"version": RECIPE_VERSION, "weights": _plain(self.weights)}
         if self.generator:
-            what |= {"generator": self.generator, "parameters": self.parameters, "seed": self.seed}
+            decisive |= {"generator": self.generator, "parameters": self.parameters, "seed": self.seed}
         else:
-            what["seed"] = self.seed if self.weights else None
-            what["sources"] = [
+            decisive["seed"] = self.seed if self.weights else None
+            decisive["sources"] = [
                 {
                     "names": [source.path] if source.path else _names(source),
                     "format": source.format,
@@ -215,7 +215,7 @@ class Entry(StrictModel):
                 }
                 for source in self.sources
             ]
-        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _names(source: Source) -> list[str]:

@@ -1,4 +1,4 @@
-"""The manifest of a canonical graph: the small JSON file beside it, which the workflow reads in its place."""
+"""The manifest of a canonical graph: a small JSON file beside it, which the workflow reads instead of the graph."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Raw(StrictModel):
     rows : int
         Edge entries in the file.
     ids : str
-        What became of the file's vertex ids.
+        How vertices are numbered, and whether the file's ids were compacted.
     remarks : tuple of str
-        What the reader assumed.
+        Assumptions of the reader.
     """
 
     location: str
@@ -65,7 +65,7 @@ class Raw(StrictModel):
 
 
 class Manifest(StrictModel):
-    """What is known of a canonical graph without opening it; the JSON file beside it.
+    """Facts about a canonical graph, readable without opening it.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Manifest(StrictModel):
     weight_min, weight_max : number, optional
         None for a graph without edges.
     merged : dict of str to int
-        What making it simple took away, as `mst.simplify.MergeCounts`.
+        Loops and parallel edges removed, as in `mst.simplify.MergeCounts`.
     digest : str
         Of the canonical graph's content: equal digests are equal graphs.
     bytes : int
@@ -117,7 +117,7 @@ class Manifest(StrictModel):
         return tuple(check for check in self.checks if not check.agrees)
 
     def facts(self) -> Facts:
-        """Return what algorithms are asked with before they get the graph.
+        """Return the facts by which algorithms are asked whether they take the graph.
 
         Raises
         ------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mst.atomic import replacing
+from mst.atomic import write_text
 
 
 class PartialFile:
@@ -38,7 +37,7 @@ class PartialFile:
 
     def describe(self, total: int | None, etag: str | None, modified: str | None) -> None:
         """Keep what the server says of the whole file."""
-        write_atomically(self._note, json.dumps(dict(total=total, etag=etag, modified=modified)))
+        write_text(self._note, json.dumps(dict(total=total, etag=etag, modified=modified)))
 
     def open_at(self, start: int) -> BinaryIO:
         """Open for writing behind the first `start` bytes; later ones go."""
@@ -51,11 +50,3 @@ class PartialFile:
         """Remove bytes and note."""
         self.path.unlink(missing_ok=True)
         self._note.unlink(missing_ok=True)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a small file so that no reader ever sees half of it."""
-    with replacing(path) as temporary, temporary.open("w") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())

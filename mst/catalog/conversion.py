@@ -1,0 +1,317 @@
+"""From a catalogue entry to a canonical graph: fetch or generate, make simple, weigh, write, describe."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mst.atomic import write_text
+from mst.catalog.archive import unpacked
+from mst.catalog.download import Fetched, NotFetched, Sources
+from mst.catalog.entry import Entry, Source, Weights
+from mst.catalog.locations import basename
+from mst.catalog.manifest import Check, Manifest, Raw, Tried, read_manifest
+from mst.errors import ConfigError, FormatError, InputError
+from mst.kernels.primitives.cache import cache_root
+
+if TYPE_CHECKING:
+    from mst.formats import RawGraph
+    from mst.graph import Graph
+
+
+def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) -> Manifest:
+    """Bring a graph into `folder`: fetch or generate, make simple, weigh, write, describe.
+
+    Parameters
+    ----------
+    entry : Entry
+    folder : path-like
+        Gets ``graph.arrow`` and, last, ``manifest.json``.
+    sources : Sources
+
+    Returns
+    -------
+    Manifest
+        As written. For an unavailable graph only a manifest is written, with status ``unavailable``, the reason
+        and every location tried; the caller decides whether that is an error.
+
+    Raises
+    ------
+    FormatError
+        The raw file is not what its format promises; nothing is left in the folder.
+    InputError
+        The folder cannot be written, or a generator refuses its parameters.
+    """
+    folder, clock = Path(folder), _Clock()
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # No manifest may ever describe another graph: it goes first and comes last.
+        (folder / "manifest.json").unlink(missing_ok=True)
+        (folder / "graph.arrow").unlink(missing_ok=True)
+    try:
+        graph, origin = _generated(entry, clock) if entry.generator else _fetched(entry, sources, clock)
+    except NotFetched as absent:
+        manifest = _unavailable(entry, absent, clock)
+    else:
+        manifest = _written(entry, graph, origin, folder / "graph.arrow", clock)
+    with _writing(folder):
+        text = manifest.model_dump_json(indent=1, exclude_none=True)
+        write_text(folder / "manifest.json", text + "\n")
+    return manifest
+
+
+def _unavailable(entry: Entry, absent: NotFetched, clock: _Clock) -> Manifest:
+    return Manifest(
+        name=entry.name,
+        family=entry.family,
+        recipe=entry.recipe,
+        status="unavailable",
+        reason="no location has it",
+        tried=tuple(Tried(location=location, reason=reason) for location, reason in absent.tried),
+        seconds=clock.seconds,
+    )
+
+
+def _written(entry: Entry, graph: Graph, origin: dict[str, Any], file: Path, clock: _Clock) -> Manifest:
+    """Describe a graph and write it; return the manifest."""
+    from mst.formats.canonical import write_canonical
+
+    with clock("describe"):
+        known = origin | describe(graph)
+    with clock("write"), _writing(file):
+        digest = write_canonical(file, graph, _metadata(entry, known))["digest"]
+    return Manifest(
+        name=entry.name,
+        family=entry.family,
+        recipe=entry.recipe,
+        status="ok",
+        digest=digest,
+        bytes=file.stat().st_size,
+        seconds=clock.seconds,
+        checks=_checks(entry, known),
+        **known,
+    )
+
+
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+def default_folder(entry: Entry) -> Path:
+    """Return where `obtain` keeps a graph by default: in the cache, by name and recipe."""
+    return cache_root() / "graphs" / f"{entry.name}-{entry.recipe}"
+
+
+def obtain(
+    entry: Entry, folder: str | os.PathLike | None = None, *, sources: Sources, again: bool = False
+) -> tuple[Path, Manifest]:
+    """Return a graph's folder and manifest, made only if they are not there already.
+
+    Parameters
+    ----------
+    entry : Entry
+    folder : path-like, optional
+        By default `default_folder`.
+    sources : Sources
+    again : bool
+        Make it even if it is there already.
+    """
+    folder = Path(folder) if folder is not None else default_folder(entry)
+    if not again and (manifest := _kept(entry, folder)):
+        return folder, manifest
+    return folder, materialise(entry, folder, sources=sources)
+
+
+def _kept(entry: Entry, folder: Path) -> Manifest | None:
+    """Return the manifest in `folder` if it describes this very graph and the graph is there."""
+    try:
+        manifest = read_manifest(folder)
+        made = (folder / "graph.arrow").stat()
+        newer = any(file.stat().st_mtime > made.st_mtime for file in entry.own_files)
+    except (InputError, OSError):
+        return None
+    kept = manifest.status == "ok" and manifest.recipe == entry.recipe and manifest.bytes == made.st_size
+    return manifest if kept and not newer else None
+
+
+def fetch_raw(entry: Entry, sources: Sources) -> tuple[Source, Fetched]:
+    """Return the entry's raw file and the source that it belongs to; raise `NotFetched` if no location has it."""
+    wanted = [source.wanted(entry.name) for source in entry.sources]
+    fetched = sources.fetch(*wanted)
+    name = basename(fetched.location)
+    index = next(i for i, one in enumerate(wanted) if name in one.known_names)
+    return entry.sources[index], fetched
+
+
+def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
+    from mst.graph import Graph
+    from mst.simplify import simplify
+
+    with clock("fetch"):
+        source, fetched = fetch_raw(entry, sources)
+    with clock("read"):
+        raw = _read(entry, source, fetched, sources)
+    if raw.w is None and entry.weights is None:
+        raise ConfigError(f"{entry.name}: {fetched.location} has no weights; give the entry weights")
+    described = Raw(
+        location=fetched.location,
+        sha256=fetched.sha256,
+        bytes=fetched.bytes,
+        check=fetched.check,  # type: ignore[arg-type]
+        format=raw.format,
+        member=source.inside(fetched.path.name),
+        rows=raw.notes.rows,
+        ids=_ids(raw),
+        remarks=raw.notes.remarks,
+    )
+    with clock("simplify"):
+        multigraph = raw.graph(name=entry.name)
+        del raw  # raw rows and simple graph need not lie in memory together
+        graph, merged = simplify(multigraph)
+        del multigraph
+    if entry.weights is not None:
+        with clock("weigh"):
+            w = _hashed(graph, entry.weights, entry.seed)
+            graph = Graph(graph.n, graph.u, graph.v, w, name=entry.name, trusted=True)
+    return graph, dict(raw=described, merged=asdict(merged), weights=_origin_of_weights(entry))
+
+
+def _read(entry: Entry, source: Source, fetched: Fetched, sources: Sources) -> RawGraph:
+    """Read a raw file; an unreadable one is removed from the cache, and the error names its location."""
+    from mst.formats import read_raw
+
+    member = source.inside(fetched.path.name)
+    path = fetched.path
+    try:
+        with unpacked(fetched.path, member) as path:
+            return read_raw(path, format=source.format)
+    except FormatError as error:
+        sources.forget(entry.name, fetched)
+        place = fetched.location if path == fetched.path else f"{fetched.location} ({member})"
+        error.args = (str(error).replace(str(path), place),)
+        raise
+
+
+def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
+    from mst.generators import generate
+
+    assert entry.generator is not None and entry.weights is not None
+    with clock("generate"):
+        parameters: dict[str, Any] = dict(entry.parameters)
+        graph = generate(
+            entry.generator, seed=entry.seed, weights=entry.weights.spec(), name=entry.name, **parameters
+        )
+    recipe = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
+    return graph, dict(generator=recipe, weights=_origin_of_weights(entry))
+
+
+def _hashed(graph: Graph, weights: Weights, seed: int) -> Any:
+    from mst.weights import hash_weights
+
+    return hash_weights(graph.u, graph.v, seed=seed, spec=weights.spec())
+
+
+def _origin_of_weights(entry: Entry) -> str:
+    if entry.weights is None:
+        return "from the file"
+    made = entry.weights
+    distinct = ", distinct" if made.distinct else ""
+    return f"made: {made.dtype} in [{made.low}, {made.high}]{distinct}, seed {entry.seed}"
+
+
+def describe(graph: Graph) -> dict[str, Any]:
+    """Return n, m, components, degrees and weight range of a graph, under the names of `Manifest`."""
+    from mst.kernels.union_find.connectivity import count_components, degrees
+
+    degree = degrees(graph.n, graph.u, graph.v)
+    return dict(
+        n=graph.n,
+        m=graph.m,
+        components=int(count_components(graph.n, graph.u, graph.v)),
+        average_degree=2 * graph.m / graph.n if graph.n else 0.0,
+        maximum_degree=int(degree.max()) if graph.n else 0,
+        weight_dtype=graph.w.dtype.name,
+        weight_min=graph.w.min().item() if graph.m else None,
+        weight_max=graph.w.max().item() if graph.m else None,
+    )
+
+
+def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
+    raw: Raw | None = known.get("raw")
+    # Rows count the lines of the first source's file: other sources pack the same graph otherwise.
+    rows = None
+    if raw is not None and basename(raw.location) in entry.sources[0].wanted(entry.name).known_names:
+        rows = raw.rows
+    found = {
+        "n": known["n"],
+        "rows": rows,
+        "edges": known["m"],
+        "arcs": 2 * known["m"],
+        "components": known["components"],
+        "average_degree": known["average_degree"],
+        "maximum_degree": known["maximum_degree"],
+    }
+    checks = []
+    for published in entry.published:
+        for quantity, actual in found.items():
+            stated = getattr(published, quantity)
+            if stated is None or actual is None:
+                continue
+            if quantity == "average_degree":
+                actual = _rounded_like(actual, stated)
+            agrees = actual == stated
+            checks.append(
+                Check(by=published.by, quantity=quantity, published=stated, found=actual, agrees=agrees)
+            )
+    return tuple(checks)
+
+
+def _rounded_like(value: float, printed: str) -> str:
+    """Return `value` with as many decimals as `printed`."""
+    return f"{value:.{len(printed.partition('.')[2])}f}"
+
+
+def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, Any]:
+    raw: Raw | None = known.get("raw")
+    return {
+        "name": entry.name,
+        "recipe": entry.recipe,
+        "source": raw.location if raw else None,
+        "raw_sha256": raw.sha256 if raw else None,
+        "generator": known.get("generator"),
+        "weights": known["weights"],
+        "seed": entry.seed if entry.weights else None,
+    }
+
+
+def _ids(raw: RawGraph) -> str:
+    if raw.original_ids is None:
+        return "as in the file, from 0"
+    used = raw.original_ids[raw.original_ids >= 0]
+    if used.size == 0:
+        return "no edge names a vertex"
+    return f"{used.size:,} ids compacted in ascending order, from {used[0]} to {used[-1]}"
+
+
+class _Clock:
+    """Wall seconds by part."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, part: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] = round(time.perf_counter() - began, 6)
