@@ -514,6 +514,19 @@ def test_conditions_that_are_only_imported_change_no_fingerprint(package):
     assert package(BASE | {"kernels/y": with_try}) != package(BASE | {"kernels/y": other})
 
 
+def test_machine_code_keys_follow_a_callee_to_another_module(tmp_path, monkeypatch):
+    """Machine code names the modules of all functions that it calls, and numba imports them when it loads it."""
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    found = set()
+    for name in ("there", "elsewhere"):
+        (tmp_path / f"{name}.py").write_text("def g(x):\n    return x + 1\n")
+        (tmp_path / "k.py").write_text(f"from mst.{name} import g\ndef f(x):\n    return g(x)\n")
+        sources.forget()
+        found.add(sources.fingerprint(tmp_path / "k.py"))
+    sources.forget()
+    assert len(found) == 2
+
+
 def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "PACKAGE", tmp_path)
     file = tmp_path / "k.py"

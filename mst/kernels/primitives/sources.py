@@ -63,7 +63,8 @@ _COMPOUND = (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match, ast.TrySt
 def fingerprint(path: Path) -> str:
     """Return 16 hex digits over everything in a Python or CUDA file and all that it reaches, for keys of machine code.
 
-    Names of the file's definitions and texts of errors count here, since they are part of machine code.
+    Names of the file's definitions, texts of errors and the modules of all that is reached count here, since they are
+    part of machine code: numba imports those modules when it loads it.
     """
     return _file_fingerprint(Path(path).resolve())
 
@@ -74,7 +75,7 @@ def _file_fingerprint(path: Path) -> str:
         return _digest(_cuda_text(path))[:16]
     module = _module(path)
     roots = list(dict.fromkeys(module.definitions.values()))
-    names = ",".join(module.definitions)
+    names = ",".join((module.name, *module.definitions))
     return _digest(names + _covered(roots, exact=True))[:16]
 
 
@@ -125,6 +126,7 @@ class _Node:
     keywords: Iterable[str] = ()
     parameters: Sequence[str] = ()
     prose: Sequence[str] = ()
+    place = ""
     modules: Iterable[_Module] = ()
 
     def read(self) -> None:
@@ -203,7 +205,7 @@ def _lines(nodes: list[_Node], spelt: set[str], exact: bool, roots: set[_Node]) 
             named: Any = node.parameters
         else:
             named = [(i, name) for i, name in enumerate(node.parameters) if name in spelt]
-        prose = node.prose if exact else ()
+        prose = (node.place, *node.prose) if exact else ()
         references = " ".join(
             [f"{number[other]}.{other.part(name)}{rest}" for other, name, rest in node.references]
         )
@@ -260,7 +262,7 @@ class _Module:
         self._workers: _Definition | None = None
         inside = path.is_relative_to(PACKAGE)
         parts = ("mst", *path.relative_to(PACKAGE).with_suffix("").parts) if inside else (path.stem,)
-        self._package = parts[:-1]
+        self.name, self._package = ".".join(parts), parts[:-1]
         self._split(ast.parse(path.read_text(), str(path)).body)
 
     def _split(self, body: list[ast.stmt]) -> None:
@@ -516,7 +518,7 @@ class _Definition(_Node):
     """Statements of a module that bind names together."""
 
     def __init__(self, module: _Module, statements: list[ast.stmt]):
-        self.module, self.statements = module, statements
+        self.module, self.statements, self.place = module, statements, module.name
         self.parts: dict[str, int] = {}
         self._read = False
 
