@@ -17,7 +17,7 @@ from mst.forest import Forest
 from mst.graph import Graph
 
 if TYPE_CHECKING:
-    from mst.algorithms.cuda._resident import DeviceForest
+    from mst.interop.device import DeviceForest
 
 
 @overload
@@ -88,7 +88,7 @@ def minimum_spanning_forest(
             raise UnsupportedError(
                 f"arrays on a device are solved on that one, not on {threads}: leave threads out"
             )
-        from mst.algorithms.cuda._resident import forest_on_device
+        from mst.interop.device import forest_on_device
 
         return forest_on_device(*graph, algorithm=algorithm, **options)
     graph = as_graph(graph)

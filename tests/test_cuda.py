@@ -1,4 +1,4 @@
-"""What only a GPU can show: the kernels for real, races and ties under stress, and arrays that stay on the device."""
+"""CUDA algorithms on a GPU: forests, races and ties under stress, and arrays that stay on the device."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_filter_boruvka_finds_the_forest(cupy, start, case):
 
 
 @pytest.mark.parametrize("rung", range(9))
-def test_every_rung_of_ecl_mst(cupy, rung):
+def test_every_rung_of_ecl_mst_finds_the_forest(cupy, rung):
     rng = np.random.default_rng(rung)
     for weights in (rng.integers(0, 9, 9000).astype(np.int32), rng.random(9000)):
         graph = random_graph(rng, 900, 9000, weights)
@@ -59,7 +59,7 @@ def test_every_rung_of_ecl_mst(cupy, rung):
 
 
 @pytest.mark.parametrize("ahead", [1, 4])
-def test_long_and_short_worklists_of_ecl_mst(cupy, ahead, monkeypatch):
+def test_ecl_mst_finds_the_forest_with_long_and_short_worklists(cupy, ahead, monkeypatch):
     from mst.algorithms.cuda import ecl_mst
 
     monkeypatch.setattr(ecl_mst, "ROUNDS_AHEAD", ahead)
@@ -72,7 +72,7 @@ def test_long_and_short_worklists_of_ecl_mst(cupy, ahead, monkeypatch):
 
 
 @pytest.mark.parametrize("block", [32, 128, 1024])
-def test_ecl_mst_under_stress(cupy, block, monkeypatch):
+def test_ecl_mst_finds_the_forest_under_races_and_ties(cupy, block, monkeypatch):
     from mst.algorithms.cuda import ecl_mst
 
     monkeypatch.setattr(ecl_mst, "BLOCK", block)
@@ -109,24 +109,24 @@ def test_seed_moves_the_threshold_and_not_the_forest(cupy):
 
 
 @pytest.mark.parametrize("weights", ["int32", "float64"])
-def test_forests_are_proved_where_they_are(cupy, weights):
-    from mst.algorithms.cuda import _proof
+def test_proof_on_the_device_accepts_the_forest_and_rejects_others(cupy, weights):
+    from mst.algorithms.cuda.device.proof import prove
 
     rng = np.random.default_rng(6)
     m = 300_000
     there = [cupy.asarray(rng.integers(0, 40_000, m).astype(np.int32)) for _ in range(2)]
     w = rng.integers(0, 1000, m).astype(np.int32) if weights == "int32" else rng.random(m)
     forest = mst.minimum_spanning_forest((40_000, *there, cupy.asarray(w)))
-    assert _proof.prove(forest.graph, forest.edge_ids).ok
-    assert not _proof.prove(forest.graph, forest.edge_ids[1:]).ok
+    assert prove(forest.graph, forest.edge_ids).ok
+    assert not prove(forest.graph, forest.edge_ids[1:]).ok
     chosen = set(forest.edge_ids.get().tolist())
     another = forest.edge_ids.copy()
     another[5] = next(edge for edge in range(m) if edge not in chosen)
-    assert not _proof.prove(forest.graph, another).ok
+    assert not prove(forest.graph, another).ok
 
 
 @pytest.mark.parametrize("block", [64, 128, 256, 512, 1024])
-def test_ties_and_races_under_stress(cupy, block, monkeypatch):
+def test_filter_boruvka_finds_the_forest_under_races_and_ties(cupy, block, monkeypatch):
     from mst.algorithms.cuda import filter_boruvka
 
     monkeypatch.setattr(filter_boruvka, "BLOCK", block)
@@ -142,10 +142,8 @@ def test_ties_and_races_under_stress(cupy, block, monkeypatch):
                 graph, width=1, **algorithm.resolve({"start": start, "factor": 0.7})
             )
             problem = filter_boruvka.transfer(prepared)
-            problem.kernel = filter_boruvka._kernel(
-                start == "csr", 32 if weights.dtype == np.int32 else 64, 1, BLOCK=block
-            )
-            most = filter_boruvka._blocks(problem.kernel, n, 10 * m)
+            problem.kernel = filter_boruvka.kernel_for(problem.shape, BLOCKS_PER_MULTIPROCESSOR=1, BLOCK=block)
+            most = filter_boruvka.blocks_for(problem.kernel, problem.shape._replace(m=10 * m))
             for blocks in {1, 2, 7, most}:
                 problem.blocks = blocks
                 for _ in range(10):
@@ -153,7 +151,7 @@ def test_ties_and_races_under_stress(cupy, block, monkeypatch):
                     assert found == expected, (start, blocks)
 
 
-def test_device_arrays_are_used_where_they_lie(cupy):
+def test_device_arrays_are_solved_without_a_copy(cupy):
     rng = np.random.default_rng(3)
     n, m = 2000, 20_000
     u, v = rng.integers(0, n, (2, m)).astype(np.int32)
@@ -183,8 +181,8 @@ class Exported:
         return self.array.__dlpack_device__()
 
 
-def test_dlpack_arrays_are_taken(cupy):
-    from mst.algorithms.cuda._resident import device_graph
+def test_dlpack_arrays_become_a_device_graph_without_a_copy(cupy):
+    from mst.interop.device import device_graph
 
     ends = cupy.asarray(np.array([0, 1, 2], np.int32))
     graph = device_graph(
@@ -193,7 +191,7 @@ def test_dlpack_arrays_are_taken(cupy):
     assert graph.u.data.ptr == ends.data.ptr and graph.m == 3
 
 
-def test_bad_device_arrays_are_refused(cupy):
+def test_illegal_device_arrays_are_refused_by_row(cupy):
     ends, w = cupy.asarray([0, 5]), cupy.asarray([1.0, 2.0])
     with pytest.raises(InputError, match=r"u\[1\] = 5 is not a vertex"):
         mst.minimum_spanning_forest((3, ends, ends, w))
@@ -203,14 +201,14 @@ def test_bad_device_arrays_are_refused(cupy):
         mst.minimum_spanning_forest((9, ends, ends, w), algorithm="kruskal")
 
 
-def test_too_little_memory_is_one_clear_error(cupy):
-    from mst.algorithms.cuda import _resident
+def test_too_little_memory_names_what_is_needed_and_free(cupy):
+    from mst.algorithms.cuda.device import memory
 
     with pytest.raises(OutOfMemoryError, match=r"a graph needs 1e\+09 GB .* are free"):
-        _resident.ensure_free(10**18, "a graph")
+        memory.ensure_free(10**18, "a graph")
 
 
-def test_phases_add_up_to_the_kernel(cupy):
+def test_phases_of_filter_boruvka_are_not_negative_and_name_the_work_done(cupy):
     from mst.algorithms.cuda import filter_boruvka
 
     rng = np.random.default_rng(5)
@@ -221,4 +219,4 @@ def test_phases_add_up_to_the_kernel(cupy):
     phases = filter_boruvka.phases(problem)
     assert all(seconds >= 0 for seconds in phases.values())
     assert 0 < sum(phases.values()) < 1
-    assert phases["nearest"] > 0 and phases["relabel"] + phases["tail"] > 0
+    assert phases["row_minima"] > 0 and phases["relabel"] + phases["finish_in_block"] > 0

@@ -1,4 +1,4 @@
-"""The CUDA kernels on the host: every path of their logic, in random interleavings, without a GPU."""
+"""CUDA kernels emulated on the host: every path of their logic, in random interleavings, without a GPU."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 
 import mst
 from mst import Graph, order, proof, registry
-from mst.algorithms.cuda import _proof, bucket, ecl_mst
+from mst.algorithms.cuda import bucket, ecl_mst, filter_boruvka
+from mst.algorithms.cuda.device.proof import prove_on
 from mst.algorithms.sequential.bucket import mantissa_bits
-from mst.kernels.cuda import plan
+from mst.kernels.cuda.filter_boruvka import Shape
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
 import emulated
@@ -56,9 +57,9 @@ SPECIAL = {
 
 @pytest.mark.parametrize("start", ["csr", "edges"])
 @pytest.mark.parametrize("name", SPECIAL)
-def test_special_graphs(folder, name, start):
+def test_filter_boruvka_finds_the_forest_of_special_graphs(folder, name, start):
     graph = SPECIAL[name]
-    ids, _ = emulated.filter_boruvka(folder, graph, csr=start == "csr", samples=64)
+    ids, _ = emulated.filter_forest(folder, graph, emulated.Run(csr=start == "csr"), samples=64)
     assert np.array_equal(ids, kruskal(graph))
 
 
@@ -69,54 +70,51 @@ def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
     m = 20 * n if case % 3 == 0 else int(rng.integers(0, 5 * n))
     dtype = ("int32", "float64", "int64")[case % 3]
     graph = random_graph(rng, n, m, dtype, int(rng.choice([1, 10, 2**24])), hub=case % 4 == 0)
-    ids, counters = emulated.filter_boruvka(
-        folder,
-        graph,
+    run = emulated.Run(
         csr=case % 5 != 4,
-        interleaved=case // 6 % 2,
-        tail=16 if case % 2 else 1024,
+        block_components=16 if case % 2 else 1024,
         items=4 if case % 5 == 4 else 2,
         blocks=1 + case % 3,
         seed=case + 1,
-        samples=(64, 256)[case % 2],
-        group=(0, 1, 4, 32)[case % 4],
+        lanes_per_row=(0, 1, 4, 32)[case % 4],
         short_prefix=case // 3 % 2 == 1,
-        factor=(0.0, 0.5, 2.0)[case // 2 % 3],
     )
+    options = dict(samples=(64, 256)[case % 2], factor=(0.0, 0.5, 2.0)[case // 2 % 3])
+    ids, counters = emulated.filter_forest(folder, graph, run, **options)
     assert np.array_equal(ids, kruskal(graph)), counters
 
 
-def test_filter_leaves_the_giant_alone(folder):
+def test_heavy_phase_skips_edges_inside_the_giant_component(folder):
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 300, 6000, "int32", 2**24, hub=False)
-    ids, counters = emulated.filter_boruvka(folder, graph, samples=256, factor=0.7)
+    ids, counters = emulated.filter_forest(folder, graph, emulated.Run(), samples=256, factor=0.7)
     assert np.array_equal(ids, kruskal(graph))
-    assert counters["light_records"] < 600
+    assert counters["light_worklist"] < 600
     assert 0 < counters["outside"] < 150
-    assert 0 < counters["heavy_records"] < 5000
+    assert 0 < counters["heavy_worklist"] < 5000
 
 
 @pytest.mark.parametrize("rung", range(9))
-def test_every_rung_of_ecl_mst(folder, rung):
+def test_every_rung_of_ecl_mst_finds_the_forest(folder, rung):
     rng = np.random.default_rng(rung)
     algorithm = registry.get("ecl-mst-cuda")
     for case, compression in enumerate(("halving", "jumping")):
         graph = random_graph(rng, 60, 400, ("int32", "float64")[case], (2, 2**20)[case], hub=case == 1)
         options = algorithm.resolve(dict(rung=rung, compression=compression, factor=3 + case))
         problem = ecl_mst.prepare(graph, width=1, **options)
-        problem.engine = emulated.EclEngine(folder, problem, seed=rung)
+        problem.device = emulated.EclDevice(folder, problem, seed=rung)
         for solve in (ecl_mst.solve, ecl_mst.solve_as_published):
             assert np.array_equal(ecl_mst.collect(problem, solve(problem)), kruskal(graph))
         assert problem.filtered == (rung < 3)
 
 
-def test_ecl_mst_counts_and_times_what_its_paper_does(folder, monkeypatch):
+def test_ecl_mst_counts_and_times_launches_as_its_paper_does(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulated.FakeCupy())
     rng = np.random.default_rng(2)
     for m, dtype in ((400, "int32"), (100, "int32"), (400, "float64")):
         graph = random_graph(rng, 60, m, dtype, 2**20, hub=False)
         problem = ecl_mst.prepare(graph, width=1, **registry.get("ecl-mst-cuda").resolve({}))
-        problem.engine = emulated.EclEngine(folder, problem, seed=1)
+        problem.device = emulated.EclDevice(folder, problem, seed=1)
         counted = ecl_mst.counters(problem, ecl_mst.solve(problem))
         assert counted["filtered"] == int(m == 400) == counted["populate"] - 1
         # The launch that finds nothing left, in each phase that has anything at all.
@@ -126,19 +124,19 @@ def test_ecl_mst_counts_and_times_what_its_paper_does(folder, monkeypatch):
         phases = ecl_mst.phases(problem)
         assert set(phases) == {"initialise", "populate", "minimise", "unite", "forget"}
         assert phases["populate"] == counted["populate"] and phases["unite"] == counted["unite"]
-        ids = counted["unite"] if problem.bits == 64 else 0
+        ids = counted["unite"] if problem.key_bits == 64 else 0
         assert phases["minimise"] == counted["minimise"] + ids
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0])
-def test_buckets_keep_their_bound(folder, epsilon):
+def test_forest_of_buckets_is_within_its_bound(folder, epsilon):
     rng = np.random.default_rng(int(100 * epsilon))
     n, m = 150, 1500
     u, v = rng.integers(0, n, (2, m))
     for w in (rng.random(m) ** 8, rng.integers(0, 2**62, m), np.where(rng.random(m) < 0.1, -0.0, np.inf)):
         graph = Graph(n, u, v, w)
         rounded = Graph(n, u, v, bucket.buckets(graph.w, mantissa_bits(epsilon)).astype(np.int64))
-        ids, _ = emulated.filter_boruvka(folder, rounded, samples=64)
+        ids, _ = emulated.filter_forest(folder, rounded, emulated.Run(), samples=64)
         best = mst.minimum_spanning_forest(graph, algorithm="kruskal")
         assert len(ids) == len(best)
         found = mst.Forest(graph, ids).weight
@@ -147,11 +145,11 @@ def test_buckets_keep_their_bound(folder, epsilon):
 
 def proof_of(folder, graph, ids):
     keys = order.keys(graph.w)
-    return _proof.proved(emulated.ProofDevice(folder, keys.itemsize * 8), graph, keys, np.asarray(ids))
+    return prove_on(emulated.ProofDevice(folder, keys.itemsize * 8), graph, keys, np.asarray(ids))
 
 
 @pytest.mark.parametrize("case", range(6))
-def test_the_proof_agrees_with_the_one_on_the_host(folder, case):
+def test_proof_on_the_device_agrees_with_the_one_on_the_host(folder, case):
     rng = np.random.default_rng(case)
     graph = random_graph(rng, 120, (60, 400)[case % 2], ("int32", "float64")[case // 3], 5, hub=case == 2)
     ids = kruskal(graph)
@@ -166,7 +164,7 @@ def test_the_proof_agrees_with_the_one_on_the_host(folder, case):
     assert rejected > 20
 
 
-def test_the_proof_names_what_is_wrong(folder):
+def test_proof_says_why_a_forest_is_rejected(folder):
     graph = Graph(5, [0, 1, 2, 0, 3, 3], [1, 2, 0, 0, 4, 4], [5, 7, 6, 0, 2, 2])
     assert proof_of(folder, graph, [0, 2, 4]).ok
     for ids, reason in (
@@ -183,7 +181,7 @@ def test_the_proof_names_what_is_wrong(folder):
 
 
 @pytest.mark.parametrize("name", SPECIAL)
-def test_special_forests_are_proved(folder, name):
+def test_forests_of_special_graphs_are_proved(folder, name):
     assert proof_of(folder, SPECIAL[name], kruskal(SPECIAL[name])).ok
 
 
@@ -194,18 +192,23 @@ def test_seed_moves_the_threshold_only_where_edges_are_filtered(folder):
         counted = []
         for seed in range(1, 8):
             problem = ecl_mst.prepare(graph, width=1, **registry.get("ecl-mst-cuda").resolve({"seed": seed}))
-            problem.engine = emulated.EclEngine(folder, problem, seed=1)
+            problem.device = emulated.EclDevice(folder, problem, seed=1)
             counted.append(ecl_mst.counters(problem, ecl_mst.solve(problem)))
         assert len({counters["threshold"] for counters in counted}) in distinct
         assert all(counters["filtered"] == ("kept" in counters) == (m > 200) for counters in counted)
 
 
 def test_settings_follow_the_degree_and_the_start():
-    assert plan.settings(1000, 8000).light == 950 and plan.settings(1000, 8000, csr=False).light == 1100
-    assert plan.settings(1000, 50_000, csr=False).light == 1600
-    sparse = plan.settings(1000, 1200)
-    assert sparse.samples == 0 and sparse.light == 1200  # no filter: every edge is light
-    assert [plan.settings(1000, m).group for m in (4000, 5000, 8000, 40_000)] == [1, 2, 4, 32]
-    assert plan.items_per_thread(5000, 11_200_413, csr=False) == 4
-    assert plan.items_per_thread(5000, 11_200_413, csr=True) == 2
-    assert plan.items_per_thread(8_388_608, 33_554_406, csr=False) == 2
+    settings = filter_boruvka.settings_for
+    assert settings(1000, 8000).expected_light == 950
+    assert settings(1000, 8000, csr=False).expected_light == 1100
+    assert settings(1000, 50_000, csr=False).expected_light == 1600
+    sparse = settings(1000, 1200)
+    assert sparse.samples == 0 and sparse.expected_light == 1200  # no filter: every edge is light
+    assert [settings(1000, m).lanes_per_row for m in (4000, 5000, 8000, 40_000)] == [1, 2, 4, 32]
+    for shape, items in (
+        (Shape(5000, 11_200_413, 0, csr=False, key_bits=32), 4),
+        (Shape(5000, 11_200_413, 22_400_826, csr=True, key_bits=32), 2),
+        (Shape(8_388_608, 33_554_406, 0, csr=False, key_bits=32), 2),
+    ):
+        assert filter_boruvka.items_per_thread(shape) == items

@@ -1,4 +1,4 @@
-"""The published GPU programs' kernels on the host: every option, ties, loops and forests, in random interleavings."""
+"""Kernels of the published GPU programs emulated on the host: every option, ties, loops, forests, interleavings."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def drawn(name: str, seed: int):
 
 
 @pytest.mark.parametrize("name,options", RUNS)
-def test_ports_find_the_forest(folder, name, options):
+def test_ports_find_the_forest_of_kruskal(folder, name, options):
     graphs = [*special(), *drawn(name, len(str(options))), *([] if name in CONNECTED else forests())]
     for seed, graph in enumerate(graphs):
         found, counters = emulated_ports.solve(folder, name, graph, seed + 1, **options)
@@ -109,7 +109,7 @@ def test_ports_find_the_forest(folder, name, options):
 
 
 @pytest.mark.parametrize("name", CONNECTED)
-def test_unconnected_graphs_are_refused(folder, name):
+def test_unconnected_graph_is_refused(folder, name):
     graph = Graph(4, [0, 2], [1, 3], [1, 2])
     facts = Facts(n=4, m=2, components=2)
     assert "connected graphs only, and this one has 2 components" in registry.get(name).skip(facts)
@@ -118,7 +118,7 @@ def test_unconnected_graphs_are_refused(folder, name):
         emulated_ports.solve(folder, name, graph)
 
 
-def test_counters_tell_what_the_papers_count(folder):
+def test_counters_agree_with_the_papers_counts(folder):
     rng = np.random.default_rng(4)
     graph = Graph(200, *rng.integers(0, 200, (2, 700)), rng.integers(0, 2**24, 700).astype(np.int32))
     _, final = emulated_ports.solve(folder, "edge-boruvka-cuda", graph)
@@ -137,38 +137,38 @@ def test_counters_tell_what_the_papers_count(folder):
 
 
 @pytest.mark.parametrize("name,options", RUNS)
-def test_phases_cover_every_launch(folder, monkeypatch, name, options):
+def test_every_phase_has_a_launch(folder, monkeypatch, name, options):
     """Events a second apart: each kernel's launches are a second each, and none is left to ``other`` unnamed."""
     monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
     i = np.arange(60)
     graph = Graph(61, i, i + 1, (i * 7919) % 61)
     module = emulated_ports.MODULES[name]
     problem = module.prepare(graph, width=1, **registry.get(name).resolve(options))
-    problem.engine = emulated_ports.Engine(folder, module, problem, 1)
+    problem.device = emulated_ports.Device(folder, module, problem, 1)
     phases = module.phases(problem)
     assert all(seconds > 0 for phase, seconds in phases.items() if phase != "other"), phases
     assert np.flatnonzero(module.solve(problem).chosen).tolist() == list(range(60))
 
 
-def test_records_have_what_formulas_name(folder, monkeypatch):
+def test_counters_and_phases_have_every_name_in_formulas(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
     rng = np.random.default_rng(6)
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
 
-    def told(selection):
+    def counted_and_timed(selection):
         options = registry.get(selection.algorithm).resolve(dict(selection.options))
         module = emulated_ports.MODULES.get(selection.algorithm, ecl_mst)
         problem = module.prepare(graph, width=1, **options)
         if module is ecl_mst:
-            problem.engine = emulated_ports.emulated.EclEngine(folder, problem, 1)
+            problem.device = emulated_ports.emulated.EclDevice(folder, problem, 1)
         else:
-            problem.engine = emulated_ports.Engine(folder, module, problem, 1)
+            problem.device = emulated_ports.Device(folder, module, problem, 1)
         return module.counters(problem, module.solve(problem)), module.phases(problem)
 
-    assert not claim_names.lacking("cuda", told)
+    assert not claim_names.lacking("cuda", counted_and_timed)
 
 
-def test_flat_edges_take_12_bytes_and_their_order():
+def test_edges_of_flat_boruvka_are_packed_and_ordered_by_the_options():
     module = emulated_ports.MODULES["flat-boruvka-cuda"]
     graph = Graph(5, [3, 0, 2], [1, 4, 2], np.array([7, 5, 6], np.int32))
 

@@ -56,7 +56,7 @@ def prepared(name, graph, **options):
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_ties_and_races_under_stress(cupy, name):
+def test_ports_find_the_forest_under_races_and_ties(cupy, name):
     rng = np.random.default_rng(7)
     n, m = 5000, 60_000
     u, v = np.where(rng.random(m) < 0.3, 0, rng.integers(0, n, m)), rng.integers(0, n, m)
@@ -72,7 +72,7 @@ def test_ties_and_races_under_stress(cupy, name):
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_graphs_on_the_device_stay_there(cupy, name):
+def test_device_graphs_are_solved_on_the_device(cupy, name):
     rng = np.random.default_rng(3)
     n, m = 2000, 20_000
     u, v = rng.integers(0, n, (2, m)).astype(np.int32)
@@ -85,7 +85,7 @@ def test_graphs_on_the_device_stay_there(cupy, name):
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_phases_and_counters(cupy, name):
+def test_phases_counters_and_bytes_are_plausible(cupy, name):
     rng = np.random.default_rng(5)
     n, m = 20_000, 200_000
     u, v = rng.integers(0, n, (2, m))
@@ -100,13 +100,13 @@ def test_phases_and_counters(cupy, name):
 
 
 @pytest.mark.parametrize("name", ("jucele-cuda", "gunrock-cuda"))
-def test_unconnected_graphs_are_refused(cupy, name):
+def test_unconnected_graph_is_refused(cupy, name):
     implementation, problem = prepared(name, Graph(4, [0, 2], [1, 3], [1, 2]))
     with pytest.raises(UnsupportedError, match="not connected"):
         implementation.solve(problem)
 
 
-def test_unified_memory_is_never_more_than_is_free(cupy, monkeypatch):
+def test_more_unified_memory_than_is_free_is_refused(cupy, monkeypatch):
     module = registry.get("contract-boruvka-cuda").load()
     graph = Graph(3, [0, 1], [1, 2], [1, 2])
     problem = module.prepare(

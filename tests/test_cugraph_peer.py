@@ -1,4 +1,4 @@
-"""The cuGraph peer against a stand-in that takes and gives what pylibcugraph documents, on numpy arrays."""
+"""The cuGraph peer against a stand-in with the interface that pylibcugraph documents, on numpy arrays."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def solved(graph, precision):
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_it_returns_edge_ids_of_a_multigraph(rapids, precision):
+def test_multigraph_gives_the_edge_ids_of_kruskal(rapids, precision):
     rng = np.random.default_rng(1)
     u, v = rng.integers(0, 90, (2, 700))
     graph = Graph(100, u, v, rng.permutation(700).astype(np.int32))
@@ -79,7 +79,7 @@ def test_it_returns_edge_ids_of_a_multigraph(rapids, precision):
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_negative_and_infinite_weights_reach_it_as_positive_ranks(rapids, precision):
+def test_negative_and_infinite_weights_are_passed_as_positive_ranks(rapids, precision):
     weights = [-1.0, 1.0, np.inf, -0.25, 0.0, -np.inf, 1 / 3]
     graph = Graph(6, [0, 1, 2, 3, 0, 1, 2], [1, 2, 3, 4, 2, 3, 4], weights)
     problem = peer.transfer(peer.prepare(graph, width=1, precision=precision))
@@ -89,29 +89,29 @@ def test_negative_and_infinite_weights_reach_it_as_positive_ranks(rapids, precis
     assert np.array_equal(peer.collect(problem, peer.solve(problem)), expected)
 
 
-def test_more_vertices_than_its_thread_counter_holds_are_refused():
+def test_more_vertices_than_cugraph_counts_threads_for_are_refused():
     facts = Facts(n=2**26 + 1, m=1)
     assert "above its limit" in get("cugraph").skip(facts, options={"precision": "float64"})
 
 
-def test_no_edges_need_no_library_call(rapids, monkeypatch):
+def test_graph_without_edges_needs_no_library_call(rapids, monkeypatch):
     monkeypatch.delattr(rapids, "SGGraph")
     assert len(solved(Graph(3, [1], [1], [5.0]), "float64")) == 0
 
 
-def test_weights_that_float32_rounds_are_refused(rapids):
+def test_weights_that_float32_would_round_are_refused(rapids):
     with pytest.raises(UnsupportedError, match="use precision=float64"):
         solved(Graph(2, [0], [1], [1 / 3]), "float32")
 
 
-def test_an_old_library_is_named(rapids, monkeypatch):
+def test_library_without_minimum_spanning_tree_is_refused_with_its_version(rapids, monkeypatch):
     monkeypatch.delattr(rapids, "minimum_spanning_tree")
     with pytest.raises(DependencyError, match=r"25\.10\.00 has no minimum_spanning_tree"):
         solved(Graph(2, [0], [1], [1.0]), "float64")
 
 
 @pytest.mark.parametrize("error", [MemoryError("alloc"), RuntimeError("std::bad_alloc: out_of_memory")])
-def test_out_of_memory_is_ours(rapids, monkeypatch, error):
+def test_out_of_memory_of_the_library_becomes_out_of_memory_error(rapids, monkeypatch, error):
     def fail(*arguments, **options):
         raise error
 
@@ -120,7 +120,7 @@ def test_out_of_memory_is_ours(rapids, monkeypatch, error):
         solved(Graph(2, [0], [1], [1.0]), "float64")
 
 
-def test_other_errors_pass(rapids, monkeypatch):
+def test_other_errors_of_the_library_pass_unchanged(rapids, monkeypatch):
     def fail(*arguments, **options):
         raise RuntimeError("invalid handle")
 

@@ -320,11 +320,10 @@ class Caller:
 
 def resident(graph: Graph) -> Any:
     """Return the graph on the device."""
-    import cupy
 
-    from mst.algorithms.cuda._resident import DeviceGraph
+    from mst.algorithms.cuda.device.graph import DeviceGraph
 
-    return DeviceGraph(graph.n, *(cupy.asarray(array) for array in (graph.u, graph.v, graph.w)))
+    return DeviceGraph.of(graph)
 
 
 def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> dict[str, float]:

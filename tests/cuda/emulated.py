@@ -5,14 +5,16 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import subprocess
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from mst import order
-from mst.algorithms.cuda import _proof, ecl_mst
-from mst.kernels.cuda import plan
+from mst import Graph, order
+from mst.algorithms.cuda import ecl_mst, filter_boruvka
+from mst.algorithms.cuda.device import proof
+from mst.kernels.cuda import filter_boruvka as layout
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent.parent / "mst" / "kernels" / "cuda"
@@ -59,94 +61,89 @@ class Kernels:
         )
 
 
+PIECE, SPREAD = 16, 64
+
+
 @cache
-def filter_kernels(folder: Path, bits: int, interleaved: int, tail: int, items: int) -> Kernels:
-    """Small limits, so that small graphs meet every path: pieces, following hooks, rounds of the whole grid."""
+def filter_kernels(folder: Path, key_bits: int, block_components: int, items: int) -> Kernels:
+    """Small limits, so that small graphs meet every path: pieces, compressed paths, rounds of the whole grid."""
+    macros = dict(KEY_BITS=key_bits, BLOCK=THREADS, PIECE=PIECE, SPREAD=SPREAD)
+    macros |= dict(BLOCK_COMPONENTS=block_components, ITEMS_PER_THREAD=items)
     names = ("forest_csr", "forest_edges")
-    macros = dict(KEY_BITS=bits, INTERLEAVED=interleaved, BLOCK=THREADS, PIECE=16, SPREAD=64)
-    macros |= dict(TAIL_COMPONENTS=tail, ITEMS_PER_THREAD=items)
-    return Kernels(folder, "filter_boruvka.cu", "Plan", names, **macros)
+    return Kernels(folder, filter_boruvka.SOURCE, "FilterBoruvka", names, **macros)
 
 
-def filter_boruvka(
-    folder,
-    graph,
-    *,
-    csr=True,
-    interleaved=1,
-    tail=16,
-    blocks=2,
-    long_row=32,
-    short_prefix=False,
-    group=0,
-    seed=1,
-    items=2,
-    **options,
-) -> tuple[np.ndarray, dict[str, int]]:
+@dataclass(frozen=True)
+class Run:
+    """How the emulator runs filter-Borůvka: its geometry, and settings that differ from those of a driver.
+
+    `block_components` and `items` are macros; `lanes_per_row` 0 takes the driver's; `short_prefix` leaves candidates
+    no room for ids.
+    """
+
+    csr: bool = True
+    block_components: int = 16
+    items: int = 2
+    blocks: int = 2
+    seed: int = 1
+    long_row: int = 32
+    lanes_per_row: int = 0
+    short_prefix: bool = False
+
+
+def filter_forest(folder: Path, graph: Graph, run: Run, **options) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
     keys = order.keys(graph.w)
-    bits = keys.itemsize * 8
-    if bits == 32 and len(keys):
-        keys = keys - keys.min()
-    inputs = {"u": graph.u.astype(np.uint32), "v": graph.v.astype(np.uint32), "edge_keys": keys.copy()}
-    slots = 0
-    if csr:
-        rows = graph.csr()
-        slots = len(rows.edge_ids)
-        inputs |= {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids]}
-        neighbours, ids = rows.neighbours.astype(np.uint32), rows.edge_ids.astype(np.uint32)
-        if interleaved:
-            inputs["neighbours"] = np.stack([neighbours, ids], 1).copy()
-        else:
-            inputs.update(neighbours=neighbours, ids=ids)
-    how = plan.settings(graph.n, graph.m, csr=csr, seed=seed, **options)
-    plan.SPREAD = 64
-    layout = plan.arrays(graph.n, graph.m, slots, csr=csr, key_bits=bits, long_row=long_row, piece=16)
-    layout["forest"] = (np.uint32, max(graph.n - 1, 0))
-    guarded = {name: np.full(length + 2 * GUARD, FILL, dtype) for name, (dtype, length) in layout.items()}
+    start = "csr" if run.csr else "edges"
+    prepared = filter_boruvka.prepared_with_keys(graph, keys, start, {})
+    inputs = {name: np.ascontiguousarray(array) for name, array in prepared.inputs.items()}
+    keys = inputs["edge_keys"]
+    slots = len(inputs["keys"]) if run.csr else 0
+    shape = layout.Shape(graph.n, graph.m, slots, run.csr, keys.itemsize * 8)
+    settings = filter_boruvka.settings_for(graph.n, graph.m, csr=run.csr, seed=run.seed, **options)
+    lanes = run.lanes_per_row or settings.lanes_per_row
+    settings = settings._replace(long_row=run.long_row, lanes_per_row=lanes)
+    workspace = layout.workspace(shape, run.long_row, piece=PIECE, spread=SPREAD)
+    workspace["forest"] = (np.uint32, max(graph.n - 1, 0))
+    guarded = {name: np.full(length + 2 * GUARD, FILL, dtype) for name, (dtype, length) in workspace.items()}
     arrays = inputs | {name: array[GUARD:-GUARD] for name, array in guarded.items()}
-    arrays["status"] = np.zeros(len(plan.STATUS), np.uint32)
-    offers = plan.offer_layout(
-        graph.m, bits, (2**32 - 1 if short_prefix else int(keys.max())) if len(keys) else 0
-    )
-    struct = plan.fill_plan(
-        how, graph.n, graph.m, offers, {name: array.ctypes.data for name, array in arrays.items()}
-    )
-    struct["long_row"] = long_row
-    if group:
-        struct["group"] = group
-    kernels = filter_kernels(folder, bits, interleaved, tail, items)
+    arrays["counters"] = np.zeros(len(layout.COUNTERS), np.uint32)
+    largest = (2**32 - 1 if run.short_prefix else int(keys.max())) if len(keys) else 0
+    candidates = layout.candidate_layout(graph.m, shape.key_bits, largest)
+    addresses = {name: array.ctypes.data for name, array in arrays.items()}
+    argument = layout.argument(shape, settings, candidates, addresses)
+    kernels = filter_kernels(folder, shape.key_bits, run.block_components, run.items)
     arrays["control"][:] = 0
     for again in range(2):  # a solve leaves its counters as the next one needs them
-        arrays["status"][:] = 0
-        kernels("forest_csr" if csr else "forest_edges", blocks, struct, seed + again)
+        arrays["counters"][:] = 0
+        kernels("forest_csr" if run.csr else "forest_edges", run.blocks, argument, run.seed + again)
     for name, array in guarded.items():
         fill = np.array(FILL).astype(array.dtype)
         assert (array[:GUARD] == fill).all() and (array[-GUARD:] == fill).all(), f"{name} was overrun"
-    counters = dict(zip(plan.STATUS, arrays["status"].tolist(), strict=True))
-    return np.sort(arrays["forest"][: counters["emitted"]]).astype(np.int64), counters
+    counters = dict(zip(layout.COUNTERS, arrays["counters"].tolist(), strict=True))
+    return np.sort(arrays["forest"][: counters["forest_edges"]]).astype(np.int64), counters
 
 
 class ProofDevice:
-    """Stands in for `_proof.Device`."""
+    """Stands in for `mst.algorithms.cuda.device.proof.ProofDevice`."""
 
-    arrays = np
+    xp = np
 
-    def __init__(self, folder: Path, bits: int):
-        self._kernels = proof_kernels(folder, bits)
+    def __init__(self, folder: Path, key_bits: int):
+        self._kernels = proof_kernels(folder, key_bits)
 
-    def launch(self, name, count, **operands):
-        struct = np.zeros(1, _proof.STRUCT)
-        struct["count"] = count
-        kept = {field: np.ascontiguousarray(array) for field, array in operands.items()}
-        for field, array in kept.items():
-            struct[field] = array.ctypes.data
-        self._kernels(name, 2, struct, 1)
+    def launch(self, kernel, count, **arrays):
+        argument = np.zeros(1, proof.ARGUMENT)
+        argument["count"] = count
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        for name, array in contiguous.items():
+            argument[name] = array.ctypes.data
+        self._kernels(kernel, 2, argument, 1)
 
 
 @cache
-def proof_kernels(folder: Path, bits: int) -> Kernels:
-    return Kernels(folder, _proof.SOURCE, "Prove", _proof.KERNELS, KEY_BITS=bits)
+def proof_kernels(folder: Path, key_bits: int) -> Kernels:
+    return Kernels(folder, proof.SOURCE, "ProveForest", proof.KERNELS, KEY_BITS=key_bits)
 
 
 class FakeCupy:
@@ -178,40 +175,40 @@ class FakeEvent:
 
 
 @cache
-def ecl_kernels(folder: Path, bits: int, rung: int, jumping: bool) -> Kernels:
-    names = ecl_mst.kernel_names(rung)
-    return Kernels(folder, "ecl_mst.cu", "Ecl", names, KEY_BITS=bits, RUNG=rung, JUMPING=int(jumping))
+def ecl_kernels(folder: Path, rung: int, macros: tuple[tuple[str, int], ...]) -> Kernels:
+    return Kernels(folder, ecl_mst.SOURCE, "EclMst", ecl_mst.kernel_names(rung), **dict(macros))
 
 
-class EclEngine:
-    """Stands in for `ecl_mst.Engine`."""
+class EclDevice:
+    """Stands in for `ecl_mst.EclDevice`."""
 
     def __init__(self, folder: Path, p: ecl_mst.Problem, seed: int):
-        self._kernels = ecl_kernels(folder, p.bits, p.options["rung"], p.options["compression"] == "jumping")
+        self._kernels = ecl_kernels(folder, p.options["rung"], tuple(ecl_mst.macros(p).items()))
         self.arrays = {
             name: np.full(length, 0xEE, dtype) for name, (dtype, length) in ecl_mst.layout(p).items()
         }
         self.arrays.update((name, array.copy()) for name, array in p.inputs.items())
-        self.structs = ecl_mst.structs(p, {name: array.ctypes.data for name, array in self.arrays.items()})
+        addresses = {name: array.ctypes.data for name, array in self.arrays.items()}
+        self.arguments = ecl_mst.arguments(p, addresses)
         self._seed = seed
 
-    def launch(self, name, size, start, heavy):
+    def launch(self, kernel, size, source, heavy):
         self._seed += 1
-        self._kernels(name, -(-size // THREADS), self.structs[start, heavy], self._seed)
+        self._kernels(kernel, -(-size // THREADS), self.arguments[source, heavy], self._seed)
 
-    def clear(self, index):
+    def clear_length(self, index):
         self.arrays["lengths"][index] = 0
 
-    def unmark(self):
+    def clear_chosen(self):
         self.arrays["chosen"][:] = 0
 
-    def note(self, index):
-        self._noted = int(self.arrays["lengths"][index])
+    def request_length(self, index):
+        self._length = int(self.arrays["lengths"][index])
 
-    def noted(self):
-        return self._noted
+    def requested_length(self):
+        return self._length
 
-    def read(self, index):
+    def read_length(self, index):
         return int(self.arrays["lengths"][index])
 
     def upload(self, inputs):

@@ -1,4 +1,4 @@
-"""Stands in for `mst.algorithms.cuda._engine.Engine`: the ports' kernels on numpy arrays, on the host."""
+"""Stands in for `mst.algorithms.cuda.device.launch.Device`: the ports' kernels on numpy arrays, on the host."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import emulated
 import numpy as np
 
 from mst import registry
-from mst.algorithms.cuda import _engine, contract_boruvka, edge_boruvka, flat_boruvka, gunrock, jucele
+from mst.algorithms.cuda import contract_boruvka, edge_boruvka, flat_boruvka, gunrock, jucele
+from mst.algorithms.cuda.device import port
+from mst.algorithms.cuda.device.launch import argument_of
 
 BLOCKS, THREADS = 1, 256  # that fill the device
 STRUCTS = {
     "edge_boruvka.cu": "EdgeBoruvka",
-    "flat_boruvka.cu": "Flat",
-    "contract_boruvka.cu": "Contract",
+    "flat_boruvka.cu": "FlatBoruvka",
+    "contract_boruvka.cu": "ContractBoruvka",
     "jucele.cu": "Jucele",
     "gunrock.cu": "Gunrock",
 }
@@ -34,21 +36,15 @@ def compiled(folder: Path, source: str, kernels: tuple[str, ...], macros: tuple)
     return emulated.Kernels(folder, source, STRUCTS[source], kernels, **dict(macros))
 
 
-def variant(module: ModuleType, p: _engine.Problem) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return kernels and macros of a problem."""
-    if hasattr(module, "macros"):
-        return tuple(module.kernels(p)), module.macros(p)
-    return module.KERNELS, {"KEY_BITS": p.bits}
-
-
-class Engine:
-    """The same methods as the engine of the device; every array of the workspace lies between guards."""
+class Device:
+    """The same methods as `Device`; every array of the workspace lies between guards."""
 
     block = emulated.THREADS
 
-    def __init__(self, folder: Path, module: ModuleType, p: _engine.Problem, seed: int):
-        kernels, macros = variant(module, p)
-        self._kernels = compiled(folder, module.SOURCE, kernels, tuple(sorted(macros.items())))
+    def __init__(self, folder: Path, module: ModuleType, p: port.Problem, seed: int):
+        program = module.program(p)
+        macros = tuple(sorted(program.macros.items()))
+        self._kernels = compiled(folder, program.source, program.kernels, macros)
         guard = emulated.GUARD
         self._guarded = {
             name: np.full(length + 2 * guard, emulated.FILL & (2 ** (8 * np.dtype(dtype).itemsize) - 1), dtype)
@@ -57,8 +53,8 @@ class Engine:
         self._inputs = p.inputs
         self._before = {name: array.copy() for name, array in p.inputs.items()}
         self.arrays = dict(p.inputs) | {name: array[guard:-guard] for name, array in self._guarded.items()}
-        self.arguments = _engine.addressed(
-            module.STRUCT, {name: array.ctypes.data for name, array in self.arrays.items()}
+        self.argument = argument_of(
+            program.argument, {name: array.ctypes.data for name, array in self.arrays.items()}
         )
         self._seed = seed
 
@@ -68,7 +64,7 @@ class Engine:
     def launch(self, name, size, *, blocks=0):
         self._seed += 1
         if grid := blocks or -(-size // self.block):
-            self._kernels(name, grid, self.arguments, self._seed)
+            self._kernels(name, grid, self.argument, self._seed)
 
     def fill(self, name, byte, length=None):
         self.arrays[name][:length].view(np.uint8)[:] = byte
@@ -85,7 +81,7 @@ class Engine:
     def put(self, name, values):
         self.arrays[name][: len(values)] = values
 
-    def filling_blocks(self, name):
+    def resident_blocks(self, name):
         return BLOCKS
 
     def resident_threads(self):
@@ -109,8 +105,8 @@ def solve(folder: Path, name: str, graph, seed: int = 1, **options) -> tuple[np.
     """Return edge ids, ascending, and counters of the second of two solves."""
     module = MODULES[name]
     p = module.prepare(graph, width=1, **registry.get(name).resolve(options))
-    p.engine = Engine(folder, module, p, seed)
+    p.device = Device(folder, module, p, seed)
     for _ in range(2):
         result = module.solve(p)
-        p.engine.check()
+        p.device.check()
     return np.flatnonzero(result.chosen), module.counters(p, result)

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 import cupy
 
 from mst import Graph, registry
-from mst.algorithms.cuda import _proof
-from mst.algorithms.cuda import _resident as resident
+from mst.algorithms.cuda.device.graph import DeviceGraph
+from mst.algorithms.cuda.device.proof import prove
 from mst.execute import implementation_of
 
 
@@ -37,7 +37,7 @@ def python_kruskal(graph):
 
 
 def graphs(rng):
-    """Few graphs that meet every path: filter, heavy phase, long rows, ties, 64-bit keys."""
+    """Yield few graphs that reach every path: filter, heavy phase, long rows, ties, 64-bit keys."""
     n = 3000
     u, v = rng.integers(0, n, (2, 24_000))
     yield Graph(n, u, v, rng.integers(0, 2**24, 24_000).astype(np.int32))
@@ -48,7 +48,7 @@ def graphs(rng):
 
 
 def variants():
-    """Algorithm ids with the options worth a run."""
+    """Yield algorithm ids with options that between them reach every kernel."""
     yield "filter-boruvka-cuda", {}
     yield "filter-boruvka-cuda", {"factor": 0.6}
     yield "filter-boruvka-cuda", {"start": "edges"}
@@ -66,7 +66,7 @@ def variants():
 
 
 def edge_ids(implementation, problem):
-    """Solve and return the edge ids; without CuPy's `nonzero`, which is not ours, and which racecheck warns of."""
+    """Solve and return the edge ids; without CuPy's own `nonzero`, which racecheck warns of."""
     result = implementation.solve(problem)
     if hasattr(result, "chosen"):
         return np.flatnonzero(cupy.asnumpy(result.chosen)).tolist()
@@ -82,13 +82,13 @@ def main():
         for name, options in variants():
             algorithm = registry.get(name)
             implementation = implementation_of(algorithm)
-            there = resident.device_graph(graph.n, *map(cupy.asarray, (graph.u, graph.v, graph.w)))
+            there = DeviceGraph.of(graph)
             problem = implementation.ready(there, options=algorithm.resolve(options)).problem
             found = sorted(edge_ids(implementation, problem))
             if found != expected:
                 wrong += 1
                 print(f"wrong: {name} {options} on {graph}")
-        proof = _proof.prove(there, cupy.asarray(np.array(expected, np.int64)))
+        proof = prove(there, cupy.asarray(np.array(expected, np.int64)))
         if not proof.ok:
             wrong += 1
             print(f"wrong proof: {proof.reason} on {graph}")

@@ -6,10 +6,17 @@ Weights of a bucket differ by a factor of at most 1 + ε, so the exact forest of
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from mst.algorithms.cuda import filter_boruvka
 from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits, refuse_negative
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="bucket-cuda",
@@ -21,7 +28,7 @@ ALGORITHM = dict(
         start=dict(
             default="csr",
             choices=("csr", "edges"),
-            help="what solve starts from: rows and edge list, or the edge list alone",
+            help="the form that solve starts from: rows and edge list, or the edge list alone",
         ),
     ),
     exact=False,
@@ -30,7 +37,7 @@ ALGORITHM = dict(
 )
 
 
-def skip(facts, *, width, epsilon, start):
+def skip(facts: Facts, *, width: int, epsilon: float, start: str) -> str | None:
     if width != 1:
         return f"it runs on one GPU, not on {width}"
     if start == "csr" and facts.m >= 2**31 - 2**20:
@@ -40,13 +47,14 @@ def skip(facts, *, width, epsilon, start):
     return None
 
 
-def prepare(graph, *, width, epsilon, start):
+def prepare(graph: Graph | DeviceGraph, *, width: int, epsilon: float, start: str) -> filter_boruvka.Prepared:
+    """Round weights down to buckets, and prepare filter-Borůvka over these as keys."""
     refuse_negative("bucket-cuda", graph.w)
     keys = buckets(graph.w, mantissa_bits(epsilon))
-    return filter_boruvka.arranged(graph, keys, start, dict(factor=0.0, samples=4096, seed=1))
+    return filter_boruvka.prepared_with_keys(graph, keys, start, dict(factor=0.0, samples=4096, seed=1))
 
 
-def buckets(weights, bits):
+def buckets(weights: Any, bits: int) -> Any:
     """Return uint32 bucket numbers of weights ≥ 0, on the side where these are: the leading bits of their doubles."""
     if isinstance(weights, np.ndarray):
         doubles = exact_in_float64(weights).astype(np.float64)
@@ -56,7 +64,7 @@ def buckets(weights, bits):
     return ((doubles + 0.0).view(np.uint64) >> np.uint64(52 - bits)).astype(np.uint32)
 
 
-def _doubles_below(weights):
+def _doubles_below(weights: Any) -> Any:
     """Return device weights as float64, integers above 2⁵³ rounded down."""
     import cupy
 

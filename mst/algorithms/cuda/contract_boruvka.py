@@ -7,9 +7,19 @@ work. Candidates of equal weight are told apart by edge id, not by the smaller e
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import numpy as np
 
-from mst.algorithms.cuda import _engine as engines
+from mst.algorithms.cuda.device import memory, port
+from mst.algorithms.cuda.device.graph import row_inputs
+from mst.algorithms.cuda.device.launch import Device, Program, argument_dtype
+from mst.algorithms.cuda.device.timing import phase_seconds
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="contract-boruvka-cuda",
@@ -21,14 +31,16 @@ ALGORITHM = dict(
         memory=dict(
             default="device",
             choices=("device", "unified"),
-            help="where graph and workspace lie; unified memory is never more than the card has free",
+            help="memory that graph and workspace lie in; unified memory is never more than the card has free",
         ),
         work=dict(
             default="vertex",
             choices=("vertex", "edge"),
-            help="who counts and moves slots: a thread per vertex, or per slot with a binary search for its row",
+            help="threads that count and move slots: one per vertex, or one per slot, which searches for its row",
         ),
-        scan=dict(default="device", choices=("device", "host"), help="who scans the sums of the scan's tiles"),
+        scan=dict(
+            default="device", choices=("device", "host"), help="side that scans the sums of the scan's tiles"
+        ),
         minimum=dict(
             default="vertex",
             choices=("vertex", "segmented"),
@@ -41,11 +53,12 @@ ALGORITHM = dict(
 )
 
 SOURCE = "contract_boruvka.cu"
-SCAN_ITEMS = 4
+SCAN_ITEMS = 4  # elements per thread, as in scan.cuh
 ROWS = ("offsets", "neighbours", "keys", "ids")
-_WORK = ("candidates", "colours", "numbers", "kept", "places", "chosen", "changed", "values", "sums")
-STRUCT = engines.arguments(
-    (*ROWS, *(f"next_{name}" for name in ROWS), *_WORK), ("n", "slots", "length", "tiles")
+_PER_VERTEX = ("candidates", "colours", "new_labels", "leaving", "next_slot")
+ARGUMENT = argument_dtype(
+    (*ROWS, *(f"next_{name}" for name in ROWS), *_PER_VERTEX, "chosen", "changed", "scanned", "tile_sums"),
+    ("n", "slots", "length", "tiles"),
 )
 KERNELS = (
     "find_candidates",
@@ -64,7 +77,7 @@ KERNELS = (
 )
 
 
-def skip(facts, *, width, **options):
+def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
     if width != 1:
         return f"it runs on one GPU, not on {width}"
     if facts.m >= 2**31 - 2**20:
@@ -72,139 +85,161 @@ def skip(facts, *, width, **options):
     return None
 
 
-def prepare(graph, *, width, **options):
-    return engines.problem_of(graph, engines.row_inputs(graph), options)
+def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
+    """Build rows."""
+    inputs = row_inputs(graph)
+    return port.problem_of(graph, inputs["keys"], inputs, options)
 
 
-def layout(p):
-    """Return the workspace of a problem: rows that rounds read and write in turn, and what a round needs."""
-    key = np.uint32 if p.bits == 32 else np.uint64
-    work = dict.fromkeys(("candidates", "colours", "numbers", "kept", "places"), (np.uint32, p.n + 1))
+def layout(p: port.Problem) -> memory.Layout:
+    """Return the workspace of a problem: two sets of rows that rounds write in turn, and the arrays of a round."""
+    key = np.uint32 if p.key_bits == 32 else np.uint64
+    work: memory.Layout = dict.fromkeys(_PER_VERTEX, (np.uint32, p.n + 1))
     for turn in ("a", "b"):
         work[f"{turn}_offsets"] = (np.uint32, p.n + 1)
         work[f"{turn}_neighbours"] = (np.uint32, p.slots)
         work[f"{turn}_keys"] = (key, p.slots)
         work[f"{turn}_ids"] = (np.uint32, p.slots)
     tiles = -(-(p.n + 1) // (SCAN_ITEMS * 64))
-    return {**work, "chosen": (np.uint8, p.m), "changed": (np.uint32, 1), "sums": (np.uint32, tiles + 1)}
+    return {**work, "chosen": (np.uint8, p.m), "changed": (np.uint32, 1), "tile_sums": (np.uint32, tiles + 1)}
 
 
-def transfer(problem):
+def program(p: port.Problem) -> Program:
+    """Return the variant of the source that a problem needs."""
+    return Program(SOURCE, KERNELS, ARGUMENT, dict(KEY_BITS=p.key_bits), p.options["block"])
+
+
+def transfer(problem: port.Problem) -> port.Problem:
+    """Copy inputs to the device, and allocate the workspace there, in the memory that the options say."""
     p = problem
-    what = f"contract-boruvka-cuda of n = {p.n:,}, m = {p.m:,}"
-    place = engines.managed if p.options["memory"] == "unified" else engines.unmanaged
-    arrays = place(layout(p), p.inputs, what)
-    p.engine = engines.Engine(SOURCE, KERNELS, STRUCT, arrays, block=p.options["block"], KEY_BITS=p.bits)
+    unified = p.options["memory"] == "unified"
+    allocate = memory.in_unified_memory if unified else memory.in_device_memory
+    arrays = allocate(layout(p), p.inputs, port.purpose("contract-boruvka-cuda", p))
+    p.device = Device(program(p), arrays)
     return p
 
 
-def solve(problem):
-    p, engine, g = problem, problem.engine, problem.engine.arguments
-    engine.fill("chosen", 0)
-    _read_rows(engine, "")
+def solve(problem: port.Problem) -> port.Result:
+    """Rounds that contract every tree to a vertex, until no slot is left (Biagiotti, section IV)."""
+    p, device, g = problem, problem.device, problem.device.argument
+    device.fill("chosen", 0)
+    _read_rows(device, "")
     n, slots, turn = p.n, p.slots, "a"
-    vertices, all_slots, colourings = [], [], 0
+    vertices: list[int] = []
+    all_slots: list[int] = []
+    colourings = 0
     while slots:
         vertices.append(n)
         all_slots.append(slots)
         g["n"], g["slots"] = n, slots
-        _write_rows(engine, turn)
-        choose(p, engine, n, slots)
-        colourings += colour(engine, n)
-        engine.launch("flag_roots", n)
-        roots = scan(p, engine, "numbers", n)
-        slots = contract(p, engine, n, slots, roots, turn)
-        _read_rows(engine, f"{turn}_")
+        _write_rows(device, turn)
+        choose_candidates(p, device, n, slots)
+        colourings += colour(device, n)
+        device.launch("flag_roots", n)
+        roots = scan(p, device, "new_labels", n)
+        slots = contract(p, device, Contraction(n, slots, roots, f"{turn}_offsets"))
+        _read_rows(device, f"{turn}_")
         n, turn = roots, "b" if turn == "a" else "a"
     counters = dict(rounds=len(vertices), vertices=vertices, slots=all_slots, colourings=colourings)
-    return engines.Result(engine.arrays["chosen"], counters)
+    return port.Result(device.arrays["chosen"], counters)
 
 
-def _read_rows(engine, prefix):
+def _read_rows(device: Any, prefix: str) -> None:
+    """Let the next round read the rows whose arrays have a prefix."""
     for name in ROWS:
-        engine.arguments[name] = engine.address(prefix + name)
+        device.argument[name] = device.address(prefix + name)
 
 
-def _write_rows(engine, turn):
+def _write_rows(device: Any, turn: str) -> None:
+    """Let this round write the rows of a turn."""
     for name in ROWS:
-        engine.arguments[f"next_{name}"] = engine.address(f"{turn}_{name}")
+        device.argument[f"next_{name}"] = device.address(f"{turn}_{name}")
 
 
-def choose(p, engine, n, slots):
-    """Steps 1 and 2: each vertex's lightest slot, and mirrored ones out."""
+def choose_candidates(p: port.Problem, device: Any, n: int, slots: int) -> None:
+    """Steps 1 and 2: each vertex's lightest slot, mirrored ones removed."""
     if p.options["minimum"] == "segmented":
-        engine.fill("candidates", 0xFF, n)
-        engine.launch("find_candidates_segmented", slots)
+        device.fill("candidates", 0xFF, n)
+        device.launch("find_candidates_segmented", slots)
     else:
-        engine.launch("find_candidates", n)
-    engine.launch("remove_mirrors", n)
+        device.launch("find_candidates", n)
+    device.launch("remove_mirrors", n)
 
 
-def colour(engine, n):
-    """Step 3: every vertex gets the number of its tree's root; return the launches until nothing changed."""
-    engine.launch("initialise_colours", n)
+def colour(device: Any, n: int) -> int:
+    """Step 3: every vertex gets the colour of its tree's root; return the launches until nothing changed."""
+    device.launch("initialise_colours", n)
     launches, changed = 0, True
     while changed:
-        engine.fill("changed", 0)
-        engine.launch("propagate_colours", n)
-        launches, changed = launches + 1, engine.read("changed") > 0
+        device.fill("changed", 0)
+        device.launch("propagate_colours", n)
+        launches, changed = launches + 1, device.read("changed") > 0
     return launches
 
 
-def contract(p, engine, n, slots, roots, turn):
+class Contraction(NamedTuple):
+    """A round's vertices, slots and roots, and the name of the next round's offsets."""
+
+    n: int
+    slots: int
+    roots: int
+    next_offsets: str
+
+
+def contract(p: port.Problem, device: Any, c: Contraction) -> int:
     """Step 5: degrees, their scan, and the slots between components; return how many there are."""
-    degrees, suffix = f"{turn}_offsets", "_by_edge" if p.options["work"] == "edge" else ""
-    size = slots if p.options["work"] == "edge" else n
-    engine.fill(degrees, 0, roots + 1)
-    engine.launch(f"count_slots{suffix}", size)
-    kept = scan(p, engine, degrees, roots + 1)
-    if kept:
-        engine.copy(degrees, "places", roots)
-        engine.launch(f"insert_slots{suffix}", size)
-    return kept
+    by_edge = p.options["work"] == "edge"
+    suffix, size = ("_by_edge", c.slots) if by_edge else ("", c.n)
+    device.fill(c.next_offsets, 0, c.roots + 1)
+    device.launch(f"count_slots{suffix}", size)
+    leaving = scan(p, device, c.next_offsets, c.roots + 1)
+    if leaving:
+        device.copy(c.next_offsets, "next_slot", c.roots)
+        device.launch(f"insert_slots{suffix}", size)
+    return leaving
 
 
-def scan(p, engine, name, length):
+def scan(p: port.Problem, device: Any, name: str, length: int) -> int:
     """Replace an array's first elements by the sums of those before them; return the sum of all."""
-    g = engine.arguments
-    tiles = -(-length // (SCAN_ITEMS * engine.block))
-    g["values"], g["length"], g["tiles"] = engine.address(name), length, tiles
-    engine.launch("scan_tiles", -(-length // SCAN_ITEMS))
+    g = device.argument
+    tiles = -(-length // (SCAN_ITEMS * device.block))
+    g["scanned"], g["length"], g["tiles"] = device.address(name), length, tiles
+    device.launch("scan_tiles", -(-length // SCAN_ITEMS))
     if p.options["scan"] == "host":
-        sums = np.cumsum(engine.get("sums", tiles), dtype=np.uint32)
-        engine.put("sums", np.concatenate((np.zeros(1, np.uint32), sums)))
+        sums = np.cumsum(device.get("tile_sums", tiles), dtype=np.uint32)
+        device.put("tile_sums", np.concatenate((np.zeros(1, np.uint32), sums)))
         total = int(sums[-1])
     else:
-        engine.launch("scan_sums", 1)
-        total = engine.read("sums", tiles)
-    engine.launch("add_sums", -(-length // SCAN_ITEMS))
+        device.launch("scan_sums", 1)
+        total = device.read("tile_sums", tiles)
+    device.launch("add_sums", -(-length // SCAN_ITEMS))
     return total
 
 
-collect = engines.collect
-edge_ids = engines.edge_ids
+collect = port.collect
+edge_ids = port.edge_ids
 
 
-def counters(problem, result):
-    """What the solve counted, and the theoretical occupancy of each kernel by round."""
+def counters(problem: port.Problem, result: port.Result) -> dict[str, Any]:
+    """Return what the solve counted, and the theoretical occupancy of each kernel by round."""
     report = occupancy(problem, result.counters)
     return result.counters | {f"theoretical_occupancy_{name}": shares for name, shares in report.items()}
 
 
-device_bytes = engines.device_bytes
+device_bytes = port.device_bytes
 
 
-def phases(problem):
+def phases(problem: port.Problem) -> dict[str, float]:
     """Seconds per step of the method."""
     names = dict(find_candidates="candidates", find_candidates_segmented="candidates")
     names |= dict(remove_mirrors="mirrors", initialise_colours="colours", propagate_colours="colours")
     names |= dict.fromkeys(("flag_roots", "scan_tiles", "scan_sums", "add_sums"), "scans")
     names |= dict(count_slots="degrees", count_slots_by_edge="degrees")
     names |= dict(insert_slots="insertion", insert_slots_by_edge="insertion")
-    return engines.phases(problem, solve, names)
+    return phase_seconds(problem, solve, names)
 
 
-def used_kernels(p):
+def used_kernels(p: port.Problem) -> tuple[str, ...]:
     """Return the kernels that the options choose."""
     other = {
         "find_candidates" + ("" if p.options["minimum"] == "segmented" else "_segmented"),
@@ -214,7 +249,7 @@ def used_kernels(p):
     return tuple(name for name in KERNELS if name not in other)
 
 
-def occupancy(problem, counters):
+def occupancy(problem: port.Problem, counters: dict[str, Any]) -> dict[str, list[float]]:
     """Return the theoretical occupancy of each kernel, per round: what registers and the launched threads allow.
 
     Parameters
@@ -228,13 +263,13 @@ def occupancy(problem, counters):
         Kernel to the share of the card's resident warps, one value a round. The achieved
         occupancy is among the counters of a run with ``measure: {profile: true}``.
     """
-    most = problem.engine.resident_threads()
+    most = problem.device.resident_threads()
     rounds = list(zip(counters["vertices"], counters["slots"], strict=True))
     report = {}
     for name in used_kernels(problem):
         if name.startswith(("scan", "add")):
             continue
-        limit = problem.engine.occupancy(name)
+        limit = problem.device.occupancy(name)
         by_slot = name.endswith(("_by_edge", "_segmented"))
         report[name] = [min(limit, (slots if by_slot else n) / most) for n, slots in rounds]
     return report

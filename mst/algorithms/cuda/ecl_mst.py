@@ -2,20 +2,28 @@
 
 Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``). Two
 things differ: ties are broken by edge id, not by slot, so that the forest is the one every exact algorithm returns;
-and the host, being Python, asks for the worklist's length less often than once a round when rounds are short. What is
-counted and timed by kernel comes from a solve that asks every time, as theirs does.
+and the host, being Python, reads the worklist's length less often than once a round when rounds are short. Counters
+and times per kernel come from a solve that reads it in every round, as theirs does. Kernels: ``ecl_mst.cu``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms.cuda import _engine as engines
-from mst.algorithms.cuda import _resident as resident
+from mst.algorithms.cuda.device import memory, port
+from mst.algorithms.cuda.device.graph import row_inputs
+from mst.algorithms.cuda.device.launch import argument_dtype, argument_of
+from mst.algorithms.cuda.device.timing import phase_seconds
 from mst.kernels.cuda import loader
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="ecl-mst-cuda",
@@ -50,39 +58,59 @@ ALGORITHM = dict(
     limits=dict(n=2_147_483_647, m=2_000_000_000),
 )
 
+SOURCE = "ecl_mst.cu"
 BLOCK = 512
-# Worklists up to this length are worked on for several rounds before the host asks what is left.
+# On worklists up to this length the host queues several rounds before it reads how many edges are left.
 SHORT = 1 << 18
 ROUNDS_AHEAD = 4
-_POINTERS = [
-    "offsets",
-    "neighbours",
-    "keys",
-    "ids",
-    "sources",
-    "parent",
-    "minimum",
-    "minimum_id",
-    "chosen",
-    "entries0",
-    "entries1",
-    "low0",
-    "low1",
-    "lengths",
-]
-STRUCT = np.dtype(
-    [(name, np.uint64) for name in (*_POINTERS, "capacity", "threshold")]
-    + [(name, np.uint32) for name in ("n", "slots", "from", "heavy", "warp_degree", "unused")]
+# Indices into `lengths` behind those of the two worklists.
+EDGE_LEFT = 2
+ARGUMENT = argument_dtype(
+    (
+        "offsets",
+        "neighbours",
+        "keys",
+        "ids",
+        "sources",
+        "parent",
+        "minimum",
+        "minimum_id",
+        "chosen",
+        "worklist0",
+        "worklist1",
+        "key_low0",
+        "key_low1",
+        "lengths",
+        "capacity",
+        "threshold",
+    ),
+    ("n", "slots", "source", "heavy", "warp_degree", "unused"),
 )
 
 
-def skip(facts, *, width, **options):
+def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
     return None if width == 1 else f"it runs on one GPU, not on {width}"
 
 
 @dataclass(eq=False)
 class Problem:
-    """Host or device inputs, and after `transfer` the engine that runs kernels on them."""
+    """Rows on the host or the device, and after `transfer` the device that runs kernels on them.
+
+    Attributes
+    ----------
+    n, m, slots : int
+        Vertices, edges, and slots of the rows.
+    options, inputs : dict
+        The algorithm's options; the rows, and from rung 7 on the row of each slot.
+    filtered : bool
+        Whether light slots come first, in a phase of their own.
+    threshold : int
+        Largest light key.
+    key_bits : int
+        32 or 64.
+    device : EclDevice
+        None before `transfer`.
+    """
 
     n: int
     m: int
@@ -91,32 +119,35 @@ class Problem:
     inputs: dict[str, Any]
     filtered: bool
     threshold: int
-    bits: int
-    engine: Any = None
+    key_bits: int
+    device: Any = None
 
 
 @dataclass(eq=False)
 class Result:
-    """A byte per edge: on the device, or on the host when transfers are part of the solve."""
+    """A byte per edge, on the device, or on the host if transfers are part of the solve; and launches by kernel."""
 
     chosen: Any
     launches: dict[str, int]
 
 
-def prepare(graph, *, width, **options):
-    inputs = engines.row_inputs(graph)
+def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> Problem:
+    """Build rows, and sample the threshold where the graph is dense enough for a filter (section 3.3)."""
+    inputs = row_inputs(graph)
     slots = len(inputs["keys"])
     filtered = options["rung"] < 3 and slots >= 4 * graph.n > 0
-    bits = inputs["keys"].dtype.itemsize * 8
-    threshold = _threshold(inputs["keys"], graph.n, options) if filtered else 2**bits - 1
+    key_bits = inputs["keys"].dtype.itemsize * 8
+    threshold = sample_threshold(inputs["keys"], graph.n, options) if filtered else 2**key_bits - 1
     if options["rung"] >= 7:
-        degrees = np.diff(_host(inputs["offsets"]).astype(np.int64))
+        degrees: Any = np.diff(_host(inputs["offsets"]).astype(np.int64))
         inputs["sources"] = np.repeat(np.arange(graph.n, dtype=np.uint32), degrees)
-    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold, bits)
+    return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold, key_bits)
 
 
-def _threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
-    """Return the largest light key: of `samples` random slots, the one that `factor` · n slots should lie below."""
+def sample_threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
+    """Return the largest light key (section 3.3): of `samples` random slots, the one below which `factor` · n slots
+    should lie.
+    """
     count = min(options["samples"], len(keys))
     sampled = np.random.default_rng(options["seed"]).integers(0, len(keys), count)
     ordered = np.sort(_host(keys.take(sampled) if isinstance(keys, np.ndarray) else keys[sampled.tolist()]))
@@ -127,42 +158,53 @@ def _host(array: Any) -> np.ndarray:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
-def layout(p: Problem) -> dict[str, tuple[type, int]]:
-    """Return the workspace of a problem: name to (dtype, length)."""
-    wide, capacity = p.bits == 64, _capacity(p)
+def layout(p: Problem) -> memory.Layout:
+    """Return the workspace of a problem: name to (dtype, elements)."""
+    wide, capacity = p.key_bits == 64, worklist_capacity(p)
     return {
         "parent": (np.uint32, p.n),
         "minimum": (np.uint64, p.n),
         "minimum_id": (np.uint32, p.n if wide else 0),
         "chosen": (np.uint8, p.m),
-        "entries0": (np.uint32, 4 * capacity),
-        "entries1": (np.uint32, 4 * capacity),
-        "low0": (np.uint32, capacity if wide else 0),
-        "low1": (np.uint32, capacity if wide else 0),
+        "worklist0": (np.uint32, 4 * capacity),
+        "worklist1": (np.uint32, 4 * capacity),
+        "key_low0": (np.uint32, capacity if wide else 0),
+        "key_low1": (np.uint32, capacity if wide else 0),
         "lengths": (np.uint32, 4),
     }
 
 
-def _capacity(p: Problem) -> int:
+def worklist_capacity(p: Problem) -> int:
+    """Return the entries of a worklist: a direction per edge, both from rung 5 on, none without worklists."""
     rung = p.options["rung"]
     return 0 if rung >= 7 else p.slots if rung >= 5 else p.slots // 2
 
 
-def structs(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np.ndarray]:
-    """Return the kernels' argument for each worklist to read from, and for light and heavy edges."""
+def arguments(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np.ndarray]:
+    """Return the kernels' argument by (worklist that is read, whether heavy slots come in)."""
     filled = {}
-    for start in (0, 1):
+    for source in (0, 1):
         for heavy in (0, 1):
-            struct = filled[start, heavy] = np.zeros(1, STRUCT)
-            for name, address in addresses.items():
-                struct[name] = address
-            struct["capacity"], struct["threshold"] = _capacity(p), p.threshold
-            struct["n"], struct["slots"] = p.n, p.slots
-            struct["from"], struct["heavy"], struct["warp_degree"] = start, heavy, p.options["warp"]
+            argument = filled[source, heavy] = argument_of(ARGUMENT, addresses)
+            argument["capacity"], argument["threshold"] = worklist_capacity(p), p.threshold
+            argument["n"], argument["slots"] = p.n, p.slots
+            argument["source"], argument["heavy"], argument["warp_degree"] = source, heavy, p.options["warp"]
     return filled
 
 
-class Engine:
+def macros(p: Problem) -> dict[str, int]:
+    """Return the variant of the source that a problem needs."""
+    jumping = int(p.options["compression"] == "jumping")
+    return dict(RUNG=p.options["rung"], KEY_BITS=p.key_bits, JUMPING=jumping)
+
+
+def kernel_names(rung: int) -> tuple[str, ...]:
+    """Return the kernels that a rung has."""
+    names = ("initialise", "minimise", "minimise_ids", "unite", "reset_minima")
+    return names if rung >= 7 else (*names, "populate")
+
+
+class EclDevice:
     """Kernels, workspace and counters on the device."""
 
     def __init__(self, p: Problem):
@@ -170,46 +212,46 @@ class Engine:
 
         self._runtime = cupy.cuda.runtime
         self._stream = cupy.cuda.get_current_stream
-        self.arrays = resident.allocate(layout(p), f"ecl-mst-cuda of n = {p.n:,}, m = {p.m:,}")
+        self.arrays = memory.allocate(layout(p), f"ecl-mst-cuda of n = {p.n:,}, m = {p.m:,}")
         self.arrays.update((name, cupy.asarray(array)) for name, array in p.inputs.items())
-        rung = p.options["rung"]
-        macros = dict(RUNG=rung, KEY_BITS=p.bits, JUMPING=int(p.options["compression"] == "jumping"))
-        self._kernels = {name: loader.Kernel("ecl_mst.cu", name, **macros) for name in kernel_names(rung)}
+        self._kernels = {
+            name: loader.Kernel(SOURCE, name, macros(p)) for name in kernel_names(p.options["rung"])
+        }
         addresses = {name: array.data.ptr for name, array in self.arrays.items()}
-        self.structs = structs(p, addresses)
-        self._arguments = {key: loader.Arguments(struct) for key, struct in self.structs.items()}
-        self._counter = resident.pinned(1)
-        self._noted = cupy.cuda.Event(disable_timing=True)
+        self.arguments = arguments(p, addresses)
+        self._launch_arguments = {key: loader.Arguments(a) for key, a in self.arguments.items()}
+        self._length = memory.pinned(1)
+        self._copied = cupy.cuda.Event(disable_timing=True)
         self._lengths = self.arrays["lengths"].data.ptr
 
-    def launch(self, name: str, size: int, start: int, heavy: int) -> None:
+    def launch(self, kernel: str, size: int, source: int, heavy: int) -> None:
         """Run a kernel with a thread for each of `size` items."""
-        self._kernels[name].launch(-(-size // BLOCK), BLOCK, self._arguments[start, heavy])
+        self._kernels[kernel].launch(-(-size // BLOCK), BLOCK, self._launch_arguments[source, heavy])
 
-    def clear(self, index: int) -> None:
-        """Set a counter to zero."""
+    def clear_length(self, index: int) -> None:
+        """Set one of `lengths` to zero."""
         (self.arrays["lengths"].data + 4 * index).memset_async(0, 4)
 
-    def unmark(self) -> None:
-        """No edge is chosen yet."""
+    def clear_chosen(self) -> None:
+        """Set `chosen` to zero for every edge."""
         chosen = self.arrays["chosen"]
         chosen.data.memset_async(0, chosen.nbytes)
 
-    def note(self, index: int) -> None:
-        """Have a counter copied to the host, behind what has been launched so far."""
+    def request_length(self, index: int) -> None:
+        """Queue a copy of one of `lengths` to the host, behind the launches so far."""
         stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
-        self._runtime.memcpyAsync(self._counter.ctypes.data, self._lengths + 4 * index, 4, kind, stream.ptr)
-        self._noted.record(stream)
+        self._runtime.memcpyAsync(self._length.ctypes.data, self._lengths + 4 * index, 4, kind, stream.ptr)
+        self._copied.record(stream)
 
-    def noted(self) -> int:
-        """Wait for the counter of the last `note`: what was launched after it goes on meanwhile."""
-        self._noted.synchronize()
-        return int(self._counter[0])
+    def requested_length(self) -> int:
+        """Wait for the copy of the last `request_length`; launches behind it go on meanwhile."""
+        self._copied.synchronize()
+        return int(self._length[0])
 
-    def read(self, index: int) -> int:
-        """Return a counter: the host round trip of every round (section 2)."""
-        self.note(index)
-        return self.noted()
+    def read_length(self, index: int) -> int:
+        """Return one of `lengths`: the host round trip of every round (section 2)."""
+        self.request_length(index)
+        return self.requested_length()
 
     def upload(self, inputs: dict[str, Any]) -> None:
         """Copy the graph to the device again."""
@@ -217,139 +259,137 @@ class Engine:
             self.arrays[name].set(_host(array))
 
 
-def kernel_names(rung: int) -> tuple[str, ...]:
-    """Return the kernels that a rung has."""
-    names = ("initialise", "minimise", "minimise_ids", "unite", "forget")
-    return names if rung >= 7 else (*names, "populate")
-
-
-def transfer(problem):
-    problem.engine = Engine(problem)
+def transfer(problem: Problem) -> Problem:
+    """Copy inputs to the device, and allocate the workspace there."""
+    problem.device = EclDevice(problem)
     return problem
 
 
-def reseed(problem, seed):
-    """Sample the threshold anew; all that is on the device stays. Nothing changes where nothing is filtered."""
-    if not problem.filtered:
-        return
-    problem.options = {**problem.options, "seed": seed}
-    problem.threshold = _threshold(problem.inputs["keys"], problem.n, problem.options)
-    for struct in problem.engine.structs.values():
-        struct["threshold"] = problem.threshold
-
-
-def solve(problem):
+def solve(problem: Problem) -> Result:
+    """Algorithm 1: the light slots, then the heavy ones that still join two sets."""
     return _solve(problem, worklist_rounds)
 
 
-def solve_as_published(problem):
-    """Solve by the paper's host loop: what is counted and timed by kernel."""
+def solve_as_published(problem: Problem) -> Result:
+    """Solve by the paper's host loop, which counters and times per kernel come from."""
     return _solve(problem, published_rounds)
 
 
-def _solve(p, rounds):
-    engine, launches = p.engine, {"populate": 0, "minimise": 0, "unite": 0}
+Rounds = Callable[[Problem, Any, int, dict[str, int]], None]
+
+
+def _solve(p: Problem, rounds: Rounds) -> Result:
+    device, launches = p.device, {"populate": 0, "minimise": 0, "unite": 0}
     if p.options["transfers"]:
-        engine.upload(p.inputs)
-    engine.unmark()
+        device.upload(p.inputs)
+    device.clear_chosen()
     if p.slots:
-        engine.launch("initialise", p.n, 0, 0)
+        device.launch("initialise", p.n, 0, 0)
         if p.options["rung"] >= 7:
             rounds = topology_rounds
         for heavy in (0, 1) if p.filtered else (0,):
-            rounds(p, engine, heavy, launches)
-    chosen = engine.arrays["chosen"]
+            rounds(p, device, heavy, launches)
+    chosen = device.arrays["chosen"]
     return Result(chosen.get() if p.options["transfers"] else chosen, launches)
 
 
-def worklist_rounds(p, engine, heavy, launches):
+def worklist_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
     """Algorithm 2, once for the light and once for the heavy slots; both worklists are empty before and after."""
-    now, length = 0, _populate(p, engine, heavy, launches)
+    source, length = 0, _populate(p, device, heavy, launches)
     while length:
         for left in reversed(range(ROUNDS_AHEAD if length <= SHORT else 1)):
-            engine.launch("minimise", length, now, heavy)
+            device.launch("minimise", length, source, heavy)
             launches["minimise"] += 1
-            now = 1 - now
+            source = 1 - source
             if left == 0:
-                engine.note(now)
-            _unite(p, engine, length, length, now, heavy, launches)
-        length = engine.noted()
+                device.request_length(source)
+            _unite(p, device, Step(length, length, source, heavy), launches)
+        length = device.requested_length()
 
 
-def published_rounds(p, engine, heavy, launches):
-    """Algorithm 2 launch by launch: before lines 27 to 37 the host asks whether there is anything left for them."""
-    now, length = 0, _populate(p, engine, heavy, launches)
+def published_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
+    """Algorithm 2 launch by launch: before lines 27 to 37 the host reads whether there is anything left for them."""
+    source, length = 0, _populate(p, device, heavy, launches)
     while length:
-        engine.launch("minimise", length, now, heavy)
+        device.launch("minimise", length, source, heavy)
         launches["minimise"] += 1
-        now = 1 - now
-        if length := engine.read(now):
-            _unite(p, engine, length, length, now, heavy, launches)
+        source = 1 - source
+        if length := device.read_length(source):
+            _unite(p, device, Step(length, length, source, heavy), launches)
         else:
-            engine.clear(1 - now)
+            device.clear_length(1 - source)
 
 
-def _populate(p, engine, heavy, launches):
-    engine.launch("populate", p.n, 0, heavy)
-    launches["populate"] += 1
-    return engine.read(0)
-
-
-def topology_rounds(p, engine, heavy, launches):
+def topology_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
     """Rungs 7 and 8: no worklist, so every slot (or row) comes in every round."""
     size = p.slots if p.options["rung"] == 7 else p.n
     while True:
-        engine.clear(2)
-        engine.launch("minimise", size, 0, heavy)
+        device.clear_length(EDGE_LEFT)
+        device.launch("minimise", size, 0, heavy)
         launches["minimise"] += 1
-        if engine.read(2) == 0:
+        if device.read_length(EDGE_LEFT) == 0:
             return
-        _unite(p, engine, size, p.n, 0, heavy, launches)
+        _unite(p, device, Step(size, p.n, 0, heavy), launches)
 
 
-def _unite(p, engine, size, minima, now, heavy, launches):
-    if p.bits == 64:
-        engine.launch("minimise_ids", size, now, heavy)
-    engine.launch("unite", size, now, heavy)
-    engine.launch("forget", minima, now, heavy)
+def _populate(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> int:
+    """Lines 4 to 8: fill the first worklist with the light or the heavy slots; return its length."""
+    device.launch("populate", p.n, 0, heavy)
+    launches["populate"] += 1
+    return device.read_length(0)
+
+
+class Step(NamedTuple):
+    """Items to unite and minima to reset in a round, the worklist that is read, and whether slots are heavy."""
+
+    items: int
+    minima: int
+    source: int
+    heavy: int
+
+
+def _unite(p: Problem, device: Any, step: Step, launches: dict[str, int]) -> None:
+    """Lines 27 to 37: unite across the minima, then reset them."""
+    if p.key_bits == 64:
+        device.launch("minimise_ids", step.items, step.source, step.heavy)
+    device.launch("unite", step.items, step.source, step.heavy)
+    device.launch("reset_minima", step.minima, step.source, step.heavy)
     launches["unite"] += 1
 
 
-def collect(problem, result):
-    if isinstance(result.chosen, np.ndarray):
-        return np.flatnonzero(result.chosen)
-    return np.flatnonzero(result.chosen.get())
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    """Return the edge ids of the forest on the host, ascending (int64)."""
+    return np.flatnonzero(_host(result.chosen))
 
 
-def edge_ids(result):
-    """Edge ids on the device."""
+def edge_ids(result: Result) -> Any:
+    """Return the edge ids of the forest on the device, ascending (int64)."""
     import cupy
 
     return cupy.flatnonzero(cupy.asarray(result.chosen))
 
 
-device_bytes = engines.device_bytes
+device_bytes = port.device_bytes
 
 
-def counters(problem, result):
-    """Launches by kernel as the paper's host makes them, the threshold, and the slots up to it where one is used."""
-    told = dict(
-        solve_as_published(problem).launches, filtered=int(problem.filtered), threshold=problem.threshold
-    )
+def counters(problem: Problem, result: Result) -> dict[str, int]:
+    """Return launches by kernel as the paper's host makes them, the threshold, and the light slots if one is used."""
+    launches = solve_as_published(problem).launches
+    counted = dict(launches, filtered=int(problem.filtered), threshold=problem.threshold)
     if problem.filtered:
-        told["kept"] = light_slots(problem)
-    return told
+        counted["kept"] = light_slots(problem)
+    return counted
 
 
-def light_slots(problem):
-    """Return how many slots the threshold keeps for the first phase; like the paper, an edge counts as two."""
+def light_slots(problem: Problem) -> int:
+    """Return how many slots the threshold keeps for the first phase; as in the paper, an edge counts as two."""
     return int((problem.inputs["keys"] <= problem.threshold).sum())
 
 
-def phases(problem):
-    """Seconds per kernel, as a profiler lists them: what lies between launches is left out."""
-    names = {
-        name: "minimise" if name == "minimise_ids" else name for name in kernel_names(problem.options["rung"])
-    }
-    spent = engines.phases(problem, solve_as_published, names)
+def phases(problem: Problem) -> dict[str, float]:
+    """Seconds per kernel, as a profiler lists them: the time between launches is left out."""
+    # Records and claims know the last kernel as "forget".
+    named = {"minimise_ids": "minimise", "reset_minima": "forget"}
+    names = {name: named.get(name, name) for name in kernel_names(problem.options["rung"])}
+    spent = phase_seconds(problem, solve_as_published, names)
     return {name: seconds for name, seconds in spent.items() if name != "other"}

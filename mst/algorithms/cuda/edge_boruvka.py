@@ -6,9 +6,19 @@ the default. ``minimum=vertex`` is its future work. Kernels and the differences:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from mst.algorithms.cuda import _engine as engines
+from mst.algorithms.cuda.device import memory, port
+from mst.algorithms.cuda.device.graph import edge_inputs, row_inputs
+from mst.algorithms.cuda.device.launch import Program, argument_dtype
+from mst.algorithms.cuda.device.timing import phase_seconds
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="edge-boruvka-cuda",
@@ -23,7 +33,7 @@ ALGORITHM = dict(
         minimum=dict(
             default="edge",
             choices=("edge", "vertex"),
-            help="who takes minima: each edge at both ends, or each vertex over its row (future work)",
+            help="minima taken by each edge at both ends, or by each vertex over its row (future work)",
         ),
     ),
     requires=("cupy",),
@@ -31,156 +41,173 @@ ALGORITHM = dict(
 )
 
 SOURCE = "edge_boruvka.cu"
-_POINTERS = ("u", "v", "edge_keys", "offsets", "neighbours", "row_keys", "row_ids", "sets", "minimum")
-_POINTERS += ("minimum_id", "chosen", "entries0", "entries1", "low0", "low1", "counters")
-STRUCT = engines.arguments(_POINTERS, ("n", "length", "from", "first"))
+ARGUMENT = argument_dtype(
+    (
+        "u",
+        "v",
+        "keys",
+        "offsets",
+        "neighbours",
+        "row_keys",
+        "row_ids",
+        "sets",
+        "minimum",
+        "minimum_id",
+        "chosen",
+        "worklist0",
+        "worklist1",
+        "key_low0",
+        "key_low1",
+        "appended",
+    ),
+    ("n", "length", "source", "from_input"),
+)
 
 
-def skip(facts, *, width, **options):
+def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
     return None if width == 1 else f"it runs on one GPU, not on {width}"
 
 
-def prepare(graph, *, width, **options):
-    inputs = engines.edge_inputs(graph)
-    inputs["edge_keys"] = inputs["keys"]
+def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
+    """Take the edge list as it is; for minima by vertex, build rows beside it."""
+    inputs = edge_inputs(graph)
     if options["minimum"] == "vertex":
-        rows = engines.row_inputs(graph)
+        rows = row_inputs(graph)
         inputs |= {"offsets": rows["offsets"], "neighbours": rows["neighbours"]}
         inputs |= {"row_keys": rows["keys"], "row_ids": rows["ids"]}
-    problem = engines.problem_of(graph, inputs, options)
-    del inputs["keys"]
-    return problem
+    return port.problem_of(graph, inputs["keys"], inputs, options)
 
 
-def layout(p):
-    """Return the workspace of a problem: name to (dtype, length)."""
-    wide = p.bits == 64
+def layout(p: port.Problem) -> memory.Layout:
+    """Return the workspace of a problem: name to (dtype, elements)."""
+    wide = p.key_bits == 64
     entries = p.n if p.options["minimum"] == "vertex" else p.m
     return {
         "sets": (np.uint64, p.n),
         "minimum": (np.uint64, p.n),
         "minimum_id": (np.uint32, p.n if wide else 0),
         "chosen": (np.uint8, p.m),
-        "entries0": (np.uint32, 4 * entries),
-        "entries1": (np.uint32, 4 * entries),
-        "low0": (np.uint32, entries if wide else 0),
-        "low1": (np.uint32, entries if wide else 0),
-        "counters": (np.uint32, 1),
+        "worklist0": (np.uint32, 4 * entries),
+        "worklist1": (np.uint32, 4 * entries),
+        "key_low0": (np.uint32, entries if wide else 0),
+        "key_low1": (np.uint32, entries if wide else 0),
+        "appended": (np.uint32, 1),
     }
 
 
-def macros(p):
+def program(p: port.Problem) -> Program:
     """Return the variant of the source that a problem needs."""
-    return dict(
-        KEY_BITS=p.bits,
+    macros = dict(
+        KEY_BITS=p.key_bits,
         WORKLIST=int(p.options["worklist"]),
         COMPRESSION=int(p.options["compression"]),
         BY_VERTEX=int(p.options["minimum"] == "vertex"),
     )
+    kernels: tuple[str, ...] = ("initialise", "minimise", "minimise_ids", "unite")
+    kernels += ("reset_minima",) if is_fused(p) else ("remap", "filter")
+    return Program(SOURCE, kernels, ARGUMENT, macros, p.options["block"])
 
 
-def kernels(p):
-    """Return the names of its kernels."""
-    names = ("initialise", "minimise", "minimise_ids", "unite")
-    fused = p.options["worklist"] or p.options["minimum"] == "vertex"
-    return (*names, "reset") if fused else (*names, "remap", "filter")
+def is_fused(p: port.Problem) -> bool:
+    """Whether the minimum pass filters too: in all versions but the first (Listing 5)."""
+    return p.options["worklist"] or p.options["minimum"] == "vertex"
 
 
-def transfer(problem):
-    p = problem
-    arrays = engines.unmanaged(layout(p), p.inputs, f"edge-boruvka-cuda of n = {p.n:,}, m = {p.m:,}")
-    block = p.options["block"]
-    p.engine = engines.Engine(SOURCE, kernels(p), STRUCT, arrays, block=block, **macros(p))
-    return p
+def transfer(problem: port.Problem) -> port.Problem:
+    """Copy inputs to the device, and allocate the workspace there."""
+    return port.on_device("edge-boruvka-cuda", problem, program(problem), layout(problem))
 
 
-def solve(problem):
-    p, engine = problem, problem.engine
-    engine.arguments["n"], engine.arguments["from"], engine.arguments["first"] = p.n, 0, 1
-    engine.fill("chosen", 0)
-    lengths = []
+def solve(problem: port.Problem) -> port.Result:
+    """Rounds of minimise, unite and filter over a worklist (section 3.2)."""
+    p, device, g = problem, problem.device, problem.device.argument
+    g["n"], g["source"], g["from_input"] = p.n, 0, 1
+    device.fill("chosen", 0)
+    lengths: list[int] = []
     if p.m:
-        engine.launch("initialise", p.n)
+        device.launch("initialise", p.n)
         if p.options["minimum"] == "vertex":
-            lengths = vertex_rounds(p, engine)
+            lengths = vertex_rounds(p, device)
         elif p.options["worklist"]:
-            lengths = worklist_rounds(p, engine)
+            lengths = worklist_rounds(p, device)
         else:
-            lengths = first_version_rounds(p, engine)
-    fused = p.options["worklist"] or p.options["minimum"] == "vertex"
-    launches = len(lengths) * ((3 if fused else 4) + (p.bits == 64))
+            lengths = first_version_rounds(p, device)
+    launches = len(lengths) * ((3 if is_fused(p) else 4) + (p.key_bits == 64))
     counters = dict(rounds=len(lengths), launches=launches, lengths=lengths)
-    return engines.Result(engine.arrays["chosen"], counters)
+    return port.Result(device.arrays["chosen"], counters)
 
 
-def worklist_rounds(p, engine):
-    """Listing 6: three launches a round."""
-    length, lengths = p.m, []
-    while length := _minimise_to_other_list(engine, length):
+def worklist_rounds(p: port.Problem, device: Any) -> list[int]:
+    """Listing 6: three launches a round; return the worklist's length in each."""
+    length = p.m
+    lengths: list[int] = []
+    while length := _minimise_to_other_list(device, length):
         lengths.append(length)
-        _unite(p, engine, length)
-        engine.launch("reset", length)
+        _unite(p, device, length)
+        device.launch("reset_minima", length)
     return lengths
 
 
-def first_version_rounds(p, engine):
-    """Listing 5: four launches a round."""
-    g, length, lengths = engine.arguments, p.m, []
+def first_version_rounds(p: port.Problem, device: Any) -> list[int]:
+    """Listing 5: four launches a round; return the worklist's length in each."""
+    g, length = device.argument, p.m
+    lengths: list[int] = []
     while length:
         lengths.append(length)
         g["length"] = length
-        engine.launch("minimise", length)
-        _unite(p, engine, length)
-        engine.launch("remap", length)
-        g["first"] = 0
-        engine.fill("counters", 0)
-        engine.launch("filter", length)
-        g["from"] = 1 - g["from"]
-        length = engine.read("counters")
+        device.launch("minimise", length)
+        _unite(p, device, length)
+        device.launch("remap", length)
+        g["from_input"] = 0
+        device.fill("appended", 0)
+        device.launch("filter", length)
+        g["source"] = 1 - g["source"]
+        length = device.read("appended")
     return lengths
 
 
-def vertex_rounds(p, engine):
-    """Minima by rows; the worklist holds vertices, all of them in every round when it is off."""
-    length, lengths = p.n, []
-    while found := _minimise_to_other_list(engine, length, keep=not p.options["worklist"]):
+def vertex_rounds(p: port.Problem, device: Any) -> list[int]:
+    """Section 4.3: minima by rows; the worklist holds vertices, in every round all of them if it is off."""
+    length = p.n
+    lengths: list[int] = []
+    while found := _minimise_to_other_list(device, length, keep_length=not p.options["worklist"]):
         length = found if p.options["worklist"] else p.n
         lengths.append(length)
-        _unite(p, engine, length)
-        engine.launch("reset", length)
+        _unite(p, device, length)
+        device.launch("reset_minima", length)
     return lengths
 
 
-def _minimise_to_other_list(engine, length, keep=False):
-    """Return the length of the new list, which the next steps read; `keep`: it is as long as the old one."""
-    g = engine.arguments
+def _minimise_to_other_list(device: Any, length: int, keep_length: bool = False) -> int:
+    """Return how many entries the other list got, which the next steps read, all of it if `keep_length`."""
+    g = device.argument
     g["length"] = length
-    engine.fill("counters", 0)
-    engine.launch("minimise", length)
-    g["from"], g["first"] = 1 - g["from"], 0
-    found = engine.read("counters")
-    g["length"] = length if keep else found
+    device.fill("appended", 0)
+    device.launch("minimise", length)
+    g["source"], g["from_input"] = 1 - g["source"], 0
+    found = device.read("appended")
+    g["length"] = length if keep_length else found
     return found
 
 
-def _unite(p, engine, length):
-    if p.bits == 64:
-        engine.launch("minimise_ids", length)
-    engine.launch("unite", length)
+def _unite(p: port.Problem, device: Any, length: int) -> None:
+    if p.key_bits == 64:
+        device.launch("minimise_ids", length)
+    device.launch("unite", length)
 
 
-collect = engines.collect
-edge_ids = engines.edge_ids
-counters = engines.counters
-device_bytes = engines.device_bytes
+collect = port.collect
+edge_ids = port.edge_ids
+counters = port.counters
+device_bytes = port.device_bytes
 
 
-def phases(problem):
+def phases(problem: port.Problem) -> dict[str, float]:
     """Seconds per part of the algorithm, as the report's tables of sections 3.2 and 4.3 list them.
 
     With a worklist, the filter is in ``minimum``.
     """
-    names = dict(minimise="minimum", minimise_ids="minimum", unite="union", remap="remap", reset="remap")
-    if "filter" in kernels(problem):
+    names = dict(minimise="minimum", minimise_ids="minimum", unite="union", remap="remap", reset_minima="remap")
+    if not is_fused(problem):
         names["filter"] = "filter"
-    return engines.phases(problem, solve, names)
+    return phase_seconds(problem, solve, names)

@@ -1,17 +1,24 @@
 """Filter-Borůvka on one GPU: row minima, a precise threshold, and heavy edges only outside the giant component.
 
-The method, phase by phase, is told in the kernels' sources: ``filter_boruvka.cu`` and what it includes.
+The method, phase by phase, is in the kernels' sources: ``filter_boruvka.cu`` and the files that it includes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mst.algorithms.cuda import _resident as resident
-from mst.kernels.cuda import loader, plan
+from mst.algorithms.cuda.device import memory
+from mst.algorithms.cuda.device.graph import interleaved_row_inputs, keys_of
+from mst.kernels.cuda import filter_boruvka as layout
+from mst.kernels.cuda import loader
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="filter-boruvka-cuda",
@@ -23,7 +30,7 @@ ALGORITHM = dict(
         start=dict(
             default="csr",
             choices=("csr", "edges"),
-            help="what solve starts from: symmetric rows, or the edge list as it is (12 bytes per edge)",
+            help="the form that solve starts from: symmetric rows, or the edge list as it is (12 bytes per edge)",
         ),
         factor=dict(default=0.0, min=0.0, max=64.0, help="light edges per vertex; 0: by the average degree"),
         samples=dict(default=4096, min=32, max=4096, help="weights sampled for the threshold, at most"),
@@ -35,9 +42,11 @@ ALGORITHM = dict(
 
 SOURCE = "filter_boruvka.cu"
 BLOCK = 512
+BLOCKS_PER_MULTIPROCESSOR = 2
+USELESS_SHARE = 0.9  # of light edges: from there on a second phase costs more than it saves
 
 
-def skip(facts, *, width, start, **options):
+def skip(facts: Facts, *, width: int, start: str, **options: Any) -> str | None:
     if width != 1:
         return f"it runs on one GPU, not on {width}"
     if start == "csr" and facts.m >= 2**31 - 2**20:
@@ -46,140 +55,212 @@ def skip(facts, *, width, start, **options):
 
 
 @dataclass(eq=False)
-class Problem:
-    """A graph on the device, its workspace, and the one launch of a solve."""
+class Prepared:
+    """Inputs on the side where the graph is, and the options of the filter."""
 
     n: int
     m: int
-    plan: np.ndarray
+    csr: bool
+    inputs: dict[str, Any]
+    options: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Problem:
+    """A graph on the device, its workspace, and the one launch of a solve.
+
+    Attributes
+    ----------
+    shape : Shape
+    argument : numpy.ndarray of `ARGUMENT`, shape (1,)
+    arrays : dict of str to cupy.ndarray
+        Inputs and workspace.
+    counters : numpy.ndarray of uint32
+        Page-locked host memory, which the kernel writes.
+    kernel : Kernel
+    blocks : int
+    """
+
+    shape: layout.Shape
+    argument: np.ndarray
     arrays: dict[str, Any]
-    status: np.ndarray
+    counters: np.ndarray
     kernel: loader.Kernel
     blocks: int
 
-    def __post_init__(self):
-        self.arguments = loader.Arguments(self.plan)
+    def __post_init__(self) -> None:
+        self.launch_arguments = loader.Arguments(self.argument)
 
 
 @dataclass(eq=False)
 class Result:
-    """Edge ids on the device, in no order, and what the kernels counted."""
+    """Edge ids on the device (uint32), in no order, and the kernel's counters as `COUNTERS` names them."""
 
     edge_ids: Any
-    status: tuple[int, ...]
+    counters: tuple[int, ...]
 
 
-def prepare(graph, *, width, start, **options):
-    """Put the graph into the form that solve starts from, on the side where it is."""
-    on_device = isinstance(graph, resident.DeviceGraph)
-    keys = resident.device_keys(graph.w) if on_device else resident.host_keys(graph)
-    return arranged(graph, keys, start, options)
+def prepare(graph: Graph | DeviceGraph, *, width: int, start: str, **options: Any) -> Prepared:
+    """Build the form that solve starts from, on the side where the graph is."""
+    return prepared_with_keys(graph, keys_of(graph), start, options)
 
 
-def arranged(graph, keys, start, options):
-    """Return what `transfer` takes: sizes, inputs and options.
+def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, options: dict[str, Any]) -> Prepared:
+    """`prepare` with keys (uint32 or uint64) in place of those of the weights.
 
     32-bit keys are counted from the smallest, so that fewer bits say as much.
     """
     if keys.itemsize == 4 and len(keys):
         keys = keys - keys.min()
     inputs = {"u": graph.u, "v": graph.v, "edge_keys": keys}
-    if start == "csr" and isinstance(graph, resident.DeviceGraph):
-        rows = resident.device_rows(graph.n, graph.u, graph.v, keys)
-        inputs |= {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}
-    elif start == "csr":
-        rows = graph.csr()
-        pairs = np.empty((len(rows.edge_ids), 2), np.uint32)
-        pairs[:, 0], pairs[:, 1] = rows.neighbours, rows.edge_ids
-        inputs |= {"offsets": rows.offsets.astype(np.uint32), "keys": keys[rows.edge_ids], "neighbours": pairs}
-    return graph.n, graph.m, start == "csr", inputs, options
+    if start == "csr":
+        inputs |= interleaved_row_inputs(graph, keys)
+    return Prepared(graph.n, graph.m, start == "csr", inputs, options)
 
 
-def transfer(problem):
-    """Bring the inputs to the device, and allocate the workspace there."""
+def transfer(prepared: Prepared) -> Problem:
+    """Copy the inputs to the device, allocate the workspace there, and choose the settings."""
     import cupy
 
-    n, m, csr, inputs, options = problem
-    slots = len(inputs["keys"]) if csr else 0
-    what = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
-    how = plan.settings(n, m, csr=csr, **options)
-    bits = inputs["edge_keys"].dtype.itemsize * 8
-    layout = plan.arrays(n, m, slots, csr=csr, key_bits=bits, long_row=how.long_row)
-    missing = sum(a.nbytes for a in inputs.values() if isinstance(a, np.ndarray))
-    resident.ensure_free(missing + plan.needed_bytes(layout) + 4 * n, what)
+    n, m, csr, inputs = prepared.n, prepared.m, prepared.csr, prepared.inputs
+    purpose = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
+    settings = settings_for(n, m, csr=csr, **prepared.options)
+    key_bits = inputs["edge_keys"].dtype.itemsize * 8
+    shape = layout.Shape(n, m, len(inputs["keys"]) if csr else 0, csr, key_bits)
+    workspace = layout.workspace(shape, settings.long_row)
+    memory.ensure_free(memory.host_bytes(inputs) + memory.layout_bytes(workspace) + 4 * n, purpose)
     arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
-    arrays.update(resident.allocate(layout, what))
+    arrays.update(memory.allocate(workspace, purpose))
     arrays["control"].fill(0)
-    status = resident.pinned(len(plan.STATUS))
+    counters = memory.pinned(len(layout.COUNTERS))
     addresses = {name: array.data.ptr for name, array in arrays.items()}
-    addresses["status"] = status.ctypes.data
-    largest = int(inputs["edge_keys"].max()) if m else 0
-    struct = plan.fill_plan(how, n, m, plan.offer_layout(m, bits, largest), addresses)
-    kernel = _kernel(csr, bits, ITEMS_PER_THREAD=plan.items_per_thread(n, m, csr=csr))
-    return Problem(n, m, struct, arrays, status, kernel, _blocks(kernel, n, m))
+    addresses["counters"] = counters.ctypes.data
+    candidates = layout.candidate_layout(m, key_bits, int(inputs["edge_keys"].max()) if m else 0)
+    argument = layout.argument(shape, settings, candidates, addresses)
+    kernel = kernel_for(shape)
+    return Problem(shape, argument, arrays, counters, kernel, blocks_for(kernel, shape))
 
 
-def solve(problem):
+def solve(problem: Problem) -> Result:
+    """Launch the whole algorithm once, and wait for its counters."""
     import cupy
 
-    if problem.m == 0 or problem.n < 2:
-        return Result(cupy.empty(0, cupy.uint32), (0,) * len(plan.STATUS))
-    forest = cupy.empty(problem.n - 1, cupy.uint32)
-    problem.plan["forest"] = forest.data.ptr
-    problem.kernel.launch(problem.blocks, BLOCK, problem.arguments)
+    n, m = problem.shape.n, problem.shape.m
+    if m == 0 or n < 2:
+        return Result(cupy.empty(0, cupy.uint32), (0,) * len(layout.COUNTERS))
+    forest = cupy.empty(n - 1, cupy.uint32)
+    problem.argument["forest"] = forest.data.ptr
+    problem.kernel.launch(problem.blocks, BLOCK, problem.launch_arguments)
     cupy.cuda.get_current_stream().synchronize()
-    status = tuple(problem.status.tolist())
-    return Result(forest[: status[0]], status)
+    counted = tuple(problem.counters.tolist())
+    return Result(forest[: counted[0]], counted)
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    """Return the edge ids on the host (int64), in no order."""
     return result.edge_ids.get().astype(np.int64)
 
 
-def edge_ids(result):
-    """Edge ids on the device."""
+def edge_ids(result: Result) -> Any:
+    """Return the edge ids on the device (uint32), in no order."""
     return result.edge_ids
 
 
-def counters(problem, result):
-    return dict(zip(plan.STATUS, result.status, strict=True))
+def counters(problem: Problem, result: Result) -> dict[str, int]:
+    """Return the kernel's counters."""
+    return dict(zip(layout.COUNTERS, result.counters, strict=True))
 
 
-def device_bytes(problem):
-    return sum(array.nbytes for array in problem.arrays.values()) + 4 * problem.n
+def device_bytes(problem: Problem) -> int:
+    """Return the bytes of inputs, workspace and forest."""
+    return sum(array.nbytes for array in problem.arrays.values()) + 4 * problem.shape.n
 
 
-def phases(problem):
+def phases(problem: Problem) -> dict[str, float]:
     """Seconds per phase of the cooperative kernel, by one multiprocessor's clock scaled to the events' time."""
     import cupy
 
-    if problem.m == 0 or problem.n < 2:
+    shape = problem.shape
+    if shape.m == 0 or shape.n < 2:
         return {}
-    csr, bits = "offsets" in problem.arrays, problem.arrays["edge_keys"].itemsize * 8
-    items = plan.items_per_thread(problem.n, problem.m, csr=csr)
-    kernel = _kernel(csr, bits, ITEMS_PER_THREAD=items, TIMED=1)
-    timed = replace(problem, kernel=kernel, blocks=_blocks(kernel, problem.n, problem.m))
+    kernel = kernel_for(shape, TIMED=1)
+    timed = replace(problem, kernel=kernel, blocks=blocks_for(kernel, shape))
     solve(timed)  # compiled and warm
-    problem.arrays["control"][plan.TIMES :] = 0
+    problem.arrays["control"][layout.CLOCK_NOTES :] = 0
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
     start.record()
     solve(timed)
     end.record()
     end.synchronize()
-    notes = problem.arrays["control"].get()[plan.TIMES :]
-    return plan.phase_seconds(notes, cupy.cuda.get_elapsed_time(start, end) / 1e3)
+    notes = problem.arrays["control"].get()[layout.CLOCK_NOTES :]
+    return layout.phase_seconds(notes, cupy.cuda.get_elapsed_time(start, end) / 1e3)
 
 
-def _kernel(csr: bool, bits: int, per_processor: int = 2, **macros: int) -> loader.Kernel:
-    macros |= dict(KEY_BITS=bits, BLOCKS_PER_MULTIPROCESSOR=per_processor)
-    return loader.Kernel(SOURCE, "forest_csr" if csr else "forest_edges", cooperative=True, **macros)
+def settings_for(
+    n: int, m: int, *, csr: bool = True, factor: float = 0.0, samples: int = 4096, seed: int = 1
+) -> layout.Settings:
+    """Return the settings for a graph of `n` vertices and `m` edges.
+
+    Parameters
+    ----------
+    csr : bool
+        Whether a solve starts from rows, whose minima make a first round that needs no worklist.
+    factor : float
+        Light edges per vertex; 0 chooses by the average degree.
+    samples : int
+        Weights sampled for the threshold, at most; 4096 is the kernels' limit.
+    seed : int
+        Of the sample.
+    """
+    degree = 2 * m / max(n, 1)
+    factor = factor or light_factor(degree, csr)
+    light_share = factor * n / max(m, 1)
+    filtered = light_share < USELESS_SHARE and m > 0
+    # A rank of some dozens is precise enough; more samples cost time.
+    samples = min(samples, max(1024, -(-int(64 / max(light_share, 1e-9)) // 1024) * 1024))
+    lanes = next((lanes for limit, lanes in ((9, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
+    return layout.Settings(
+        lanes_per_row=lanes,
+        long_row=layout.PIECE if lanes < 32 else max(16384, int(4 * degree)),
+        samples=samples if filtered else 0,
+        threshold_rank=min(int(samples * light_share), samples - 1) if filtered else 0,
+        expected_light=min(int(factor * n), m) if filtered else m,
+        seed=seed,
+    )
 
 
-def _blocks(kernel: loader.Kernel, n: int, m: int) -> int:
+def light_factor(degree: float, csr: bool) -> float:
+    """Return the light edges per vertex that were fastest on an H200, by average degree (docs/performance-cuda.md)."""
+    for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85)):
+        if degree < limit:
+            return factor
+    for limit, with_rows, without in ((40.0, 0.95, 1.1), (200.0, 1.5, 1.6)):
+        if degree < limit:
+            return with_rows if csr else without
+    return 2.5 if csr else 4.0
+
+
+def items_per_thread(shape: layout.Shape) -> int:
+    """Return the edges that a thread has in flight: more pay where the words of the vertices stay in the cache."""
+    return 4 if not shape.csr and shape.m >= 1 << 20 and shape.n <= 1 << 21 else 2
+
+
+def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
+    """Return the kernel for a graph of a shape; `macros` add to those that the shape asks for, or replace them."""
+    chosen = dict(
+        KEY_BITS=shape.key_bits,
+        BLOCKS_PER_MULTIPROCESSOR=BLOCKS_PER_MULTIPROCESSOR,
+        ITEMS_PER_THREAD=items_per_thread(shape),
+    )
+    name = "forest_csr" if shape.csr else "forest_edges"
+    return loader.Kernel(SOURCE, name, {**chosen, **macros}, cooperative=True)
+
+
+def blocks_for(kernel: loader.Kernel, shape: layout.Shape) -> int:
     """Return how many blocks to launch: all must be resident at once, and none should be without work."""
     import cupy
     from cupy.cuda import driver
 
-    processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    resident_blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.pointer, BLOCK, 0)
-    return min(resident_blocks * processors, max(1, -(-max(n, m // 4) // BLOCK)))
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    resident = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.pointer, BLOCK, 0)
+    return min(resident * multiprocessors, max(1, -(-max(shape.n, shape.m // 4) // BLOCK)))

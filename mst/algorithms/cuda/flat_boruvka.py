@@ -7,9 +7,20 @@ against counting an edge twice. Kernels: ``flat_boruvka.cu``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from mst.algorithms.cuda import _engine as engines
+from mst.algorithms.cuda.device import memory, port
+from mst.algorithms.cuda.device.graph import edge_inputs
+from mst.algorithms.cuda.device.launch import Program, argument_dtype
+from mst.algorithms.cuda.device.timing import phase_seconds
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="flat-boruvka-cuda",
@@ -56,16 +67,18 @@ ALGORITHM = dict(
 
 SOURCE = "flat_boruvka.cu"
 BLOCK = 512
-FILLINGS = 4  # of the device by one launch: short chunks keep the blocks that run together close in the list
+BLOCKS_PER_RESIDENT = 4  # short chunks keep the blocks that run together close in the list
 SEED = 1
 LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
 STALLED = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
 PROFILED = (LATENCY, STALLED)
-_POINTERS = ("edges", "contracted", "ids", "parent", "sets", "cheapest0", "cheapest1", "chosen", "merged")
-STRUCT = engines.arguments(_POINTERS, ("n", "length", "round", "identity"))
+ARGUMENT = argument_dtype(
+    ("edges", "relabelled", "ids", "parent", "sets", "cheapest0", "cheapest1", "chosen", "unions"),
+    ("n", "length", "round", "ids_are_indices"),
+)
 
 
-def skip(facts, *, width, edges, **options):
+def skip(facts: Facts, *, width: int, edges: str, **options: Any) -> str | None:
     if width != 1:
         return f"it runs on one GPU, not on {width}"
     if edges == "both" and facts.m >= 2**31 - 2**20:
@@ -73,46 +86,45 @@ def skip(facts, *, width, edges, **options):
     return None
 
 
-def prepare(graph, *, width, **options):
-    """Order the edge list as asked; a place is an edge id unless that moved an edge."""
-    given = engines.edge_inputs(graph)
-    problem = engines.problem_of(graph, given, options)
-    array = _module_of(given["u"])
-    u, v, keys, ids = given["u"], given["v"], given["keys"], None
+def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
+    """Order the edge list as the options say; an index is an edge id unless that moved an edge."""
+    edges = edge_inputs(graph)
+    xp = _array_module(edges["u"])
+    u, v, keys, ids = edges["u"], edges["v"], edges["keys"], None
     if options["edges"] == "both":
-        u, v, keys = array.concatenate((u, v)), array.concatenate((v, u)), array.concatenate((keys, keys))
-        ids = array.tile(array.arange(graph.m, dtype=np.uint32), 2)
-    places = _places(array, u, options["order"])
-    if places is not None:
-        u, v, keys = u[places], v[places], keys[places]
-        ids = places.astype(np.uint32) if ids is None else ids[places]
-    problem.inputs = {"edges": _packed(array, u, v, keys)}
+        u, v, keys = xp.concatenate((u, v)), xp.concatenate((v, u)), xp.concatenate((keys, keys))
+        ids = xp.tile(xp.arange(graph.m, dtype=np.uint32), 2)
+    order = _order(xp, u, options["order"])
+    if order is not None:
+        u, v, keys = u[order], v[order], keys[order]
+        ids = order.astype(np.uint32) if ids is None else ids[order]
+    inputs = {"edges": _packed(xp, u, v, keys)}
     if ids is not None:
-        problem.inputs["ids"] = ids
-    return problem
+        inputs["ids"] = ids
+    return port.problem_of(graph, keys, inputs, options)
 
 
-def _places(array, first, order):
-    """Return the permutation into the order asked for, or None where the list has it."""
+def _order(xp: Any, first: Any, order: str) -> Any:
+    """Return the permutation of the edges into an order, or None if the list has it."""
     if order == "shuffled":
-        return array.random.RandomState(SEED).permutation(len(first))
+        return xp.random.RandomState(SEED).permutation(len(first))
     if len(first) < 2 or bool((first[1:] >= first[:-1]).all()):
         return None
-    if array is np:
+    if xp is np:
         return np.argsort(first, kind="stable")
-    return array.argsort(first)
+    return xp.argsort(first)
 
 
-def _packed(array, u, v, keys):
+def _packed(xp: Any, u: Any, v: Any, keys: Any) -> Any:
     """Return edges one after another as (first, second, key): 12 bytes each with 32-bit keys, 16 with 64-bit ones."""
     words = 2 + keys.dtype.itemsize // 4
-    packed = array.empty((len(u), words), np.uint32)
+    packed = xp.empty((len(u), words), np.uint32)
     packed[:, 0], packed[:, 1] = u, v
     packed[:, 2:] = keys.view(np.uint32).reshape(len(u), words - 2)
     return packed.reshape(-1)
 
 
-def _module_of(values):
+def _array_module(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return np
     import cupy
@@ -120,30 +132,30 @@ def _module_of(values):
     return cupy
 
 
-def length_of(p):
+def length_of(p: port.Problem) -> int:
     """Return how many edges the list has."""
-    return len(p.inputs["edges"]) // (2 + p.bits // 32)
+    return len(p.inputs["edges"]) // (2 + p.key_bits // 32)
 
 
-def layout(p):
-    """Return the workspace of a problem: name to (dtype, length)."""
+def layout(p: port.Problem) -> memory.Layout:
+    """Return the workspace of a problem: name to (dtype, elements)."""
     wait_free, merged = p.options["union_find"] == "wait-free", p.options["flatten"] == "merged"
     return {
-        "contracted": (np.uint32, length_of(p) * (2 + p.bits // 32)),
+        "relabelled": (np.uint32, length_of(p) * (2 + p.key_bits // 32)),
         "parent": (np.uint32, 0 if wait_free else p.n),
         "sets": (np.uint64, p.n if wait_free else 0),
         "cheapest0": (np.uint32, p.n),
         "cheapest1": (np.uint32, p.n if merged else 0),
         "chosen": (np.uint8, -(-p.m // 4) * 4),  # flags are taken in words
-        "merged": (np.uint32, 1),
+        "unions": (np.uint32, 1),
     }
 
 
-def macros(p):
+def program(p: port.Problem) -> Program:
     """Return the variant of the source that a problem needs."""
     o = p.options
-    return dict(
-        KEY_BITS=p.bits,
+    macros = dict(
+        KEY_BITS=p.key_bits,
         WAIT_FREE=int(o["union_find"] == "wait-free"),
         COMPRESSION=int(o["union_find"] == "wait-free"),
         MERGED=int(o["flatten"] == "merged"),
@@ -151,85 +163,88 @@ def macros(p):
         FLAG=int(o["check"] == "flag"),
         CONTIGUOUS=int(o["walk"] == "contiguous"),
     )
+    kernels: tuple[str, ...] = ("initialise", "assign_cheapest", "update_mst")
+    if o["flatten"] == "kernel":
+        kernels += ("prepare",)
+    return Program(SOURCE, kernels, ARGUMENT, macros, BLOCK)
 
 
-def kernels(p):
-    """Return the names of its kernels."""
-    names = ("initialise", "assign_cheapest", "update_mst")
-    return names if p.options["flatten"] == "merged" else (*names, "prepare")
+def transfer(problem: port.Problem) -> port.Problem:
+    """Copy inputs to the device, and allocate the workspace there."""
+    return port.on_device("flat-boruvka-cuda", problem, program(problem), layout(problem))
 
 
-def transfer(problem):
-    p = problem
-    what = f"flat-boruvka-cuda of n = {p.n:,}, m = {p.m:,}"
-    arrays = engines.unmanaged(layout(p), p.inputs, what)
-    p.engine = engines.Engine(SOURCE, kernels(p), STRUCT, arrays, block=BLOCK, **macros(p))
-    return p
-
-
-def solve(problem):
-    p, engine, g = problem, problem.engine, problem.engine.arguments
-    blocks = p.options["blocks"] or FILLINGS * engine.filling_blocks("assign_cheapest")
-    g["n"], g["length"], g["identity"] = p.n, length_of(p), int("ids" not in p.inputs)
-    engine.fill("chosen", 0)
-    engine.fill("merged", 0)
-    rounds, merged = 0, []
+def solve(problem: port.Problem) -> port.Result:
+    """Rounds of prepare, assign cheapest and update MST (section Approach, CUDA)."""
+    p, device, g = problem, problem.device, problem.device.argument
+    blocks = p.options["blocks"] or BLOCKS_PER_RESIDENT * device.resident_blocks("assign_cheapest")
+    g["n"], g["length"], g["ids_are_indices"] = p.n, length_of(p), int("ids" not in p.inputs)
+    device.fill("chosen", 0)
+    device.fill("unions", 0)
+    rounds = 0
+    unions: list[int] = []
     if p.n > 1 and p.m:
-        engine.launch("initialise", p.n, blocks=blocks)
-    while p.n > 1 and p.m and _goes_on(p, merged):
+        device.launch("initialise", p.n, blocks=blocks)
+    while p.n > 1 and p.m and _goes_on(p, unions):
         g["round"] = rounds
         if rounds and p.options["flatten"] == "kernel":
-            engine.launch("prepare", p.n, blocks=blocks)
-        engine.launch("assign_cheapest", p.n, blocks=blocks)
-        engine.launch("update_mst", p.n, blocks=blocks)
-        merged.append(engine.read("merged"))
+            device.launch("prepare", p.n, blocks=blocks)
+        device.launch("assign_cheapest", p.n, blocks=blocks)
+        device.launch("update_mst", p.n, blocks=blocks)
+        unions.append(device.read("unions"))
         rounds += 1
-    return engines.Result(engine.arrays["chosen"], dict(rounds=rounds, merged=merged, blocks=blocks))
+    return port.Result(device.arrays["chosen"], dict(rounds=rounds, merged=unions, blocks=blocks))
 
 
-def _goes_on(p, merged):
-    """Until the tree is complete; of a forest, until a round adds nothing."""
-    if not merged:
+def _goes_on(p: port.Problem, unions: list[int]) -> bool:
+    """Whether a round must follow: until the tree is complete or, of a forest, until a round adds nothing."""
+    if not unions:
         return True
-    return merged[-1] < p.n - 1 and merged[-1] > (merged[-2] if len(merged) > 1 else 0)
+    return unions[-1] < p.n - 1 and unions[-1] > (unions[-2] if len(unions) > 1 else 0)
 
 
-collect = engines.collect
-edge_ids = engines.edge_ids
+collect = port.collect
+edge_ids = port.edge_ids
 
 
-def counters(problem, result):
-    """What the solve counted, bytes per edge of the list, and where it is flattened the depth of the deepest tree."""
+def counters(problem: port.Problem, result: port.Result) -> dict[str, Any]:
+    """Return what the solve counted, the bytes per edge, and for flattened trees the depth of the deepest one."""
     p = problem
-    told = dict(result.counters, bytes_per_edge=8 + p.bits // 8)
+    counted = dict(result.counters, bytes_per_edge=8 + p.key_bits // 8)
     flattened = p.options["union_find"] == "flattened" and p.options["flatten"] == "kernel"
-    if flattened and told["rounds"]:
-        p.engine.launch("prepare", p.n, blocks=told["blocks"])
-        told["depth_after_flatten"] = depth(p.engine.arrays["parent"])
-    return told
+    if flattened and counted["rounds"]:
+        p.device.launch("prepare", p.n, blocks=counted["blocks"])
+        counted["depth_after_flatten"] = depth(p.device.arrays["parent"])
+    return counted
 
 
-def depth(parent):
-    """Return the longest path to a root."""
-    steps, reached = 0, _module_of(parent).arange(len(parent), dtype=np.uint32)
+def depth(parent: Any) -> int:
+    """Return the longest path to a root, in a forest given by each element's parent."""
+    steps, reached = 0, _array_module(parent).arange(len(parent), dtype=np.uint32)
     while bool((parent[reached] != reached).any()):
         steps, reached = steps + 1, parent[reached]
     return steps
 
 
-device_bytes = engines.device_bytes
+device_bytes = port.device_bytes
 
 
-def phases(problem):
+def phases(problem: port.Problem) -> dict[str, float]:
     """Seconds per kernel."""
     names = dict(assign_cheapest="assign cheapest", update_mst="update MST")
-    if "prepare" in kernels(problem):
+    if problem.options["flatten"] == "kernel":
         names["prepare"] = "reset and flatten"
-    return engines.phases(problem, solve, names)
+    return phase_seconds(problem, solve, names)
 
 
-def profiled(launches):
-    """Cycles an instruction that a warp of `assign_cheapest` waits for memory in its worst launch, and their share."""
+def profiled(launches: Iterable[tuple[str, str, float]]) -> dict[str, float]:
+    """Return the cycles per instruction that a warp of `assign_cheapest` waits for memory in its worst launch, and
+    their share.
+
+    Parameters
+    ----------
+    launches : iterable of (kernel, metric, value)
+    """
     cycles, waiting = (
         [value for kernel, metric, value in launches if (kernel, metric) == ("assign_cheapest", wanted)]
         for wanted in PROFILED

@@ -5,9 +5,19 @@ For connected graphs only, as the original. Kernels: ``gunrock.cu``.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mst.algorithms.cuda import _engine as engines
+from mst.algorithms.cuda.device import memory, port
+from mst.algorithms.cuda.device.graph import edge_inputs, row_inputs
+from mst.algorithms.cuda.device.launch import Program, argument_dtype
+from mst.algorithms.cuda.device.timing import phase_seconds
+
+if TYPE_CHECKING:
+    from mst.algorithms.cuda.device.graph import DeviceGraph
+    from mst.facts import Facts
+    from mst.graph import Graph
 
 ALGORITHM = dict(
     id="gunrock-cuda",
@@ -23,12 +33,27 @@ SOURCE = "gunrock.cu"
 BLOCK = 256
 KERNELS = ("initialise", "minimum_weights", "minimum_edges", "add_edges", "jump_pointers")
 FRONTIER, ADDED = range(2)
-_POINTERS = ("u", "v", "offsets", "neighbours", "keys", "ids")
-_POINTERS += ("roots", "new_roots", "weight", "edge", "frontier", "chosen", "counters")
-STRUCT = engines.arguments(_POINTERS, ("n", "slots", "length", "unused"))
+ARGUMENT = argument_dtype(
+    (
+        "u",
+        "v",
+        "offsets",
+        "neighbours",
+        "keys",
+        "ids",
+        "roots",
+        "new_roots",
+        "minimum_key",
+        "minimum_id",
+        "frontier",
+        "chosen",
+        "counters",
+    ),
+    ("n", "slots", "frontier_length", "unused"),
+)
 
 
-def skip(facts, *, width):
+def skip(facts: Facts, *, width: int) -> str | None:
     if width != 1:
         return f"it runs on one GPU, not on {width}"
     if facts.components is not None and facts.components > 1:
@@ -38,62 +63,68 @@ def skip(facts, *, width):
     return None
 
 
-def prepare(graph, *, width):
-    ends = engines.edge_inputs(graph)
-    rows = engines.row_inputs(graph)
-    return engines.problem_of(graph, {"u": ends["u"], "v": ends["v"], **rows}, {})
+def prepare(graph: Graph | DeviceGraph, *, width: int) -> port.Problem:
+    """Build rows beside the edge list."""
+    edges, rows = edge_inputs(graph), row_inputs(graph)
+    return port.problem_of(graph, rows["keys"], {"u": edges["u"], "v": edges["v"], **rows}, {})
 
 
-def layout(p):
-    """Return the workspace of a problem: name to (dtype, length)."""
+def layout(p: port.Problem) -> memory.Layout:
+    """Return the workspace of a problem: name to (dtype, elements)."""
     return {
-        **dict.fromkeys(("roots", "new_roots", "edge"), (np.uint32, p.n)),
-        "weight": (np.uint32 if p.bits == 32 else np.uint64, p.n),
+        **dict.fromkeys(("roots", "new_roots", "minimum_id"), (np.uint32, p.n)),
+        "minimum_key": (np.uint32 if p.key_bits == 32 else np.uint64, p.n),
         "frontier": (np.uint32, p.slots // 2),
         "chosen": (np.uint8, p.m),
         "counters": (np.uint32, 2),
     }
 
 
-def transfer(problem):
-    p = problem
-    arrays = engines.unmanaged(layout(p), p.inputs, f"gunrock-cuda of n = {p.n:,}, m = {p.m:,}")
-    p.engine = engines.Engine(SOURCE, KERNELS, STRUCT, arrays, block=BLOCK, KEY_BITS=p.bits)
-    return p
+def program(p: port.Problem) -> Program:
+    """Return the variant of the source that a problem needs."""
+    return Program(SOURCE, KERNELS, ARGUMENT, dict(KEY_BITS=p.key_bits), BLOCK)
 
 
-def solve(problem):
-    p, engine, g = problem, problem.engine, problem.engine.arguments
+def transfer(problem: port.Problem) -> port.Problem:
+    """Copy inputs to the device, and allocate the workspace there."""
+    return port.on_device("gunrock-cuda", problem, program(problem), layout(problem))
+
+
+def solve(problem: port.Problem) -> port.Result:
+    """Rounds over all edges until one supervertex is left (Fallin et al., section 2)."""
+    p, device, g = problem, problem.device, problem.device.argument
     g["n"], g["slots"] = p.n, p.slots
-    engine.fill("chosen", 0)
-    engine.launch("initialise", p.n)
-    supervertices, per_round, frontiers = p.n, [], []
+    device.fill("chosen", 0)
+    device.launch("initialise", p.n)
+    supervertices = p.n
+    per_round: list[int] = []
+    frontiers: list[int] = []
     while supervertices > 1:
         per_round.append(supervertices)
-        engine.fill("weight", 0xFF)
-        engine.fill("edge", 0xFF)
-        engine.fill("counters", 0)
-        engine.launch("minimum_weights", p.slots)
-        g["length"] = frontier = engine.read("counters", FRONTIER)
+        device.fill("minimum_key", 0xFF)
+        device.fill("minimum_id", 0xFF)
+        device.fill("counters", 0)
+        device.launch("minimum_weights", p.slots)
+        g["frontier_length"] = frontier = device.read("counters", FRONTIER)
         frontiers.append(frontier)
-        engine.launch("minimum_edges", frontier)
-        engine.launch("add_edges", p.n)
-        added = engine.read("counters", ADDED)
+        device.launch("minimum_edges", frontier)
+        device.launch("add_edges", p.n)
+        added = device.read("counters", ADDED)
         if added == 0:
-            engines.refuse_unconnected("gunrock-cuda")
-        engine.launch("jump_pointers", p.n)
+            port.refuse_unconnected("gunrock-cuda")
+        device.launch("jump_pointers", p.n)
         supervertices -= added
     counters = dict(rounds=len(per_round), supervertices=per_round, frontiers=frontiers)
-    return engines.Result(engine.arrays["chosen"], counters)
+    return port.Result(device.arrays["chosen"], counters)
 
 
-collect = engines.collect
-edge_ids = engines.edge_ids
-counters = engines.counters
-device_bytes = engines.device_bytes
+collect = port.collect
+edge_ids = port.edge_ids
+counters = port.counters
+device_bytes = port.device_bytes
 
 
-def phases(problem):
+def phases(problem: port.Problem) -> dict[str, float]:
     """Seconds per step."""
     names = dict(minimum_weights="weights", minimum_edges="edges", add_edges="add", jump_pointers="roots")
-    return engines.phases(problem, solve, names)
+    return phase_seconds(problem, solve, names)

@@ -1,1 +1,1 @@
-"""CUDA C++ building blocks (`*.cuh`, `*.cu`), their loader, and the layout of what they are given."""
+"""CUDA C++ kernels and their parts (`*.cu`, `*.cuh`), their loader, and the argument of filter-Borůvka's kernels."""

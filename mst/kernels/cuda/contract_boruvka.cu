@@ -2,47 +2,50 @@
 // Algorithm" (PDP '15; "UMinho GPU"), in the variants GPU-u and GPU-e of Biagiotti, "Efficient solution for MST
 // computation on sparse graphs", section IV, and with the segmented minimum that he names as future work.
 //
-// A round: candidates, mirrored edges out, colours, new numbers by scan, degrees, scan, insertion. The steps that have
+// A round: candidates, mirrored edges out, colours, new labels by scan, degrees, scan, insertion. The steps that have
 // a loop over a row come twice: a thread per vertex, and a thread per slot, which finds its row by binary search.
+//
+// Geometry: one thread per vertex or slot of this round, as each kernel says; any block size.
 //
 // Ordering: a launch ends every step. `remove_mirrors` clears only the candidate of the lower end of a pair, and the
 // upper end keeps its own whether it still sees the lower one's or not. Colours are shortened in place: every value
 // that a reader may see lies on the path to the root. The order of slots within a new row is left to the race; the
 // order of edges does not depend on it.
-#include "cheapest.cuh"
-#include "owner.cuh"
+#include "argmin.cuh"
+#include "row_of_slot.cuh"
 #include "scan.cuh"
 
-struct Contract {
-  const u32* offsets;      // this round's rows
-  const u32* neighbours;
-  const Key* keys;
-  const u32* ids;
-  u32* next_offsets;       // the next round's; degrees first
-  u32* next_neighbours;
-  Key* next_keys;
-  u32* next_ids;
-  u32* candidates;         // slot of each vertex's lightest edge
-  u32* colours;
-  u32* numbers;            // of the roots, in the next round
-  u32* kept;               // per vertex: slots that leave its component
-  u32* places;             // per new row: where the next slot goes
-  unsigned char* chosen;   // per edge
-  u32* changed;            // whether a colour changed
-  u32* values;             // what is scanned, and the sums of its tiles
-  u32* sums;
+struct ContractBoruvka {
+  const u32* offsets;         // [n + 1] this round's rows
+  const u32* neighbours;      // [slots]
+  const Key* keys;            // [slots]
+  const u32* ids;             // [slots] edge ids
+  u32* next_offsets;          // [n of the next round + 1] the next round's rows; degrees until they are scanned
+  u32* next_neighbours;       // [slots of the next round]
+  Key* next_keys;             // [slots of the next round]
+  u32* next_ids;              // [slots of the next round]
+  u32* candidates;            // [n] slot of each vertex's lightest edge, or NONE
+  u32* colours;               // [n] parent, then root of each vertex's tree
+  u32* new_labels;            // [n] 1 for a root; after the scan, each root's vertex in the next round
+  u32* leaving;               // [n] slots of each vertex that leave its component
+  u32* next_slot;             // [n of the next round] where the next slot of a new row goes
+  unsigned char* chosen;      // [m] 1: of the forest
+  u32* changed;               // [1] whether a colour changed
+  u32* scanned;               // [length] the array that is scanned
+  u32* tile_sums;             // [tiles + 1]
   u32 n, slots, length, tiles;
 };
 
-struct Before {
-  const Contract& g;
+struct Lighter {
+  const ContractBoruvka& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
-    const Key one = g.keys[a], other = g.keys[b];
-    return one < other || (one == other && g.ids[a] < g.ids[b]);
+    const Key key_a = g.keys[a], key_b = g.keys[b];
+    return key_a < key_b || (key_a == key_b && g.ids[a] < g.ids[b]);
   }
 };
 
-extern "C" __global__ void find_candidates(const Contract g) {
+// A thread per vertex loops over its row. Writes candidates.
+extern "C" __global__ void find_candidates(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 begin = g.offsets[x], end = g.offsets[x + 1];
@@ -58,11 +61,12 @@ extern "C" __global__ void find_candidates(const Contract g) {
   g.candidates[x] = best;
 }
 
-// A segmented scan in each warp, then one offer per row that the warp meets.
-extern "C" __global__ void find_candidates_segmented(const Contract g) {
+// A thread per slot, all lanes to the end: a segmented scan in each warp, then one compare-and-swap for each row that
+// the warp meets. Lowers candidates, which the caller has set to NONE.
+extern "C" __global__ void find_candidates_segmented(const ContractBoruvka g) {
   const u32 slot = thread_index();
   const bool valid = slot < g.slots;
-  const u32 row = valid ? owner_of(g.offsets, g.n, slot) : NONE;
+  const u32 row = valid ? row_of_slot(g.offsets, g.n, slot) : NONE;
   u32 best = slot, id = valid ? g.ids[slot] : NONE;
   Key key = valid ? g.keys[slot] : 0;
   for (u32 distance = 1; distance < 32; distance *= 2) {
@@ -77,10 +81,11 @@ extern "C" __global__ void find_candidates_segmented(const Contract g) {
     }
   }
   const u32 next_row = __shfl_sync(FULL, row, (lane_id() + 1) & 31);
-  if (valid && (lane_id() == 31 || next_row != row)) offer_place(g.candidates + row, best, Before{g});
+  if (valid && (lane_id() == 31 || next_row != row)) atomic_argmin(g.candidates + row, best, Lighter{g});
 }
 
-extern "C" __global__ void remove_mirrors(const Contract g) {
+// A thread per vertex: of two vertices that chose one edge the lower one drops it. Writes candidates and chosen.
+extern "C" __global__ void remove_mirrors(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 slot = g.candidates[x];
@@ -96,14 +101,16 @@ extern "C" __global__ void remove_mirrors(const Contract g) {
   g.chosen[id] = 1;
 }
 
-extern "C" __global__ void initialise_colours(const Contract g) {
+// A thread per vertex: its colour is the other end of its candidate, or itself. Writes colours.
+extern "C" __global__ void initialise_colours(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 slot = g.candidates[x];
   g.colours[x] = slot == NONE ? x : g.neighbours[slot];
 }
 
-extern "C" __global__ void propagate_colours(const Contract g) {
+// A thread per vertex: one step of pointer jumping. Sets changed where a colour changed.
+extern "C" __global__ void propagate_colours(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 colour = load_relaxed(g.colours + x), next = load_relaxed(g.colours + colour);
@@ -112,56 +119,63 @@ extern "C" __global__ void propagate_colours(const Contract g) {
   *g.changed = 1;
 }
 
-extern "C" __global__ void flag_roots(const Contract g) {
+// A thread per vertex. Writes new_labels: 1 for roots.
+extern "C" __global__ void flag_roots(const ContractBoruvka g) {
   const u32 x = thread_index();
-  if (x < g.n) g.numbers[x] = g.colours[x] == x;
+  if (x < g.n) g.new_labels[x] = g.colours[x] == x;
 }
 
-DEVICE u32 new_row(const Contract& g, u32 colour) { return g.numbers[colour]; }
+DEVICE u32 new_vertex(const ContractBoruvka& g, u32 colour) { return g.new_labels[colour]; }
 
-extern "C" __global__ void count_slots(const Contract g) {
+// A thread per vertex: writes leaving, and adds it to the degree of the new vertex in next_offsets, zero before.
+extern "C" __global__ void count_slots(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 colour = g.colours[x];
-  u32 kept = 0;
-  for (u32 slot = g.offsets[x]; slot < g.offsets[x + 1]; slot++) kept += g.colours[g.neighbours[slot]] != colour;
-  g.kept[x] = kept;
-  if (kept) atomicAdd(g.next_offsets + new_row(g, colour), kept);
+  u32 leaving = 0;
+  for (u32 slot = g.offsets[x]; slot < g.offsets[x + 1]; slot++) leaving += g.colours[g.neighbours[slot]] != colour;
+  g.leaving[x] = leaving;
+  if (leaving) atomicAdd(g.next_offsets + new_vertex(g, colour), leaving);
 }
 
-extern "C" __global__ void count_slots_by_edge(const Contract g) {
+// The same degrees with a thread per slot; leaving is not written.
+extern "C" __global__ void count_slots_by_edge(const ContractBoruvka g) {
   const u32 slot = thread_index();
   if (slot >= g.slots) return;
-  const u32 colour = g.colours[owner_of(g.offsets, g.n, slot)];
-  if (g.colours[g.neighbours[slot]] != colour) atomicAdd(g.next_offsets + new_row(g, colour), 1u);
+  const u32 colour = g.colours[row_of_slot(g.offsets, g.n, slot)];
+  if (g.colours[g.neighbours[slot]] != colour) atomicAdd(g.next_offsets + new_vertex(g, colour), 1u);
 }
 
-DEVICE void insert_slot(const Contract& g, u32 slot, u32 other_colour, u32 place) {
-  g.next_neighbours[place] = new_row(g, other_colour);
+DEVICE void insert_slot(const ContractBoruvka& g, u32 slot, u32 other_colour, u32 place) {
+  g.next_neighbours[place] = new_vertex(g, other_colour);
   g.next_keys[place] = g.keys[slot];
   g.next_ids[place] = g.ids[slot];
 }
 
-extern "C" __global__ void insert_slots(const Contract g) {
+// A thread per vertex: copies the slots that leave its component to the next round's row, as many places as leaving
+// says taken from next_slot at once.
+extern "C" __global__ void insert_slots(const ContractBoruvka g) {
   const u32 x = thread_index();
-  if (x >= g.n || g.kept[x] == 0) return;
+  if (x >= g.n || g.leaving[x] == 0) return;
   const u32 colour = g.colours[x];
-  u32 place = atomicAdd(g.places + new_row(g, colour), g.kept[x]);
+  u32 place = atomicAdd(g.next_slot + new_vertex(g, colour), g.leaving[x]);
   for (u32 slot = g.offsets[x]; slot < g.offsets[x + 1]; slot++) {
     const u32 other = g.colours[g.neighbours[slot]];
     if (other != colour) insert_slot(g, slot, other, place++);
   }
 }
 
-extern "C" __global__ void insert_slots_by_edge(const Contract g) {
+// A thread per slot: the same, a place at a time.
+extern "C" __global__ void insert_slots_by_edge(const ContractBoruvka g) {
   const u32 slot = thread_index();
   if (slot >= g.slots) return;
-  const u32 colour = g.colours[owner_of(g.offsets, g.n, slot)], other = g.colours[g.neighbours[slot]];
-  if (other != colour) insert_slot(g, slot, other, atomicAdd(g.places + new_row(g, colour), 1u));
+  const u32 colour = g.colours[row_of_slot(g.offsets, g.n, slot)], other = g.colours[g.neighbours[slot]];
+  if (other != colour) insert_slot(g, slot, other, atomicAdd(g.next_slot + new_vertex(g, colour), 1u));
 }
 
-extern "C" __global__ void scan_tiles(const Contract g) { scan_tile(g.values, g.sums, g.length); }
+// The three steps of scan.cuh over scanned; the first and third with a block per tile, the second with one block.
+extern "C" __global__ void scan_tiles(const ContractBoruvka g) { scan_tile(g.scanned, g.tile_sums, g.length); }
 
-extern "C" __global__ void scan_sums(const Contract g) { scan_sums_of(g.sums, g.tiles); }
+extern "C" __global__ void scan_sums(const ContractBoruvka g) { scan_tile_sums(g.tile_sums, g.tiles); }
 
-extern "C" __global__ void add_sums(const Contract g) { add_before(g.values, g.sums, g.length); }
+extern "C" __global__ void add_sums(const ContractBoruvka g) { add_tile_sum(g.scanned, g.tile_sums, g.length); }

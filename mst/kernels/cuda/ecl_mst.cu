@@ -19,7 +19,7 @@
 // A round needs nothing of the host: its kernels read the worklist's length where `minimise` counted it, and `forget`
 // clears the other list's. So the host may queue rounds ahead, with threads for any length at least as large; rounds
 // past the last one find empty lists.
-#include "base.cuh"
+#include "edge_minimum.cuh"
 
 #ifndef RUNG
 #define RUNG 0
@@ -32,67 +32,62 @@
 #define JUMPING 0
 #endif
 
-struct Ecl {
-  const u32* offsets;
-  const u32* neighbours;
-  const Key* keys;
-  const u32* ids;
-  const u32* sources;     // rung 7: the row of each slot
-  u32* parent;
-  u64* minimum;           // per representative: (key, id), or a 64-bit key
-  u32* minimum_id;        // 64-bit keys: the id
-  unsigned char* chosen;  // per edge
-  u32* entries[2];
-  u32* low[2];
-  u32* lengths;           // of both worklists, then the flag of the topology-driven rungs
+struct EclMst {
+  const u32* offsets;     // [n + 1] CSR rows, each edge in both of its ends' rows
+  const u32* neighbours;  // [slots]
+  const Key* keys;        // [slots]
+  const u32* ids;         // [slots] edge ids
+  const u32* sources;     // [slots] rung 7: the row of each slot
+  u32* parent;            // [n]
+  u64* minimum;           // [n] per representative: (key, id), or a 64-bit key; all ones: none
+  u32* minimum_id;        // [n] 64-bit keys: the id
+  unsigned char* chosen;  // [m] 1: of the forest
+  u32* worklist[2];       // [4 capacity] (end, end, high word of the key, id), as tuples or, from rung 6 on, as arrays
+  u32* key_low[2];        // [capacity] 64-bit keys: their low words
+  u32* lengths;           // [4] of both worklists, then whether an edge is left (rungs 7 and 8)
   u64 capacity;           // entries of a worklist
-  u64 threshold;
-  u32 n, slots, from, heavy, warp_degree, unused;
+  u64 threshold;          // largest light key
+  u32 n, slots, source, heavy, warp_degree, unused;  // source: the worklist that is read
 };
 
-struct Edge {
-  u32 a, b, id;
-  Key key;
-};
-
-DEVICE Edge load_edge(const Ecl& g, u32 list, u32 i) {
+DEVICE Edge load_edge(const EclMst& g, u32 list, u32 i) {
   Edge edge;
   u32 high;
 #if RUNG < 6
-  const uint4 entry = ((const uint4*)g.entries[list])[i];
+  const uint4 entry = ((const uint4*)g.worklist[list])[i];
   edge.a = entry.x;
   edge.b = entry.y;
   high = entry.z;
   edge.id = entry.w;
 #else
-  edge.a = g.entries[list][i];
-  edge.b = g.entries[list][g.capacity + i];
-  high = g.entries[list][2 * g.capacity + i];
-  edge.id = g.entries[list][3 * g.capacity + i];
+  edge.a = g.worklist[list][i];
+  edge.b = g.worklist[list][g.capacity + i];
+  high = g.worklist[list][2 * g.capacity + i];
+  edge.id = g.worklist[list][3 * g.capacity + i];
 #endif
 #if KEY_BITS == 32
   edge.key = high;
 #else
-  edge.key = pack(high, g.low[list][i]);
+  edge.key = pack(high, g.key_low[list][i]);
 #endif
   return edge;
 }
 
-DEVICE void store_edge(const Ecl& g, u32 list, u32 i, const Edge& edge) {
+DEVICE void store_edge(const EclMst& g, u32 list, u32 i, const Edge& edge) {
 #if RUNG < 6
-  ((uint4*)g.entries[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
+  ((uint4*)g.worklist[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
 #else
-  g.entries[list][i] = edge.a;
-  g.entries[list][g.capacity + i] = edge.b;
-  g.entries[list][2 * g.capacity + i] = key_high(edge.key);
-  g.entries[list][3 * g.capacity + i] = edge.id;
+  g.worklist[list][i] = edge.a;
+  g.worklist[list][g.capacity + i] = edge.b;
+  g.worklist[list][2 * g.capacity + i] = key_high(edge.key);
+  g.worklist[list][3 * g.capacity + i] = edge.id;
 #endif
 #if KEY_BITS == 64
-  g.low[list][i] = (u32)edge.key;
+  g.key_low[list][i] = (u32)edge.key;
 #endif
 }
 
-DEVICE u32 parent_of(const Ecl& g, u32 x) {
+DEVICE u32 parent_of(const EclMst& g, u32 x) {
 #if RUNG < 4
   return __ldg(g.parent + x);
 #else
@@ -100,7 +95,7 @@ DEVICE u32 parent_of(const Ecl& g, u32 x) {
 #endif
 }
 
-DEVICE u32 find(const Ecl& g, u32 x) {
+DEVICE u32 find(const EclMst& g, u32 x) {
   u32 next = parent_of(g, x);
 #if RUNG >= 4 && JUMPING
   u32 root = x;
@@ -124,7 +119,7 @@ DEVICE u32 find(const Ecl& g, u32 x) {
 }
 
 // Join the sets of two vertices that were representatives a moment ago.
-DEVICE void join(const Ecl& g, u32 a, u32 b) {
+DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
   while (a != b) {
     const u32 high = a > b ? a : b, low = a > b ? b : a;
     const u32 seen = atomicCAS(g.parent + high, high, low);
@@ -134,41 +129,18 @@ DEVICE void join(const Ecl& g, u32 a, u32 b) {
   }
 }
 
-DEVICE u64 word(const Edge& edge) {
-#if KEY_BITS == 32
-  return pack(edge.key, edge.id);
-#else
-  return edge.key;
-#endif
-}
-
-DEVICE void lower(u64* slot, u64 value) {
+DEVICE void lower_minimum(u64* slot, u64 value) {
 #if RUNG < 1
   if (load_relaxed(slot) <= value) return;
 #endif
   atomicMin(slot, value);
 }
 
-DEVICE bool is_minimum(const Ecl& g, u32 representative, const Edge& edge) {
-#if KEY_BITS == 32
-  return g.minimum[representative] == word(edge);
-#else
-  return g.minimum[representative] == word(edge) && g.minimum_id[representative] == edge.id;
-#endif
-}
-
-DEVICE void reset(const Ecl& g, u32 representative) {
-  g.minimum[representative] = ~0ull;
-#if KEY_BITS == 64
-  g.minimum_id[representative] = NONE;
-#endif
-}
-
-extern "C" __global__ void initialise(const Ecl g) {
+extern "C" __global__ void initialise(const EclMst g) {
   const u32 v = thread_index();
   if (v < g.n) {
     g.parent[v] = v;
-    reset(g, v);
+    reset_minimum(g, v);
   }
   if (v < 2) g.lengths[v] = 0;
 }
@@ -177,7 +149,7 @@ extern "C" __global__ void initialise(const Ecl g) {
 
 // Lines 4 to 8 of Algorithm 2 for a slot of vertex v, whose representative is p; phase 2 takes the heavy slots that
 // still join two sets.
-DEVICE void admit(const Ecl& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
+DEVICE void admit(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
 #if RUNG < 5
   if (v > neighbour) return;
 #endif
@@ -195,11 +167,11 @@ DEVICE void admit(const Ecl& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) 
 #endif
   }
   edge.id = __ldg(g.ids + slot);
-  store_edge(g, g.from, atomicAdd(g.lengths + g.from, 1u), edge);
+  store_edge(g, g.source, atomicAdd(g.lengths + g.source, 1u), edge);
 }
 
 // The slots of a row: begin, begin + step, … below end; some are in flight together.
-DEVICE void admit_row(const Ecl& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
+DEVICE void admit_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
   for (u32 first = begin; first < end; first += BATCH * step) {
     u32 neighbours[BATCH];
     Key keys[BATCH];
@@ -215,7 +187,7 @@ DEVICE void admit_row(const Ecl& g, u32 v, u32 p, u32 begin, u32 end, u32 step) 
   }
 }
 
-extern "C" __global__ void populate(const Ecl g) {
+extern "C" __global__ void populate(const EclMst g) {
   const u32 v = thread_index();
   u32 begin = 0, end = 0, p = v;
   if (v < g.n) {
@@ -240,22 +212,22 @@ extern "C" __global__ void populate(const Ecl g) {
 }
 
 // Lines 14 to 23.
-extern "C" __global__ void minimise(const Ecl g) {
+extern "C" __global__ void minimise(const EclMst g) {
   const u32 i = thread_index();
-  if (i >= g.lengths[g.from]) return;
-  Edge edge = load_edge(g, g.from, i);
+  if (i >= g.lengths[g.source]) return;
+  Edge edge = load_edge(g, g.source, i);
   const u32 p = find(g, edge.a), q = find(g, edge.b);
   if (p == q) return;
 #if RUNG < 4
   edge.a = p;
   edge.b = q;
 #endif
-  store_edge(g, 1 - g.from, atomicAdd(g.lengths + 1 - g.from, 1u), edge);
-  lower(g.minimum + p, word(edge));
-  lower(g.minimum + q, word(edge));
+  store_edge(g, 1 - g.source, atomicAdd(g.lengths + 1 - g.source, 1u), edge);
+  lower_minimum(g.minimum + p, minimum_word(edge));
+  lower_minimum(g.minimum + q, minimum_word(edge));
 }
 
-DEVICE u32 representative(const Ecl& g, u32 x) {
+DEVICE u32 representative(const EclMst& g, u32 x) {
 #if RUNG < 4
   return x;
 #else
@@ -264,42 +236,42 @@ DEVICE u32 representative(const Ecl& g, u32 x) {
 }
 
 // 64-bit keys: the smallest id among the edges that hold the smallest key.
-extern "C" __global__ void minimise_ids(const Ecl g) {
+extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   const u32 i = thread_index();
-  if (i >= g.lengths[g.from]) return;
-  const Edge edge = load_edge(g, g.from, i);
+  if (i >= g.lengths[g.source]) return;
+  const Edge edge = load_edge(g, g.source, i);
   const u32 p = representative(g, edge.a), q = representative(g, edge.b);
-  if (g.minimum[p] == edge.key) atomicMin(g.minimum_id + p, edge.id);
-  if (g.minimum[q] == edge.key) atomicMin(g.minimum_id + q, edge.id);
+  lower_minimum_id(g, p, edge);
+  lower_minimum_id(g, q, edge);
 #endif
 }
 
 // Lines 27 to 33. From rung 4 on, a representative may have changed since the minima were taken; the edge then waits
 // for the next round, unless it is the minimum of the new one too.
-extern "C" __global__ void unite(const Ecl g) {
+extern "C" __global__ void unite(const EclMst g) {
   const u32 i = thread_index();
-  if (i >= g.lengths[g.from]) return;
-  const Edge edge = load_edge(g, g.from, i);
+  if (i >= g.lengths[g.source]) return;
+  const Edge edge = load_edge(g, g.source, i);
   if (is_minimum(g, representative(g, edge.a), edge) || is_minimum(g, representative(g, edge.b), edge)) {
-    join(g, representative(g, edge.a), representative(g, edge.b));
+    unite_sets(g, representative(g, edge.a), representative(g, edge.b));
     g.chosen[edge.id] = 1;
   }
 }
 
 // Lines 34 to 37. The other list has been read, and is the next to be filled.
-extern "C" __global__ void forget(const Ecl g) {
+extern "C" __global__ void reset_minima(const EclMst g) {
   const u32 i = thread_index();
-  if (i == 0) g.lengths[1 - g.from] = 0;
-  if (i >= g.lengths[g.from]) return;
-  const Edge edge = load_edge(g, g.from, i);
-  reset(g, representative(g, edge.a));
-  reset(g, representative(g, edge.b));
+  if (i == 0) g.lengths[1 - g.source] = 0;
+  if (i >= g.lengths[g.source]) return;
+  const Edge edge = load_edge(g, g.source, i);
+  reset_minimum(g, representative(g, edge.a));
+  reset_minimum(g, representative(g, edge.b));
 }
 
 #else  // topology-driven: every slot in every round, by slot (rung 7) or by row (rung 8)
 
-DEVICE Edge edge_of(const Ecl& g, u32 v, u32 slot) {
+DEVICE Edge edge_of(const EclMst& g, u32 v, u32 slot) {
   Edge edge;
   edge.a = v;
   edge.b = g.neighbours[slot];
@@ -309,7 +281,7 @@ DEVICE Edge edge_of(const Ecl& g, u32 v, u32 slot) {
 }
 
 template <class Visit>
-DEVICE void each_slot(const Ecl& g, const Visit& visit) {
+DEVICE void each_slot(const EclMst& g, const Visit& visit) {
   const u32 i = thread_index();
 #if RUNG == 7
   if (i < g.slots) visit(edge_of(g, g.sources[i], i));
@@ -320,51 +292,51 @@ DEVICE void each_slot(const Ecl& g, const Visit& visit) {
 }
 
 struct Minimise {
-  const Ecl& g;
+  const EclMst& g;
   __device__ __forceinline__ void operator()(const Edge& edge) const {
     const u32 p = find(g, edge.a), q = find(g, edge.b);
     if (p == q) return;
     g.lengths[2] = 1;
-    lower(g.minimum + p, word(edge));
-    lower(g.minimum + q, word(edge));
+    lower_minimum(g.minimum + p, minimum_word(edge));
+    lower_minimum(g.minimum + q, minimum_word(edge));
   }
 };
 
 struct MinimiseIds {
-  const Ecl& g;
+  const EclMst& g;
   __device__ __forceinline__ void operator()(const Edge& edge) const {
     const u32 p = find(g, edge.a), q = find(g, edge.b);
     if (p == q) return;
-    if (g.minimum[p] == word(edge)) atomicMin(g.minimum_id + p, edge.id);
-    if (g.minimum[q] == word(edge)) atomicMin(g.minimum_id + q, edge.id);
+    lower_minimum_id(g, p, edge);
+    lower_minimum_id(g, q, edge);
   }
 };
 
 struct Unite {
-  const Ecl& g;
+  const EclMst& g;
   __device__ __forceinline__ void operator()(const Edge& edge) const {
     const u32 p = find(g, edge.a), q = find(g, edge.b);
     if (p == q) return;
     if (is_minimum(g, p, edge) || is_minimum(g, q, edge)) {
-      join(g, p, q);
+      unite_sets(g, p, q);
       g.chosen[edge.id] = 1;
     }
   }
 };
 
-extern "C" __global__ void minimise(const Ecl g) { each_slot(g, Minimise{g}); }
+extern "C" __global__ void minimise(const EclMst g) { each_slot(g, Minimise{g}); }
 
-extern "C" __global__ void minimise_ids(const Ecl g) {
+extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   each_slot(g, MinimiseIds{g});
 #endif
 }
 
-extern "C" __global__ void unite(const Ecl g) { each_slot(g, Unite{g}); }
+extern "C" __global__ void unite(const EclMst g) { each_slot(g, Unite{g}); }
 
-extern "C" __global__ void forget(const Ecl g) {
+extern "C" __global__ void reset_minima(const EclMst g) {
   const u32 v = thread_index();
-  if (v < g.n) reset(g, v);
+  if (v < g.n) reset_minimum(g, v);
 }
 
 #endif

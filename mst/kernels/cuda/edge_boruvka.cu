@@ -8,10 +8,14 @@
 // Two things differ from the listings: ties are broken by edge id, where the authors ask for distinct weights, and
 // self-loops are left out (Listing 6 does not test for them).
 //
-// Ordering: a launch ends every step. Within a step, threads meet in atomic minima, in places taken from a counter,
-// and in the records of `wait_free.cuh`. A union that is met half-way still leads to the root
-// of its set, which is where `join` looks.
-#include "wait_free.cuh"
+// Geometry: a thread per entry of the worklist that is read (or of the input), as many as `length`; any block size.
+//
+// Ordering: a launch ends every step. Within a step, threads meet in atomic minima, in the length of the list that they
+// append to, and in the words of `wait_free_union_find.cuh`. A union that is met half-way still leads to the root
+// of its set, which is where `unite_sets` looks.
+#include "append.cuh"
+#include "edge_minimum.cuh"
+#include "wait_free_union_find.cuh"
 
 #ifndef WORKLIST
 #define WORKLIST 1
@@ -21,30 +25,26 @@
 #endif
 
 struct EdgeBoruvka {
-  const u32* u;
-  const u32* v;
-  const Key* keys;
-  const u32* offsets;        // BY_VERTEX: rows, with the other end, key and id of each slot
-  const u32* neighbours;
-  const Key* row_keys;
-  const u32* row_ids;
-  u64* sets;
-  u64* minimum;              // per representative: (key, id), or a 64-bit key
-  u32* minimum_id;           // 64-bit keys: the id
-  unsigned char* chosen;     // per edge
-  u32* entries[2];           // (end, end, high word of the key, id); BY_VERTEX: (vertex, its set, key, id)
-  u32* low[2];               // 64-bit keys: their low words
-  u32* counters;
-  u32 n, length, from, first;  // first: the list to read from is the input
+  const u32* u;              // [m] ends and keys of the input's edges
+  const u32* v;              // [m]
+  const Key* keys;           // [m]
+  const u32* offsets;        // [n + 1] BY_VERTEX: rows, with the other end, key and id of each slot
+  const u32* neighbours;     // [slots]
+  const Key* row_keys;       // [slots]
+  const u32* row_ids;        // [slots]
+  u64* sets;                 // [n] see wait_free_union_find.cuh
+  u64* minimum;              // [n] per representative: (key, id), or a 64-bit key; all ones: none
+  u32* minimum_id;           // [n] 64-bit keys: the id
+  unsigned char* chosen;     // [m] 1: of the forest
+  u32* worklist[2];          // [4 m] (end, end, high word of the key, id); BY_VERTEX [4 n]: (vertex, its set, key, id)
+  u32* key_low[2];           // [m or n] 64-bit keys: their low words
+  u32* appended;             // [1] length of the list that is written, or whether any vertex has an edge left
+  u32 n, length, source, from_input;  // length: of the list that is read, `source`, or of the input
 };
 
-struct Edge {
-  u32 a, b, id;
-  Key key;
-};
-
+// Entry i of a worklist.
 DEVICE Edge load_entry(const EdgeBoruvka& g, u32 list, u32 i) {
-  const uint4 entry = ((const uint4*)g.entries[list])[i];
+  const uint4 entry = ((const uint4*)g.worklist[list])[i];
   Edge edge;
   edge.a = entry.x;
   edge.b = entry.y;
@@ -52,74 +52,42 @@ DEVICE Edge load_entry(const EdgeBoruvka& g, u32 list, u32 i) {
 #if KEY_BITS == 32
   edge.key = entry.z;
 #else
-  edge.key = pack(entry.z, g.low[list][i]);
+  edge.key = pack(entry.z, g.key_low[list][i]);
 #endif
   return edge;
 }
 
+// Entry i of the list that is read, or edge i of the input.
 DEVICE Edge load_edge(const EdgeBoruvka& g, u32 i) {
-  if (!g.first) return load_entry(g, g.from, i);
+  if (!g.from_input) return load_entry(g, g.source, i);
   return {g.u[i], g.v[i], i, g.keys[i]};
 }
 
 DEVICE void store_entry(const EdgeBoruvka& g, u32 list, u32 i, const Edge& edge) {
-  ((uint4*)g.entries[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
+  ((uint4*)g.worklist[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
 #if KEY_BITS == 64
-  g.low[list][i] = low_word(edge.key);
+  g.key_low[list][i] = low_word(edge.key);
 #endif
 }
 
-DEVICE u64 word(const Edge& edge) {
-#if KEY_BITS == 32
-  return pack(edge.key, edge.id);
-#else
-  return edge.key;
-#endif
-}
-
-DEVICE bool is_minimum(const EdgeBoruvka& g, u32 set, const Edge& edge) {
-#if KEY_BITS == 32
-  return g.minimum[set] == word(edge);
-#else
-  return g.minimum[set] == edge.key && g.minimum_id[set] == edge.id;
-#endif
-}
-
-DEVICE void lower_id(const EdgeBoruvka& g, u32 set, const Edge& edge) {
-  if (g.minimum[set] == edge.key) atomicMin(g.minimum_id + set, edge.id);
-}
-
-DEVICE void forget(const EdgeBoruvka& g, u32 set) {
-  g.minimum[set] = ~0ull;
-#if KEY_BITS == 64
-  g.minimum_id[set] = NONE;
-#endif
-}
-
-// Place for each voting lane: one addition a warp. Call with all lanes.
-DEVICE u32 take_place(u32* length, bool wanted) {
-  const u32 votes = __ballot_sync(FULL, wanted);
-  u32 base = 0;
-  if (lane_id() == 0 && votes) base = atomicAdd(length, (u32)__popc(votes));
-  return __shfl_sync(FULL, base, 0) + lanes_below(votes);
-}
-
+// A thread per vertex: singletons without a minimum. Writes sets, minimum, minimum_id.
 extern "C" __global__ void initialise(const EdgeBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
-  g.sets[x] = new_set(x);
-  forget(g, x);
+  g.sets[x] = singleton(x);
+  reset_minimum(g, x);
 }
 
 #if BY_VERTEX
 
-// The lightest edge of each row that leaves its set. Entries that have one go to the other list.
+// The lightest edge of each row that leaves its set. Entries that have one go to the other list. Lowers minimum; without
+// WORKLIST every vertex has an entry, and appended says whether any has an edge.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge best = {0, 0, NONE, 0};
   if (i < g.length) {
 #if WORKLIST
-    const u32 x = g.first ? i : ((const uint4*)g.entries[g.from])[i].x;
+    const u32 x = g.from_input ? i : ((const uint4*)g.worklist[g.source])[i].x;
 #else
     const u32 x = i;
 #endif
@@ -136,41 +104,44 @@ extern "C" __global__ void minimise(const EdgeBoruvka g) {
     }
   }
 #if WORKLIST
-  const u32 place = take_place(g.counters, best.id != NONE);
-  if (best.id != NONE) store_entry(g, 1 - g.from, place, best);
+  const u32 index = append_in_warp(g.appended, best.id != NONE);
+  if (best.id != NONE) store_entry(g, 1 - g.source, index, best);
 #else
-  if (i < g.length) store_entry(g, 1 - g.from, i, best);
-  if (best.id != NONE) g.counters[0] = 1;
+  if (i < g.length) store_entry(g, 1 - g.source, i, best);
+  if (best.id != NONE) g.appended[0] = 1;
 #endif
-  if (best.id != NONE) atomicMin(g.minimum + best.b, word(best));
+  if (best.id != NONE) atomicMin(g.minimum + best.b, minimum_word(best));
 }
 
-// 64-bit keys: the smallest id among the edges that hold the smallest key.
+// 64-bit keys: the smallest id among the edges of the smallest key. Lowers minimum_id.
 extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
-  const Edge edge = load_entry(g, g.from, i);
-  if (edge.id != NONE) lower_id(g, edge.b, edge);
+  const Edge edge = load_entry(g, g.source, i);
+  if (edge.id != NONE) lower_minimum_id(g, edge.b, edge);
 }
 
+// Entries that hold the minimum of their set unite it with the one across. Writes chosen, sets.
 extern "C" __global__ void unite(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
-  const Edge edge = load_entry(g, g.from, i);
+  const Edge edge = load_entry(g, g.source, i);
   if (edge.id == NONE || !is_minimum(g, edge.b, edge)) return;
-  join(g.sets, g.u[edge.id], g.v[edge.id]);
+  unite_sets(g.sets, g.u[edge.id], g.v[edge.id]);
   g.chosen[edge.id] = 1;
 }
 
-extern "C" __global__ void reset(const EdgeBoruvka g) {
+// Resets minimum and minimum_id of every set that is left.
+extern "C" __global__ void reset_minima(const EdgeBoruvka g) {
   const u32 i = thread_index();
-  if (i < g.length) forget(g, load_entry(g, g.from, i).b);
+  if (i < g.length) reset_minimum(g, load_entry(g, g.source, i).b);
 }
 
 #else
 
 #if WORKLIST
-// Listing 6, lines 22 to 27: representatives and minima; edges between two sets go to the other list.
+// Listing 6, lines 22 to 27: representatives and minima; edges between two sets go to the other list. All lanes to the
+// end. Appends to worklist, lowers minimum.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge edge = {0, 0, 0, 0};
@@ -179,71 +150,72 @@ extern "C" __global__ void minimise(const EdgeBoruvka g) {
     edge.a = find(g.sets, edge.a);
     edge.b = find(g.sets, edge.b);
   }
-  const u32 place = take_place(g.counters, edge.a != edge.b);
+  const u32 index = append_in_warp(g.appended, edge.a != edge.b);
   if (edge.a == edge.b) return;
-  store_entry(g, 1 - g.from, place, edge);
-  atomicMin(g.minimum + edge.a, word(edge));
-  atomicMin(g.minimum + edge.b, word(edge));
+  store_entry(g, 1 - g.source, index, edge);
+  atomicMin(g.minimum + edge.a, minimum_word(edge));
+  atomicMin(g.minimum + edge.b, minimum_word(edge));
 }
 
-// Lines 42 to 45.
-extern "C" __global__ void reset(const EdgeBoruvka g) {
+// Listing 6, lines 42 to 45: resets minimum and minimum_id at both ends.
+extern "C" __global__ void reset_minima(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
   const Edge edge = load_edge(g, i);
-  forget(g, edge.a);
-  forget(g, edge.b);
+  reset_minimum(g, edge.a);
+  reset_minimum(g, edge.b);
 }
 #else
-// Listing 5, lines 19 to 23: ends are representatives already.
+// Listing 5, lines 19 to 23: ends are representatives already. Lowers minimum.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
   const Edge edge = load_edge(g, i);
   if (edge.a == edge.b) return;
-  atomicMin(g.minimum + edge.a, word(edge));
-  atomicMin(g.minimum + edge.b, word(edge));
+  atomicMin(g.minimum + edge.a, minimum_word(edge));
+  atomicMin(g.minimum + edge.b, minimum_word(edge));
 }
 
-// Lines 33 to 41.
+// Listing 5, lines 33 to 41: ends become representatives, in the list that is read; resets their minima.
 extern "C" __global__ void remap(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
   Edge edge = load_edge(g, i);
   edge.a = find(g.sets, edge.a);
   edge.b = find(g.sets, edge.b);
-  store_entry(g, g.from, i, edge);
+  store_entry(g, g.source, i, edge);
   if (edge.a == edge.b) return;
-  forget(g, edge.a);
-  forget(g, edge.b);
+  reset_minimum(g, edge.a);
+  reset_minimum(g, edge.b);
 }
 
-// Line 43.
+// Listing 5, line 43: edges between two sets go to the other list. All lanes to the end.
 extern "C" __global__ void filter(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge edge = {0, 0, 0, 0};
-  if (i < g.length) edge = load_entry(g, g.from, i);
-  const u32 place = take_place(g.counters, edge.a != edge.b);
-  if (edge.a != edge.b) store_entry(g, 1 - g.from, place, edge);
+  if (i < g.length) edge = load_entry(g, g.source, i);
+  const u32 index = append_in_warp(g.appended, edge.a != edge.b);
+  if (edge.a != edge.b) store_entry(g, 1 - g.source, index, edge);
 }
 #endif
 
-// 64-bit keys: the smallest id among the edges that hold the smallest key.
+// 64-bit keys: the smallest id among the edges of the smallest key. Lowers minimum_id.
 extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
   const Edge edge = load_edge(g, i);
   if (edge.a == edge.b) return;
-  lower_id(g, edge.a, edge);
-  lower_id(g, edge.b, edge);
+  lower_minimum_id(g, edge.a, edge);
+  lower_minimum_id(g, edge.b, edge);
 }
 
+// Edges that are the minimum of either end unite both (Listing 5, lines 25 to 31). Writes chosen, sets.
 extern "C" __global__ void unite(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
   const Edge edge = load_edge(g, i);
   if (edge.a == edge.b || !(is_minimum(g, edge.a, edge) || is_minimum(g, edge.b, edge))) return;
-  join(g.sets, edge.a, edge.b);
+  unite_sets(g.sets, edge.a, edge.b);
   g.chosen[edge.id] = 1;
 }
 

@@ -2,18 +2,20 @@
 // Using Boruvka's Algorithm in ParlayLib and CUDA" (15-618), written from its sections Approach and Optimizations for
 // CUDA. Three kernels a round: `prepare` (reset and flatten), `assign_cheapest`, `update_mst`.
 //
-// WAIT_FREE   the union-find of `wait_free.cuh` instead of trees of depth one
-// MERGED      no `prepare`: whoever looks a vertex up flattens its path, and `update_mst` resets for the next round
-// BOTH_WAYS   every edge in the list twice, so that each offers to its first end only
+// WAIT_FREE   the union-find of `wait_free_union_find.cuh` instead of trees of depth one
+// MERGED      no `prepare`: each look-up of a vertex flattens its path, and `update_mst` resets for the next round
+// BOTH_WAYS   every edge in the list twice, so that each lowers the minimum of its first end only
 // FLAG        an edge that two components chose counts once because its flag is taken atomically, instead of by
 //             looking whether the other component chose it too
 // CONTIGUOUS  each thread has a run of its block's chunk to itself, instead of every blockDim-th edge of it
 //
-// Ordering: a launch ends every step. Cheapest edges settle by compare-and-swap on a place in the list. A component
-// tree changes only in `update_mst`, where each root writes its own parent once, so no path closes: of two that chose
+// Geometry: any number of blocks and threads; kernels stride over vertices, or over a chunk of the edge list per block.
+//
+// Ordering: a launch ends every step. Cheapest edges meet in compare-and-swap on an index into the list. A component
+// tree changes only in `update_mst`, where each root writes its own parent once, so no cycle closes: of two that chose
 // each other exactly one hooks. Flattening writes roots over ancestors, which is the same tree to any reader.
-#include "cheapest.cuh"
-#include "wait_free.cuh"
+#include "argmin.cuh"
+#include "wait_free_union_find.cuh"
 
 #ifndef WAIT_FREE
 #define WAIT_FREE 0
@@ -37,31 +39,31 @@ struct Edge {
   Key key;
 };
 
-struct Flat {
-  const Edge* edges;
-  Edge* contracted;       // the same, with components for ends
-  const u32* ids;         // edge id of each place; null: the place is the id
-  u32* parent;
-  u64* sets;              // WAIT_FREE
-  u32* cheapest[2];       // place of a component's lightest edge; two, so that MERGED can reset one ahead
-  unsigned char* chosen;  // per edge
-  u32* merged;            // unions so far
-  u32 n, length, round, identity;
+struct FlatBoruvka {
+  const Edge* edges;      // [length] the input's list
+  Edge* relabelled;       // [length] the same with components for ends, from round 1 on
+  const u32* ids;         // [length] edge ids; null if ids_are_indices
+  u32* parent;            // [n] unless WAIT_FREE
+  u64* sets;              // [n] WAIT_FREE: see wait_free_union_find.cuh
+  u32* cheapest[2];       // [n] index of a component's lightest edge, or NONE; two, so that MERGED can reset one ahead
+  unsigned char* chosen;  // [m rounded up to 4] 1: of the forest
+  u32* unions;            // [1] unions so far
+  u32 n, length, round, ids_are_indices;
 };
 
-DEVICE u32 id_of(const Flat& g, u32 place) { return g.identity ? place : g.ids[place]; }
+DEVICE u32 id_of(const FlatBoruvka& g, u32 index) { return g.ids_are_indices ? index : g.ids[index]; }
 
-struct Before {
-  const Flat& g;
+struct Lighter {
+  const FlatBoruvka& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
-    const Key one = g.edges[a].key, other = g.edges[b].key;
-    return one < other || (one == other && id_of(g, a) < id_of(g, b));
+    const Key key_a = g.edges[a].key, key_b = g.edges[b].key;
+    return key_a < key_b || (key_a == key_b && id_of(g, a) < id_of(g, b));
   }
 };
 
-DEVICE u32* cheapest_of(const Flat& g) { return g.cheapest[MERGED ? g.round & 1 : 0]; }
+DEVICE u32* cheapest_of(const FlatBoruvka& g) { return g.cheapest[MERGED ? g.round & 1 : 0]; }
 
-// The root of x, which becomes its parent.
+// The root of x, which becomes its parent: path compression.
 DEVICE u32 flatten(u32* parent, u32 x) {
   const u32 first = load_relaxed(parent + x);
   u32 root = first, next = load_relaxed(parent + root);
@@ -73,7 +75,7 @@ DEVICE u32 flatten(u32* parent, u32 x) {
   return root;
 }
 
-DEVICE u32 component(const Flat& g, u32 x) {
+DEVICE u32 component(const FlatBoruvka& g, u32 x) {
 #if WAIT_FREE
   return find(g.sets, x);
 #elif MERGED
@@ -83,10 +85,11 @@ DEVICE u32 component(const Flat& g, u32 x) {
 #endif
 }
 
-extern "C" __global__ void initialise(const Flat g) {
+// Over the vertices: every vertex is a component without a cheapest edge. Writes parent or sets, and cheapest.
+extern "C" __global__ void initialise(const FlatBoruvka g) {
   for (u32 x = thread_index(); x < g.n; x += thread_count()) {
 #if WAIT_FREE
-    g.sets[x] = new_set(x);
+    g.sets[x] = singleton(x);
 #else
     g.parent[x] = x;
 #endif
@@ -98,8 +101,8 @@ extern "C" __global__ void initialise(const Flat g) {
 }
 
 #if !MERGED
-// Reset the cheapest edges; then every vertex is a root or of depth one.
-extern "C" __global__ void prepare(const Flat g) {
+// Over the vertices: resets cheapest, and flattens parent, so that every vertex is a root or of depth one.
+extern "C" __global__ void prepare(const FlatBoruvka g) {
   for (u32 x = thread_index(); x < g.n; x += thread_count()) {
     g.cheapest[0][x] = NONE;
 #if !WAIT_FREE
@@ -110,8 +113,8 @@ extern "C" __global__ void prepare(const Flat g) {
 #endif
 
 // From round 1 on, ends are replaced by components, in a copy that round 1 makes.
-DEVICE void assign_edge(const Flat& g, u32 place) {
-  Edge edge = g.round < 2 ? g.edges[place] : g.contracted[place];
+DEVICE void assign_edge(const FlatBoruvka& g, u32 index) {
+  Edge edge = g.round < 2 ? g.edges[index] : g.relabelled[index];
   const u32 a = edge.a, b = edge.b;
   if (g.round > 0) {
     if (a != b) {
@@ -119,60 +122,63 @@ DEVICE void assign_edge(const Flat& g, u32 place) {
       edge.b = component(g, b);
     }
     if (g.round == 1) {
-      g.contracted[place] = edge;
+      g.relabelled[index] = edge;
     } else if (edge.a != a || edge.b != b) {
-      g.contracted[place].a = edge.a;
-      g.contracted[place].b = edge.b;
+      g.relabelled[index].a = edge.a;
+      g.relabelled[index].b = edge.b;
     }
   }
   if (edge.a == edge.b) return;
-  offer_place(cheapest_of(g) + edge.a, place, Before{g});
+  atomic_argmin(cheapest_of(g) + edge.a, index, Lighter{g});
 #if !BOTH_WAYS
-  offer_place(cheapest_of(g) + edge.b, place, Before{g});
+  atomic_argmin(cheapest_of(g) + edge.b, index, Lighter{g});
 #endif
 }
 
-extern "C" __global__ void assign_cheapest(const Flat g) {
+// Over the edges, a chunk per block: lowers cheapest at the edge's ends; writes relabelled from round 1 on.
+extern "C" __global__ void assign_cheapest(const FlatBoruvka g) {
   const u64 chunk = (g.length + gridDim.x - 1) / gridDim.x;
   const u64 start = blockIdx.x * chunk;
   const u64 end = start + chunk < g.length ? start + chunk : g.length;
 #if CONTIGUOUS
   const u64 run = (chunk + blockDim.x - 1) / blockDim.x;
   const u64 last = start + (threadIdx.x + 1) * run < end ? start + (threadIdx.x + 1) * run : end;
-  for (u64 place = start + threadIdx.x * run; place < last; place++) assign_edge(g, (u32)place);
+  for (u64 index = start + threadIdx.x * run; index < last; index++) assign_edge(g, (u32)index);
 #else
-  for (u64 place = start + threadIdx.x; place < end; place += blockDim.x) assign_edge(g, (u32)place);
+  for (u64 index = start + threadIdx.x; index < end; index += blockDim.x) assign_edge(g, (u32)index);
 #endif
 }
 
 // Whether this component is the one that adds the edge and hooks.
-DEVICE bool counts(const Flat& g, u32 x, u32 other, u32 place, u32 id) {
+DEVICE bool adds_edge(const FlatBoruvka& g, u32 x, u32 other, u32 index, u32 id) {
 #if FLAG
   const u32 bit = 1u << 8 * (id & 3);
   return !(atomicOr((u32*)g.chosen + (id >> 2), bit) & bit);
 #else
   const u32 theirs = cheapest_of(g)[other];
-  if (x < other && (theirs == place || (BOTH_WAYS && id_of(g, theirs) == id))) return false;
+  if (x < other && (theirs == index || (BOTH_WAYS && id_of(g, theirs) == id))) return false;
   g.chosen[id] = 1;
   return true;
 #endif
 }
 
-extern "C" __global__ void update_mst(const Flat g) {
+// Over the vertices: each component adds its cheapest edge and hooks across it. Writes chosen, and parent or sets; adds
+// to unions.
+extern "C" __global__ void update_mst(const FlatBoruvka g) {
   for (u32 x = thread_index(); x < g.n; x += thread_count()) {
 #if MERGED
     g.cheapest[1 - (g.round & 1)][x] = NONE;
 #endif
-    const u32 place = cheapest_of(g)[x];
-    if (place == NONE) continue;
-    const Edge* ends = g.round == 0 ? g.edges + place : g.contracted + place;
+    const u32 index = cheapest_of(g)[x];
+    if (index == NONE) continue;
+    const Edge* ends = g.round == 0 ? g.edges + index : g.relabelled + index;
     const u32 other = ends->a == x ? ends->b : ends->a;
-    if (!counts(g, x, other, place, id_of(g, place))) continue;
+    if (!adds_edge(g, x, other, index, id_of(g, index))) continue;
 #if WAIT_FREE
-    join(g.sets, x, other);
+    unite_sets(g.sets, x, other);
 #else
     g.parent[x] = other;
 #endif
-    atomicAdd(g.merged, 1u);
+    atomicAdd(g.unions, 1u);
   }
 }

@@ -2,55 +2,60 @@
 // Spanning Tree on GPU" (SBAC-PADW '17), as Fallin et al. (SC '23, section 2) describe it, for connected graphs.
 //
 // The lightest edges of all vertices form a strut. An edge that both its ends chose is a zero difference: there is
-// one per component of the strut. When one is left, the tree is complete; otherwise components are numbered anew and
-// edges get them for ends. The edge list keeps its length; edges inside a component are marked.
+// one per component of the strut. When one is left, the tree is complete; otherwise components get new labels, and
+// edges get these for ends. The edge list keeps its length; edges inside a component are marked.
 //
-// Ordering: a launch ends every step. Lightest edges settle by compare-and-swap, degrees by addition. Components
+// Geometry: a thread per edge or per vertex, as each kernel says; any block size.
+//
+// Ordering: a launch ends every step. Lightest edges meet in compare-and-swap, degrees in addition. Components
 // are shortened in place: every value that a reader may see lies on the path to the root.
-#include "cheapest.cuh"
+#include "argmin.cuh"
 
 struct Jucele {
-  const u32* u;
-  const u32* v;
-  const Key* keys;
-  u32* ends[2];           // with components for ends, from round 1 on; NONE: inside one
-  u32* lightest;          // edge of each vertex
-  u32* degree;            // of each edge in the strut
-  u32* component;
-  u32* number;
-  unsigned char* chosen;  // per edge
-  u32* counters;          // zero differences, whether a component changed, vertices of the next round
-  u32 n, m, first, second;  // first: the ends are the input's
+  const u32* u;             // [m] ends and keys of the input's edges
+  const u32* v;             // [m]
+  const Key* keys;          // [m]
+  u32* ends[2];             // [m] each: ends as labels, from round 1 on; NONE: inside one component
+  u32* lightest;            // [n] edge that each vertex chose, or NONE
+  u32* degree;              // [m] how many ends chose the edge; zero between rounds
+  u32* component;           // [n] parent in the strut, then its root
+  u32* new_label;           // [n] of the roots, in the next round
+  unsigned char* chosen;    // [m] 1: of the tree
+  u32* counters;            // [3] see Counter
+  u32 n, m, from_input, side;  // vertices of this round; from_input: the ends are u and v; side: the end to serve
 };
 
 enum Counter { ZERO_DIFFERENCES, CHANGED, VERTICES };
 
-// Edges compare by their keys and their ids, which are their places.
-struct Before {
+// Edges compare by their keys and their ids, which are their indices.
+struct Lighter {
   const Jucele& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
-    const Key one = g.keys[a], other = g.keys[b];
-    return one < other || (one == other && a < b);
+    const Key key_a = g.keys[a], key_b = g.keys[b];
+    return key_a < key_b || (key_a == key_b && a < b);
   }
 };
 
 DEVICE u32 end_of(const Jucele& g, u32 side, u32 edge) {
-  return g.first ? (side ? g.v : g.u)[edge] : g.ends[side][edge];
+  return g.from_input ? (side ? g.v : g.u)[edge] : g.ends[side][edge];
 }
 
-// Launched for the first ends, then for the second ones.
+// A thread per edge; launched for the first ends, then for the second ones. Lowers lightest, which the caller has set
+// to NONE.
 extern "C" __global__ void find_lightest(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;
   const u32 a = end_of(g, 0, edge), b = end_of(g, 1, edge);
-  if (a != b) offer_place(g.lightest + (g.second ? b : a), edge, Before{g});
+  if (a != b) atomic_argmin(g.lightest + (g.side ? b : a), edge, Lighter{g});
 }
 
+// A thread per vertex: adds to the degree of its lightest edge.
 extern "C" __global__ void mark_strut(const Jucele g) {
   const u32 x = thread_index();
   if (x < g.n && g.lightest[x] != NONE) atomicAdd(g.degree + g.lightest[x], 1u);
 }
 
+// A thread per edge: chooses the strut's edges, counts those of degree 2, resets degrees.
 extern "C" __global__ void count_zero_differences(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;
@@ -61,8 +66,9 @@ extern "C" __global__ void count_zero_differences(const Jucele g) {
   if (degree == 2) atomicAdd(g.counters + ZERO_DIFFERENCES, 1u);
 }
 
-// The other end of the lightest edge, or the vertex itself if it is the lower end of a zero difference.
-extern "C" __global__ void start_components(const Jucele g) {
+// A thread per vertex: hooks it to the other end of its lightest edge, or to itself if it is the lower end of a zero
+// difference. Writes component.
+extern "C" __global__ void hook_vertices(const Jucele g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 edge = g.lightest[x];
@@ -75,30 +81,33 @@ extern "C" __global__ void start_components(const Jucele g) {
   g.component[x] = x < other && g.lightest[other] == edge ? x : other;
 }
 
-extern "C" __global__ void shorten_components(const Jucele g) {
+// A thread per vertex: one step of pointer jumping. Sets counters[CHANGED] where a component changed.
+extern "C" __global__ void jump_pointers(const Jucele g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
-  const u32 above = load_relaxed(g.component + x), next = load_relaxed(g.component + above);
-  if (above == next) return;
-  store_relaxed(g.component + x, next);
+  const u32 parent = load_relaxed(g.component + x), grandparent = load_relaxed(g.component + parent);
+  if (parent == grandparent) return;
+  store_relaxed(g.component + x, grandparent);
   g.counters[CHANGED] = 1;
 }
 
-extern "C" __global__ void number_components(const Jucele g) {
+// A thread per vertex: gives roots their new labels, from counters[VERTICES].
+extern "C" __global__ void label_roots(const Jucele g) {
   const u32 x = thread_index();
-  if (x < g.n && g.component[x] == x) g.number[x] = atomicAdd(g.counters + VERTICES, 1u);
+  if (x < g.n && g.component[x] == x) g.new_label[x] = atomicAdd(g.counters + VERTICES, 1u);
 }
 
-extern "C" __global__ void contract_edges(const Jucele g) {
+// A thread per edge: writes its ends as new labels, or NONE where it is inside a component.
+extern "C" __global__ void relabel_edges(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;
   u32 a = end_of(g, 0, edge), b = end_of(g, 1, edge);
   if (a == b) {
-    if (g.first) g.ends[0][edge] = g.ends[1][edge] = NONE;
+    if (g.from_input) g.ends[0][edge] = g.ends[1][edge] = NONE;
     return;
   }
   a = g.component[a];
   b = g.component[b];
-  g.ends[0][edge] = a == b ? NONE : g.number[a];
-  g.ends[1][edge] = a == b ? NONE : g.number[b];
+  g.ends[0][edge] = a == b ? NONE : g.new_label[a];
+  g.ends[1][edge] = a == b ? NONE : g.new_label[b];
 }

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def options_for(architecture: str, macros: dict[str, int]) -> list[str]:
 
 
 class Arguments:
-    """A kernel's one argument, a struct, as the driver takes it; its fields may be changed between launches.
+    """A kernel's one argument, a struct, as the CUDA driver takes it; its fields may be changed between launches.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ class Kernel:
     a solve on a small graph takes little more than its launches.
     """
 
-    def __init__(self, name: str, kernel: str, *, cooperative: bool = False, **macros: int):
-        raw = module(name, cooperative=cooperative, **macros).get_function(kernel)
+    def __init__(self, source: str, kernel: str, macros: Mapping[str, int], *, cooperative: bool = False):
+        raw = module(source, macros, cooperative=cooperative).get_function(kernel)
         import cupy
         from cupy.cuda import driver
 
@@ -95,8 +96,16 @@ class Kernel:
             )
 
 
-def module(name: str, *, cooperative: bool = False, **macros: int) -> Any:
-    """Return `cupy.RawModule` of a source for the current device; its kernels launch cooperatively if asked.
+def module(source: str, macros: Mapping[str, int], *, cooperative: bool = False) -> Any:
+    """Return the `cupy.RawModule` of a source under macros, for the current device.
+
+    Parameters
+    ----------
+    source : str
+        File in this folder.
+    macros : mapping of str to int
+    cooperative : bool
+        Whether its kernels are launched cooperatively.
 
     Raises
     ------
@@ -105,7 +114,7 @@ def module(name: str, *, cooperative: bool = False, **macros: int) -> Any:
     MSTError
         The compiler refuses the source.
     """
-    return _module(name, _device(), cooperative, tuple(sorted(macros.items())))
+    return _module(source, _device(), cooperative, tuple(sorted(macros.items())))
 
 
 @cache

@@ -1,9 +1,12 @@
-// Exclusive prefix sums in three steps: each block scans a tile and notes its sum, somebody scans the sums (one block
-// here, or the host), and each block adds what lies before its tile.
+// Exclusive prefix sums in three steps: each block scans a tile and stores its sum; the tiles' sums are scanned by one
+// block here, or by the host; each block adds to its tile the sum of all tiles before it.
+//
+// Geometry of the first and third step: a thread per SCAN_ITEMS elements, so a tile is SCAN_ITEMS * blockDim.x elements
+// and there is a block per tile.
 #pragma once
 #include "base.cuh"
 
-static const u32 SCAN_ITEMS = 4;  // per thread
+static const u32 SCAN_ITEMS = 4;  // elements per thread
 
 // Exclusive sum over the block's threads; `total` becomes the block's sum. Call with all threads.
 DEVICE u32 scan_in_block(u32 x, u32& total) {
@@ -14,8 +17,8 @@ DEVICE u32 scan_in_block(u32 x, u32& total) {
   if (lane_id() == 31) sums[warp] = upto;
   __syncthreads();
   if (warp == 0) {
-    const u32 mine = lane_id() < warps ? sums[lane_id()] : 0;
-    const u32 all = scan_in_warp(mine);
+    const u32 own = lane_id() < warps ? sums[lane_id()] : 0;
+    const u32 all = scan_in_warp(own);
     if (lane_id() < warps) sums[lane_id()] = all;
   }
   __syncthreads();
@@ -23,7 +26,8 @@ DEVICE u32 scan_in_block(u32 x, u32& total) {
   return (warp ? sums[warp - 1] : 0) + upto - x;
 }
 
-DEVICE void scan_tile(u32* values, u32* sums, u32 length) {
+// First step: values[0 … length) become sums within their tile, tile_sums[tile] the tile's sum.
+DEVICE void scan_tile(u32* values, u32* tile_sums, u32 length) {
   const u32 first = thread_index() * SCAN_ITEMS;
   u32 own[SCAN_ITEMS], sum = 0, total;
 #pragma unroll
@@ -37,26 +41,27 @@ DEVICE void scan_tile(u32* values, u32* sums, u32 length) {
     if (first + i < length) values[first + i] = before;
     before += own[i];
   }
-  if (threadIdx.x == 0) sums[blockIdx.x] = total;
+  if (threadIdx.x == 0) tile_sums[blockIdx.x] = total;
 }
 
-// By one block; the sum of all goes behind the last.
-DEVICE void scan_sums_of(u32* sums, u32 tiles) {
+// Second step, by one block: tile_sums[0 … tiles) become exclusive sums, and tile_sums[tiles] the sum of all.
+DEVICE void scan_tile_sums(u32* tile_sums, u32 tiles) {
   u32 before = 0;
   for (u32 first = 0; first < tiles; first += blockDim.x) {
     const u32 i = first + threadIdx.x;
-    const u32 own = i < tiles ? sums[i] : 0;
+    const u32 own = i < tiles ? tile_sums[i] : 0;
     u32 total;
     const u32 sum = scan_in_block(own, total);
-    if (i < tiles) sums[i] = before + sum;
+    if (i < tiles) tile_sums[i] = before + sum;
     before += total;
   }
-  if (threadIdx.x == 0) sums[tiles] = before;
+  if (threadIdx.x == 0) tile_sums[tiles] = before;
 }
 
-DEVICE void add_before(u32* values, const u32* sums, u32 length) {
+// Third step.
+DEVICE void add_tile_sum(u32* values, const u32* tile_sums, u32 length) {
   const u32 first = thread_index() * SCAN_ITEMS;
 #pragma unroll
   for (u32 i = 0; i < SCAN_ITEMS; i++)
-    if (first + i < length) values[first + i] += sums[blockIdx.x];
+    if (first + i < length) values[first + i] += tile_sums[blockIdx.x];
 }

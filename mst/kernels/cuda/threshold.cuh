@@ -2,10 +2,19 @@
 // every block for itself, which needs no barrier of the grid. Digits of a byte are decided from the top, each by a
 // histogram over the samples that agree so far.
 #pragma once
-#include "plan.cuh"
+#include "filter_boruvka.cuh"
 
-static const u32 PER_THREAD = 8;  // samples, at most
+static const u32 SAMPLES_PER_THREAD = 8;  // at most
 
+// A 32-bit counter as a random number: sample positions, without tables or state.
+DEVICE u32 hash32(u32 x) {
+  x = (x ^ (x >> 16)) * 0x45d9f3bu;
+  x = (x ^ (x >> 16)) * 0x45d9f3bu;
+  return x ^ (x >> 16);
+}
+
+// Lies in shared memory: how many active samples have each digit, and the digit that was selected with its rank among
+// its equals, and how many these are.
 struct Histogram {
   u32 bins[256];
   u32 digit, rank, equal;
@@ -25,15 +34,15 @@ DEVICE void count_digit(u32* bins, u32 digit, bool active) {
 
 // The rank-th smallest word among the active ones. `rank` becomes the rank among those equal to it, which stay
 // active; returns how many these are.
-DEVICE u32 select_word(Histogram& h, const u32 (&words)[PER_THREAD], bool (&active)[PER_THREAD], u32 samples,
-                       u32& rank, u32& word) {
+DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], bool (&active)[SAMPLES_PER_THREAD],
+                       u32 samples, u32& rank, u32& word) {
   word = 0;
 #pragma unroll 1
   for (int shift = 24; shift >= 0; shift -= 8) {
     for (u32 i = threadIdx.x; i < 256; i += blockDim.x) h.bins[i] = 0;
     __syncthreads();
 #pragma unroll
-    for (u32 i = 0; i < PER_THREAD; i++)
+    for (u32 i = 0; i < SAMPLES_PER_THREAD; i++)
       if (i * blockDim.x < samples) count_digit(h.bins, words[i] >> shift & 255, active[i]);
     __syncthreads();
     if (threadIdx.x < 32) {
@@ -55,33 +64,33 @@ DEVICE u32 select_word(Histogram& h, const u32 (&words)[PER_THREAD], bool (&acti
     rank = h.rank;
     word |= h.digit << shift;
 #pragma unroll
-    for (u32 i = 0; i < PER_THREAD; i++) active[i] = active[i] && (words[i] >> shift & 255) == h.digit;
+    for (u32 i = 0; i < SAMPLES_PER_THREAD; i++) active[i] = active[i] && (words[i] >> shift & 255) == h.digit;
   }
   return h.equal;
 }
 
-// Ids are compared only where a sampled key came twice.
-DEVICE Threshold sample_threshold(const Plan& plan, Histogram& h) {
-  u32 at[PER_THREAD], words[PER_THREAD];
-  Key keys[PER_THREAD];
-  bool active[PER_THREAD];
+// The threshold, the same in every block. Ids are compared only where a sampled key came twice.
+DEVICE Threshold sample_threshold(const FilterBoruvka& g, Histogram& h) {
+  u32 at[SAMPLES_PER_THREAD], words[SAMPLES_PER_THREAD];
+  Key keys[SAMPLES_PER_THREAD];
+  bool active[SAMPLES_PER_THREAD];
 #pragma unroll
-  for (u32 i = 0; i < PER_THREAD; i++) {
+  for (u32 i = 0; i < SAMPLES_PER_THREAD; i++) {
     const u32 sample = i * blockDim.x + threadIdx.x;
-    active[i] = sample < plan.samples;
-    at[i] = __umulhi(mix(plan.seed + sample), plan.m);
-    keys[i] = active[i] ? __ldg(plan.edge_keys + at[i]) : 0;
+    active[i] = sample < g.samples;
+    at[i] = __umulhi(hash32(g.seed + sample), g.m);
+    keys[i] = active[i] ? __ldg(g.edge_keys + at[i]) : 0;
     words[i] = key_high(keys[i]);
   }
-  u32 rank = plan.rank, word;
-  u32 equal = select_word(h, words, active, plan.samples, rank, word);
+  u32 rank = g.threshold_rank, word;
+  u32 equal = select_word(h, words, active, g.samples, rank, word);
   Threshold t = {word, NONE};
 #if KEY_BITS == 64
 #pragma unroll
-  for (u32 i = 0; i < PER_THREAD; i++) words[i] = low_word(keys[i]);
-  equal = select_word(h, words, active, plan.samples, rank, word);
+  for (u32 i = 0; i < SAMPLES_PER_THREAD; i++) words[i] = low_word(keys[i]);
+  equal = select_word(h, words, active, g.samples, rank, word);
   t.key = t.key << 32 | word;
 #endif
-  if (equal > 1) select_word(h, at, active, plan.samples, rank, t.id);
+  if (equal > 1) select_word(h, at, active, g.samples, rank, t.id);
   return t;
 }

@@ -2,22 +2,19 @@
 // their slots end to end, and walks these in chunks, a slot per lane and item. So lanes are busy whatever the rows
 // are, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are walked by their pieces.
 //
-// Warps share nothing here but their visitor's list, whose places are handed out by atomic additions; the rows' list and
-// the pieces were published by a barrier before.
+// Warps share nothing here but the list that their visitor appends to; the list of rows and the pieces were published
+// by a barrier before.
 //
 // A visitor has
 //   ITEMS               slots per lane and chunk
-//   open(v)             before rows: lane l holds the l-th row, NONE when there is none
-//   slots(chunk)        a chunk; all lanes together
-//   wants(v)            whether the pieces of a long row are to be walked
+//   begin(row)          before rows: lane l holds the l-th row, NONE if there is none
+//   visit(chunk)        a chunk of their slots; all lanes together
+//   wants_row(row)      whether the pieces of a long row are walked
 #pragma once
-#include "plan.cuh"
+#include "filter_boruvka.cuh"
 
-#ifndef PIECE
-#define PIECE 512
-#endif
 #ifndef BLOCK
-#define BLOCK 512
+#define BLOCK 512  // threads of a block
 #endif
 
 DEVICE u32 or_in_warp(u32 x) {
@@ -29,38 +26,39 @@ DEVICE u32 or_in_warp(u32 x) {
 #endif
 }
 
-// The slots of a chunk: each item's slot and the lane that holds its row.
+// A chunk of slots: each item's slot, and the lane that holds its row.
 template <u32 ITEMS>
 struct Chunk {
   u32 slot[ITEMS], row[ITEMS];
   bool valid[ITEMS];
 };
 
+// Walks the first `rows` rows of `list`, `rows_at_once` (up to 32) a warp, then the pieces of long rows.
 template <class Visitor>
-DEVICE void walk_rows(const Plan& plan, const u32* list, u32 rows, u32 at_once, Visitor& visitor) {
-  __shared__ u32 holders[BLOCK / 32][32];  // lanes that hold a row with slots, in order
+DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 rows_at_once, Visitor& visitor) {
+  __shared__ u32 row_lanes[BLOCK / 32][32];  // per warp: lanes that hold a row with slots, in order
   const u32 ITEMS = Visitor::ITEMS;
-  u32* holder = holders[threadIdx.x >> 5];
-  const u32 pieces = plan.control->pieces;
-  u32 first = warp_index() * at_once, piece = warp_index();
+  u32* row_lane = row_lanes[threadIdx.x >> 5];
+  const u32 pieces = g.control->pieces;
+  u32 first = warp_index() * rows_at_once, piece = warp_index();
   for (;;) {
     u32 v = NONE, begin = 0, end = 0;
     if (first < rows) {
-      if (lane_id() < at_once && first + lane_id() < rows) {
+      if (lane_id() < rows_at_once && first + lane_id() < rows) {
         v = list[first + lane_id()];
-        begin = __ldg(plan.offsets + v);
-        end = __ldg(plan.offsets + v + 1);
-        if (end - begin > plan.long_row) end = begin;
+        begin = __ldg(g.offsets + v);
+        end = __ldg(g.offsets + v + 1);
+        if (end - begin > g.long_row) end = begin;
       }
-      first += warp_count() * at_once;
+      first += warp_count() * rows_at_once;
     } else if (piece < pieces) {
-      const Piece part = plan.pieces[piece];
+      const RowPiece p = g.pieces[piece];
       piece += warp_count();
-      if (!visitor.wants(part.row)) continue;
+      if (!visitor.wants_row(p.row)) continue;
       if (lane_id() == 0) {
-        v = part.row;
-        begin = part.begin;
-        end = part.end;
+        v = p.row;
+        begin = p.begin;
+        end = p.end;
       }
     } else {
       return;
@@ -69,9 +67,9 @@ DEVICE void walk_rows(const Plan& plan, const u32* list, u32 rows, u32 at_once, 
     const u32 total = __shfl_sync(FULL, upto, 31);
     const u32 filled = __ballot_sync(FULL, length > 0);
     __syncwarp();
-    if (length > 0) holder[lanes_below(filled)] = lane_id();
+    if (length > 0) row_lane[lanes_below(filled)] = lane_id();
     __syncwarp();
-    visitor.open(v);
+    visitor.begin(v);
     u32 started = 0;  // rows that start before the item's slots
     Chunk<ITEMS> chunk;
     for (u32 start = 0; start < total; start += 32 * ITEMS) {
@@ -82,10 +80,10 @@ DEVICE void walk_rows(const Plan& plan, const u32* list, u32 rows, u32 at_once, 
         const u32 rank = started + __popc(starts & (2u << lane_id()) - 1);
         started += __popc(starts);
         chunk.valid[i] = from + lane_id() < total;
-        chunk.row[i] = chunk.valid[i] ? holder[rank - 1] : 0;
+        chunk.row[i] = chunk.valid[i] ? row_lane[rank - 1] : 0;
         chunk.slot[i] = __shfl_sync(FULL, begin - offset, chunk.row[i]) + from + lane_id();
       }
-      visitor.slots(chunk);
+      visitor.visit(chunk);
     }
   }
 }

@@ -1,9 +1,9 @@
-// Whose row a slot lies in, by binary search in the offsets.
+// The CSR row that a slot lies in, by binary search in the offsets.
 #pragma once
 #include "base.cuh"
 
-// The last v with offsets[v] <= slot; `slot` lies in a row.
-DEVICE u32 owner_of(const u32* offsets, u32 n, u32 slot) {
+// The last row with offsets[row] <= slot. `offsets` has n + 1 entries; `slot` lies in one of the n rows.
+DEVICE u32 row_of_slot(const u32* offsets, u32 n, u32 slot) {
   u32 low = 0, high = n;
   while (high - low > 1) {
     const u32 middle = low + (high - low) / 2;

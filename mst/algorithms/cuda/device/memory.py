@@ -1,0 +1,112 @@
+"""Device memory: workspaces by layout, in device or unified memory, refused before they overflow the card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mst.errors import OutOfMemoryError
+
+Layout = dict[str, tuple[Any, int]]  # name to (dtype, elements)
+
+
+def layout_bytes(layout: Layout) -> int:
+    """Return the bytes of a layout's arrays."""
+    return sum(np.dtype(dtype).itemsize * length for dtype, length in layout.values())
+
+
+def host_bytes(arrays: Mapping[str, Any]) -> int:
+    """Return the bytes of the arrays that lie on the host: what a copy of them to the device takes."""
+    return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
+
+
+def gigabytes(size: int) -> str:
+    """Return bytes as text for a message."""
+    return f"{size / 1e9:.3g} GB"
+
+
+def ensure_free(needed: int, purpose: str) -> None:
+    """Raise `OutOfMemoryError` unless `needed` bytes are free on the device, counting what CuPy's pool holds."""
+    import cupy
+
+    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+    if needed > free:
+        raise OutOfMemoryError(
+            f"{purpose} needs {gigabytes(needed)} ({needed:,} bytes) of device memory, "
+            f"{gigabytes(free)} ({free:,} bytes) are free: use a GPU with more memory, or a CPU algorithm"
+        )
+
+
+def allocate(layout: Layout, purpose: str) -> dict[str, Any]:
+    """Return uninitialised device arrays of a layout, or raise `OutOfMemoryError`."""
+    import cupy
+
+    needed = layout_bytes(layout)
+    ensure_free(needed, purpose)
+    try:
+        return {name: cupy.empty(length, dtype) for name, (dtype, length) in layout.items()}
+    except cupy.cuda.memory.OutOfMemoryError:  # free memory in pieces too small
+        cupy.get_default_memory_pool().free_all_blocks()
+        ensure_free(needed, purpose)
+        return {name: cupy.empty(length, dtype) for name, (dtype, length) in layout.items()}
+
+
+def in_device_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) -> dict[str, Any]:
+    """Return inputs and workspace as device arrays."""
+    import cupy
+
+    ensure_free(host_bytes(inputs), purpose)
+    arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
+    return arrays | allocate(layout, purpose)
+
+
+def in_unified_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) -> dict[str, Any]:
+    """Return inputs and workspace in unified memory, the inputs written there by the host.
+
+    Raises
+    ------
+    OutOfMemoryError
+        They need more than the card has free: a kernel that thrashes between host and device can hang the card.
+    """
+    import cupy
+
+    host = {name: a if isinstance(a, np.ndarray) else a.get() for name, a in inputs.items()}
+    needed = layout_bytes(layout) + host_bytes(host)
+    cupy.get_default_memory_pool().free_all_blocks()
+    free = cupy.cuda.runtime.memGetInfo()[0]
+    if needed > free:
+        raise OutOfMemoryError(
+            f"{purpose} needs {gigabytes(needed)} ({needed:,} bytes) of unified memory, and "
+            f"{gigabytes(free)} ({free:,} bytes) are free on the card: use memory=device on a larger card"
+        )
+    arrays = {name: _unified(dtype, length) for name, (dtype, length) in layout.items()}
+    for name, array in host.items():
+        arrays[name] = _unified(array.dtype, len(array))
+        _host_view(arrays[name])[:] = array
+    return arrays
+
+
+def _unified(dtype: Any, length: int) -> Any:
+    import cupy
+
+    dtype = np.dtype(dtype)
+    memory = cupy.cuda.malloc_managed(max(dtype.itemsize * length, 1))
+    return cupy.ndarray(length, dtype, memory)
+
+
+def _host_view(array: Any) -> np.ndarray:
+    """Return a unified array as the host sees it."""
+    import ctypes
+
+    raw = (ctypes.c_char * array.nbytes).from_address(array.data.ptr)
+    return np.frombuffer(raw, array.dtype)
+
+
+def pinned(words: int) -> np.ndarray:
+    """Return page-locked host memory (uint32): kernels can write there, and copies from the device need no buffer."""
+    import cupy
+
+    memory = cupy.cuda.alloc_pinned_memory(4 * words)
+    return np.frombuffer(memory, np.uint32, words)

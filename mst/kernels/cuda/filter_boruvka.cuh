@@ -1,0 +1,102 @@
+// The argument of filter-Borůvka's kernels: the graph, the workspace, the settings and the counters of a solve.
+// filter_boruvka.py has the same layout for the host.
+#pragma once
+#include "base.cuh"
+
+// Rounds are numbered through both phases: round r has its components, its worklist and its minima. Each phase takes at
+// most 31 rounds, because a round at least halves the components that still have edges.
+static const u32 ROUNDS = 72;
+static const u32 TIE_CAPACITY = 1u << 20;
+
+// An edge of a worklist: it joins components a and b of its round. A hole has a = b.
+struct WorkEdge {
+  u32 a, b;
+  u32 key_high;  // high word of the key, which is all of a 32-bit key
+  u32 id;        // edge id
+};
+
+struct Threshold {
+  Key key;
+  u32 id;
+};
+
+// A piece of a row that is too long for one warp. The first piece of a row carries the number of its pieces.
+struct RowPiece {
+  u32 row, begin, end, pieces;
+};
+
+struct LightestSlot {
+  Key key;
+  u32 slot;  // NONE: there is none
+};
+
+// The barrier's word is never reset; the counters are zero before a solve, and it leaves them so.
+struct Control {
+  u32 arrivals;                 // of the grid barrier
+  u32 unused[7];
+  u32 forest_edges;             // length of the forest so far
+  u32 finished;                 // components that no light edge leaves
+  u32 outside_count;            // vertices outside the giant component
+  u32 pieces;                   // pieces of long rows
+  u32 worklist_length[ROUNDS];  // holes included
+  u32 roots[ROUNDS];            // components that a round leaves to the next
+  u32 ties[ROUNDS];             // candidates of a round that tied
+  u64 clock_notes[4 * ROUNDS];  // when phases ended, in the instrumented build
+};
+static const u32 CONTROL_WORDS = 4 + 3 * ROUNDS;  // from forest_edges to ties: zero between solves
+
+// Passed by value: it lies in constant memory. C = 7/6 m + 1024 entries of a worklist; P pieces of rows.
+struct FilterBoruvka {
+  const u32* u;             // [m] the edge list
+  const u32* v;             // [m]
+  const Key* edge_keys;     // [m]
+  const u32* offsets;       // CSR [n + 1]: rows
+  const Key* keys;          // CSR [slots]
+  const u32* neighbours;    // CSR [2 slots]: (neighbour, edge id) of each slot
+  u32* lightest_neighbour;  // CSR [n]: neighbour across each vertex's lightest edge, itself if it has none
+  u32* lightest_id;         // CSR [n]: id of that edge
+  u32* labels;              // [n] hook of round 0, then component of each vertex
+  u32* component_hooks;     // [n, or 2 n without CSR] hooks of the components of rounds 1, 2, … one round after another
+  u64* minima[2];           // [n / 2 + 2, or n + 2 without CSR; at least SPREAD] of this round and of the next: the
+                            // smallest candidate of each component
+  WorkEdge* worklist[2];    // [C] of this round and of the next
+  u32* key_low[2];          // [C] 64-bit keys: low words of the worklist's keys
+  u64* ties;                // [TIE_CAPACITY] (component, index) of candidates that tied
+  u32* light_component;     // [n / 2 + 1] per component of round 1: the component in which the light phase left it
+  u32* outside;             // CSR [n]: rows outside the giant component; else [n / 32 + 32]: a bit per vertex
+  RowPiece* pieces;         // [P]
+  LightestSlot* piece_minima;  // [P]
+  u32* forest;              // [n - 1] edge ids
+  Control* control;
+  u32* counters;            // [8] on the host: see `report_counters`
+  u32 n;
+  u32 m;
+  u32 lanes_per_row;        // in the first round, a power of two up to 32
+  u32 long_row;             // slots above which a row is split into pieces
+  u32 samples;              // weights sampled for the threshold; 0 for none: every edge is light
+  u32 threshold_rank;       // of the threshold among the samples
+  u32 expected_light;       // expected number of light edges
+  u32 seed;
+  u32 index_bits;           // of a candidate: indices into worklists lie below 2^index_bits
+  u32 key_shift;            // of a candidate: see `candidate_of`
+  u32 id_shift;
+  u32 unused;
+};
+
+struct Slot {
+  u32 neighbour, id;
+};
+
+DEVICE Slot slot_at(const FilterBoruvka& g, u32 slot) {
+  const uint2 pair = __ldg((const uint2*)g.neighbours + slot);
+  return {pair.x, pair.y};
+}
+
+// Light is (key, id) <= threshold; the id is looked up only where keys are equal.
+DEVICE bool is_light_slot(const FilterBoruvka& g, const Threshold& t, Key key, u32 slot) {
+  return key < t.key || (key == t.key && slot_at(g, slot).id <= t.id);
+}
+
+DEVICE bool is_light_edge(const Threshold& t, Key key, u32 edge) {
+  return key < t.key || (key == t.key && edge <= t.id);
+}

@@ -1,0 +1,209 @@
+"""The argument and the workspace of the kernels of ``filter_boruvka.cu``, laid out as ``filter_boruvka.cuh`` has them.
+
+Nothing here needs CUDA, so that the same layout drives a GPU and the emulator of the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROUNDS = 72
+TIE_CAPACITY = 1 << 20
+CLOCK_NOTES = (12 + 3 * ROUNDS) // 2  # where the control block's clock notes begin, in 64-bit words
+PIECE = 512  # slots of a piece of a long row
+SPREAD = 65536  # words that the minima of few components are spread over
+PHASES = (
+    "threshold",
+    "row_minima",
+    "combine_pieces",
+    "hook_vertices",
+    "compress_vertices",
+    "extract",
+    "resolve_ties",
+    "hook_components",
+    "compress_components",
+    "relabel",
+    "finish_in_block",
+    "light_components",
+    "mark_outside",
+    "end",
+)
+COUNTERS = (
+    "forest_edges",
+    "rounds",
+    "light_worklist",  # holes included
+    "light_components",
+    "outside",
+    "ties",
+    "heavy_worklist",  # holes included
+    "first_round_components",
+)
+
+_POINTERS = (
+    "u",
+    "v",
+    "edge_keys",
+    "offsets",
+    "keys",
+    "neighbours",
+    "lightest_neighbour",
+    "lightest_id",
+    "labels",
+    "component_hooks",
+    "minima0",
+    "minima1",
+    "worklist0",
+    "worklist1",
+    "key_low0",
+    "key_low1",
+    "ties",
+    "light_component",
+    "outside",
+    "pieces",
+    "piece_minima",
+    "forest",
+    "control",
+    "counters",
+)
+_NUMBERS = (
+    "n",
+    "m",
+    "lanes_per_row",
+    "long_row",
+    "samples",
+    "threshold_rank",
+    "expected_light",
+    "seed",
+    "index_bits",
+    "key_shift",
+    "id_shift",
+    "unused",
+)
+ARGUMENT = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint32) for name in _NUMBERS])
+
+
+class Shape(NamedTuple):
+    """What the sizes of the workspace follow from; `slots` is 0 where a solve starts from the edge list alone."""
+
+    n: int
+    m: int
+    slots: int
+    csr: bool
+    key_bits: int
+
+
+class Settings(NamedTuple):
+    """Numbers of the argument that a solve goes by; see the struct ``FilterBoruvka``."""
+
+    lanes_per_row: int
+    long_row: int
+    samples: int
+    threshold_rank: int
+    expected_light: int
+    seed: int
+
+
+class CandidateLayout(NamedTuple):
+    """Where a candidate has its index and the prefix of its (key, edge id); see ``candidate_of`` in worklist.cuh."""
+
+    index_bits: int
+    key_shift: int
+    id_shift: int
+
+
+def workspace(
+    shape: Shape, long_row: int, *, piece: int = PIECE, spread: int = SPREAD
+) -> dict[str, tuple[Any, int]]:
+    """Return the workspace of a solve: name to (dtype, elements).
+
+    Every list has room for the worst case, so no setting and no weight distribution can overflow it.
+
+    Parameters
+    ----------
+    shape : Shape
+    long_row : int
+        Slots above which a row is split into pieces.
+    piece, spread : int
+        The macros ``PIECE`` and ``SPREAD`` of the kernels.
+    """
+    n, csr, wide = shape.n, shape.csr, shape.key_bits == 64
+    entries = worklist_capacity(shape.m)
+    pieces = shape.slots // piece + shape.slots // (long_row + 1) + 1 if csr else 1
+    minima = max(n // 2 + 2 if csr else n + 2, spread)
+    return {
+        "lightest_neighbour": (np.uint32, n if csr else 0),
+        "lightest_id": (np.uint32, n if csr else 0),
+        "labels": (np.uint32, n),
+        "component_hooks": (np.uint32, n if csr else 2 * n),
+        "minima0": (np.uint64, minima),
+        "minima1": (np.uint64, minima),
+        "worklist0": (np.uint32, 4 * entries),
+        "worklist1": (np.uint32, 4 * entries),
+        "key_low0": (np.uint32, entries if wide else 0),
+        "key_low1": (np.uint32, entries if wide else 0),
+        "ties": (np.uint64, TIE_CAPACITY),
+        "light_component": (np.uint32, n // 2 + 1),
+        "outside": (np.uint32, n if csr else n // 32 + 32),
+        "pieces": (np.uint32, 4 * pieces),
+        "piece_minima": (np.uint32, (4 if wide else 2) * pieces),
+        "control": (np.uint64, CLOCK_NOTES + 4 * ROUNDS),
+    }
+
+
+def worklist_capacity(m: int) -> int:
+    """Return the entries of a worklist for `m` edges: at most an eighth of a round's are holes, and 7/6 > 8/7."""
+    return m + m // 6 + 1024
+
+
+def candidate_layout(m: int, key_bits: int, largest: int) -> CandidateLayout:
+    """Return how a candidate packs a prefix of (key, edge id) above an index into the worklist.
+
+    Parameters
+    ----------
+    m : int
+        Edges.
+    key_bits : int
+        32 or 64.
+    largest : int
+        Largest key: by it, fewer bits of 32-bit keys may matter.
+    """
+    index_bits = (worklist_capacity(m) - 1).bit_length()
+    if key_bits == 64:
+        return CandidateLayout(index_bits, key_shift=32 - index_bits, id_shift=index_bits)
+    id_bits = max(m - 1, 1).bit_length()
+    kept = min(id_bits, 64 - index_bits - largest.bit_length())
+    return CandidateLayout(index_bits, key_shift=kept, id_shift=id_bits - kept)
+
+
+def argument(
+    shape: Shape, settings: Settings, candidates: CandidateLayout, addresses: Mapping[str, int]
+) -> np.ndarray:
+    """Return the kernels' argument, shape (1,) of `ARGUMENT`; addresses that are not given are null."""
+    filled = np.zeros(1, ARGUMENT)
+    numbers = {"n": shape.n, "m": shape.m, **settings._asdict(), **candidates._asdict()}
+    for name, value in {**addresses, **numbers}.items():
+        filled[name] = value
+    return filled
+
+
+def phase_seconds(notes: np.ndarray, total: float) -> dict[str, float]:
+    """Return seconds per phase from the clock notes of the instrumented build.
+
+    Parameters
+    ----------
+    notes : numpy.ndarray of uint64
+        (phase << 56 | clock) at the start of the kernel and at the end of each phase; zero behind the last.
+    total : float
+        Seconds of the whole kernel, to which the clock is scaled.
+    """
+    used = notes[notes != 0]
+    clocks = (used & np.uint64((1 << 56) - 1)).astype(np.int64)
+    spent = dict.fromkeys(PHASES, 0.0)
+    if len(used) < 2 or clocks[-1] <= clocks[0]:
+        return spent
+    for phase, cycles in zip((used[1:] >> np.uint64(56)).tolist(), np.diff(clocks).tolist(), strict=True):
+        spent[PHASES[phase]] += cycles * total / float(clocks[-1] - clocks[0])
+    return spent

@@ -1,0 +1,65 @@
+// Kernels that check a forest on the device; mst/algorithms/cuda/device/proof.py says what they prove. They share
+// nothing with the solvers' kernels but the words of base.cuh.
+//
+// Ordering: threads of a launch meet in atomicMin and atomicAdd alone, whose outcome does not depend on their order,
+// and what one launch writes is read by later ones only. No thread waits for another.
+//
+// Both kernels stride over `count` items, so any number of blocks and threads will do.
+#include "base.cuh"
+
+struct ProveForest {
+  const u32* a;           // [count] ends of the forest's edges that still join two components, ascending in the order
+  const u32* b;           // [count]
+  u32* lightest;          // [components] row of each component's lightest edge; NONE before the launch
+  const u32* parent;      // [nodes of the tree of components] the node above; a root is its own
+  const u32* heaviest;    // [nodes] 1 + the rank of the edge that the component chose, or 0
+  const Key* tree_keys;   // [forest edges] by rank
+  const u32* tree_ids;    // [forest edges]
+  const u32* u;           // [m] the graph's edges
+  const u32* v;           // [m]
+  const Key* keys;        // [m]
+  u32* violations;        // [4] edges between two trees, edges lighter than their path; smallest id of each kind
+  u64 count;              // items of a launch
+};
+
+// The lightest edge of every component, which is the one of the lowest row. Reads a, b; lowers lightest.
+extern "C" __global__ void choose_lightest(const ProveForest p) {
+  for (u64 i = thread_index(); i < p.count; i += thread_count()) {
+    atomicMin(p.lightest + p.a[i], (u32)i);
+    atomicMin(p.lightest + p.b[i], (u32)i);
+  }
+}
+
+enum Violation { APART, LIGHTER };
+
+DEVICE void count_violation(const ProveForest& p, u32 kind, u32 edge) {
+  atomicAdd(p.violations + kind, 1u);
+  atomicMin(p.violations + 2 + kind, edge);
+}
+
+// An item is an edge of the graph. Its ends climb the tree of components until they meet; the heaviest edge of the
+// tree path between them is the heaviest that was chosen on the way. Adds to violations, writes nothing else.
+extern "C" __global__ void check_edges(const ProveForest p) {
+  for (u64 i = thread_index(); i < p.count; i += thread_count()) {
+    const u32 edge = (u32)i;
+    u32 a = stream(p.u + edge), b = stream(p.v + edge), heaviest = 0;
+    bool apart = false;
+    while (a != b) {
+      const u32 above_a = p.parent[a], above_b = p.parent[b];
+      if (above_a == a || above_b == b) {
+        apart = true;
+        break;
+      }
+      const u32 x = p.heaviest[a], y = p.heaviest[b], higher = x > y ? x : y;
+      if (higher > heaviest) heaviest = higher;
+      a = above_a;
+      b = above_b;
+    }
+    if (apart) {
+      count_violation(p, APART, edge);
+    } else if (heaviest) {
+      const Key key = stream(p.keys + edge), limit = p.tree_keys[heaviest - 1];
+      if (key < limit || (key == limit && edge < p.tree_ids[heaviest - 1])) count_violation(p, LIGHTER, edge);
+    }
+  }
+}

@@ -1,0 +1,231 @@
+// Borůvka's rounds over worklists: hook every component to the other end of its lightest edge, give the roots new dense
+// labels, relabel the worklist, drop the edges inside one component, and lower the minima of the new components.
+#pragma once
+#include "append.cuh"
+#include "finish_in_block.cuh"
+#include "grid_barrier.cuh"
+
+// Items per thread and tile, when there are enough of them.
+#ifndef ITEMS_PER_THREAD
+#define ITEMS_PER_THREAD 2
+#endif
+static const u32 TILE = 4;
+static const u32 ITEMS = ITEMS_PER_THREAD;
+
+// The round that a solve is in; equal in all threads.
+struct Round {
+  u32 index;
+  u32 components;
+  u32* hooks;    // [components]
+  u32 inactive;  // a component that takes no candidates in this round and chooses no edge, or NONE
+};
+
+// Path compression: replaces every hook by the root that it leads to. Accesses are relaxed, because paths are shortened
+// while other threads follow them: a hook is read as it was published by the last barrier, or as its root, and either
+// leads to the same root. Hooks make trees, because the order is total; so a walk is no longer than a tree is high, and
+// waits for no thread. It is a pass of its own, so that the next pass finds roots in the first-level cache: many edges
+// share few of them.
+DEVICE void compress_paths(u32* hooks, u32 count) {
+  for (u32 x = thread_index(); x < count; x += thread_count()) {
+    u32 hook = load_relaxed(hooks + x);
+    if (hook & ROOT) continue;
+    while (!(hook & ROOT)) hook = load_relaxed(hooks + hook);
+    store_relaxed(hooks + x, hook);
+  }
+}
+
+// Items per thread of a pass over `count` components.
+DEVICE u32 tile_items(u32 count) { return count > thread_count() ? TILE : 1; }
+
+// Round 0 over CSR. lightest_neighbour[] has no cycles but pairs that chose each other, because the order is total; the
+// lower end of a pair is the root. Others hook to the neighbour's neighbour: half the path to follow. Appends the chosen
+// edges to the forest, writes labels.
+DEVICE void hook_vertices(const FilterBoruvka& g) {
+  const u32 items = tile_items(g.n), tile = blockDim.x * items;
+  for (u64 first = (u64)blockIdx.x * tile; first < g.n; first += (u64)gridDim.x * tile) {
+    u32 hook[TILE];
+    u32 roots = 0, chosen = 0;
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u64 v = first + i * blockDim.x + threadIdx.x;
+      hook[i] = NONE;
+      if (i < items && v < g.n) hook[i] = g.lightest_neighbour[v];
+    }
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u32 v = first + i * blockDim.x + threadIdx.x;
+      if (hook[i] == NONE) continue;
+      if (hook[i] == v) {
+        g.labels[v] = NONE;
+        hook[i] = NONE;
+        continue;
+      }
+      const u32 next = g.lightest_neighbour[hook[i]];
+      if (next != v) {
+        hook[i] = next;
+      } else if (v < hook[i]) {
+        hook[i] = ROOT;
+        roots++;
+        continue;
+      }
+      chosen++;
+    }
+    Ranges at = reserve(roots, chosen, 0, &g.control->roots[0], &g.control->forest_edges, nullptr);
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u32 v = first + i * blockDim.x + threadIdx.x;
+      if (hook[i] == NONE) continue;
+      if (hook[i] != ROOT) {
+        g.forest[at.b++] = g.lightest_id[v];
+        g.labels[v] = hook[i];
+      } else {
+        g.labels[v] = ROOT | at.a++;
+      }
+    }
+  }
+}
+
+// No candidate for up to `count` components, whatever the spread of their minima will be.
+DEVICE void reset_minima(u64* minima, u32 count) {
+  const u32 words = count > SPREAD ? count : count << 5 > SPREAD ? SPREAD : count << 5;
+  for (u32 x = thread_index(); x < words; x += thread_count()) minima[x] = NO_CANDIDATE;
+}
+
+// Each component with a candidate is a root, or appends its lightest edge to the forest and hooks across it. Two
+// components that chose each other chose one edge, because the order is total; the lower one is the root. The inactive
+// component is a root too: Borůvka's rounds stay right if one component chooses no edge. The others without a candidate
+// are finished, and get labels as such if `label_finished`. Writes hooks; resets the minima of the next round.
+DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool label_finished) {
+  Control* control = g.control;
+  const u64* minima = g.minima[round.index & 1];
+  const WorkEdge* worklist = g.worklist[round.index & 1];
+  const u32 spread = spread_of(round.components);
+  const u32 items = tile_items(round.components), tile = blockDim.x * items;
+  for (u32 first = blockIdx.x * tile; first < round.components; first += gridDim.x * tile) {
+    u64 candidate[TILE];
+    u32 hook[TILE], id[TILE];
+    u32 roots = 0, chosen = 0, finished = 0;
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u32 c = first + i * blockDim.x + threadIdx.x;
+      hook[i] = NONE;
+      if (i < items && c < round.components) {
+        candidate[i] = minima[c << spread];
+        hook[i] = candidate[i] != NO_CANDIDATE ? 0 : c == round.inactive ? ROOT : FINISHED;
+      }
+    }
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      if (hook[i] != 0) continue;
+      const u32 c = first + i * blockDim.x + threadIdx.x;
+      const WorkEdge edge = load_edge(worklist, index_of(g, candidate[i]));
+      hook[i] = edge.a == c ? edge.b : edge.a;
+      id[i] = edge.id;
+    }
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u32 c = first + i * blockDim.x + threadIdx.x;
+      if (hook[i] == NONE) continue;
+      if (hook[i] < FINISHED && c < hook[i] && minima[hook[i] << spread] == candidate[i]) hook[i] = ROOT;
+      roots += hook[i] == ROOT;
+      finished += hook[i] == FINISHED;
+      chosen += hook[i] < FINISHED;
+    }
+    Ranges at = reserve(roots, chosen, label_finished ? finished : 0, &control->roots[round.index],
+                        &control->forest_edges, &control->finished);
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u32 c = first + i * blockDim.x + threadIdx.x;
+      if (hook[i] == NONE) continue;
+      if (hook[i] == FINISHED) {
+        round.hooks[c] = label_finished ? ROOT | FINISHED | at.c++ : ROOT | FINISHED;
+      } else if (hook[i] == ROOT) {
+        round.hooks[c] = ROOT | at.a++;
+      } else {
+        round.hooks[c] = hook[i];
+        g.forest[at.b++] = id[i];
+      }
+    }
+  }
+  // A round at least halves the components, the inactive one excepted.
+  reset_minima(g.minima[(round.index + 1) & 1], round.components / 2 + 1);
+}
+
+// Appends the edges of round `from` that still join two components to the worklist of round `to`, and lowers its minima.
+DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32* hooks) {
+  const u32 length = g.control->worklist_length[from];
+  const WorkEdge* worklist = g.worklist[from & 1];
+  const u32 spread = spread_of(g.control->roots[from]);
+  const u32 items = length > thread_count() ? ITEMS : 1;
+  Appender appender(&g.control->worklist_length[to], chunk_for(length));
+  for (u64 first = (u64)warp_index() * 32 * items; first < length; first += (u64)warp_count() * 32 * items) {
+    WorkEdge edges[ITEMS];
+    bool valid[ITEMS];
+    u32 indices[ITEMS];
+    u64 candidates[ITEMS];
+#pragma unroll
+    for (u32 i = 0; i < ITEMS; i++) {
+      const u64 index = first + i * 32 + lane_id();
+      valid[i] = i < items && index < length;
+      if (valid[i]) {
+        edges[i] = load_edge(worklist, (u32)index);
+        valid[i] = edges[i].a != edges[i].b;
+      }
+    }
+#pragma unroll
+    for (u32 i = 0; i < ITEMS; i++) {
+      if (!valid[i]) continue;
+      edges[i].a = hooks[edges[i].a] & LABEL;
+      edges[i].b = hooks[edges[i].b] & LABEL;
+      valid[i] = edges[i].a != edges[i].b;
+    }
+    appender.append(valid, indices);
+#pragma unroll
+    for (u32 i = 0; i < ITEMS; i++) {
+      if (!valid[i]) continue;
+      const u32 key_low = key_low_of(g, from, (u32)first + i * 32 + lane_id());
+      store_edge(g, to, indices[i], edges[i], key_low);
+      candidates[i] = candidate_of(g, edges[i], key_low, indices[i]);
+    }
+    lower_minima(g, to, spread, NONE, valid, edges, candidates);
+  }
+  fill_holes(appender, g.worklist[to & 1]);
+}
+
+// The barrier after which a round's minima are final, ties resolved.
+DEVICE void finish_minima(const FilterBoruvka& g, GridBarrier& grid, u32 round, u32 components, Phase phase) {
+  grid.sync(phase);
+  const u32 ties = g.control->ties[round];
+  if (ties) {
+    resolve_ties(g, round, spread_of(components), ties);
+    grid.sync(RESOLVE_TIES);
+  }
+}
+
+// Rounds until no edge is left, the last ones in one block. Enter and leave with everything published. The shared
+// hook_offsets[r] become where the hooks of round r lie in component_hooks.
+DEVICE void boruvka_rounds(const FilterBoruvka& g, GridBarrier& grid, Round& round, bool label_finished,
+                           BlockForest& block, u32* hook_offsets) {
+  for (;;) {
+    const u32 length = g.control->worklist_length[round.index];
+    if (length == 0 && !label_finished) return;
+    if (fits_block(round.components, length)) {
+      if (blockIdx.x == 0) finish_in_block(g, block, round.index, round.components, round.hooks, label_finished);
+      grid.sync(FINISH_IN_BLOCK);
+      return;
+    }
+    if (length == 0) round.inactive = NONE;
+    hook_components(g, round, label_finished);
+    grid.sync(HOOK_COMPONENTS);
+    if (length == 0) return;
+    compress_paths(round.hooks, round.components);
+    grid.sync(COMPRESS_COMPONENTS);
+    relabel_worklist(g, round.index, round.index + 1, round.hooks);
+    round.inactive = NONE;
+    round.hooks = round.hooks == g.labels ? g.component_hooks : round.hooks + round.components;
+    round.components = g.control->roots[round.index];
+    round.index++;
+    if (threadIdx.x == 0) hook_offsets[round.index] = (u32)(round.hooks - g.component_hooks);
+    finish_minima(g, grid, round.index, round.components, RELABEL);
+  }
+}

@@ -1,0 +1,155 @@
+// The worklist of a round, and the minimum that each component takes over its edges in the order of (key, edge id).
+//
+// A minimum is one 64-bit word, lowered by atomicMin to the smallest candidate. An edge's candidate is its index in the
+// worklist below a prefix of its (key, edge id), of as many bits as the index leaves. Where keys and graph are small the
+// prefix is all of it, and the minimum exact. Else two edges of one component may have equal prefixes: they tie. The
+// second of the two to arrive sees the other's prefix, in the guard or in what its atomicMin returns, and notes the one
+// that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by compare-and-swap in the full
+// order. So the full minimum is found.
+#pragma once
+#include "filter_boruvka.cuh"
+
+// Words that the minima of few components are spread over.
+#ifndef SPREAD
+#define SPREAD 65536
+#endif
+
+// A hook is the label of a component of the same round, or, with ROOT set, of one of the next round; with FINISHED
+// set too, of one that no light edge leaves. An isolated vertex keeps NONE.
+static const u32 ROOT = 1u << 31;
+static const u32 FINISHED = 1u << 30;
+static const u32 LABEL = FINISHED - 1;
+
+// Low word of the key of an edge of the worklist.
+DEVICE u32 key_low_of(const FilterBoruvka& g, u32 round, u32 index) {
+#if KEY_BITS == 32
+  return 0;
+#else
+  return g.key_low[round & 1][index];
+#endif
+}
+
+// Minima of few components lie apart, so that all slices of the second-level cache share the load: component c of
+// n has its minimum at c << spread_of(n).
+DEVICE u32 spread_of(u32 components) {
+  if (components >= SPREAD) return 0;
+  const u32 spread = __clz(components - 1) - __clz(SPREAD - 1);
+  return spread > 5 ? 5 : spread;
+}
+
+// The word that an edge at `index` lowers minima to.
+DEVICE u64 candidate_of(const FilterBoruvka& g, const WorkEdge& edge, u32 key_low, u32 index) {
+#if KEY_BITS == 32
+  const u64 prefix = (u64)edge.key_high << g.key_shift | edge.id >> g.id_shift;
+#else
+  const u64 prefix = (u64)edge.key_high << g.key_shift | (u64)key_low >> g.id_shift;
+#endif
+  return prefix << g.index_bits | index;
+}
+
+DEVICE u64 prefix_of(const FilterBoruvka& g, u64 candidate) { return candidate >> g.index_bits; }
+DEVICE u32 index_of(const FilterBoruvka& g, u64 candidate) { return (u32)(candidate & ((1ull << g.index_bits) - 1)); }
+
+// Past the capacity only the overflow matters, so the contended counter is left alone. An old value of it, read relaxed,
+// costs one more addition; each note has an index for itself, and is read after the next barrier.
+DEVICE void note_tie(const FilterBoruvka& g, u32 round, u32 component, u32 index) {
+  u32* count = g.control->ties + round;
+  if (load_relaxed(count) > TIE_CAPACITY) return;
+  const u32 at = atomicAdd(count, 1u);
+  if (at < TIE_CAPACITY) g.ties[at] = pack(component, index);
+}
+
+DEVICE void store_edge(const FilterBoruvka& g, u32 round, u32 index, const WorkEdge& edge, u32 key_low) {
+  *(uint4*)(g.worklist[round & 1] + index) = make_uint4(edge.a, edge.b, edge.key_high, edge.id);
+#if KEY_BITS == 64
+  g.key_low[round & 1][index] = key_low;
+#endif
+}
+
+// Lowers the minima at both ends of N edges, all accesses of a kind in flight together; each minimum is read before it
+// is lowered. The `inactive` component takes no candidates. Of two edges with one prefix the heavier is noted: at any
+// time, every edge that arrived with the smallest prefix is either the minimum or noted.
+template <u32 N>
+DEVICE void lower_minima(const FilterBoruvka& g, u32 round, u32 spread, u32 inactive, const bool (&valid)[N],
+                         const WorkEdge (&edges)[N], const u64 (&candidates)[N]) {
+  u64* minima = g.minima[round & 1];
+  u64 seen[2 * N];
+  bool tied = false;
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
+    seen[i] = 0;
+    if (valid[i / 2] && end != inactive) seen[i] = load_relaxed(minima + (end << spread));
+  }
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
+    if (seen[i] > candidates[i / 2]) seen[i] = atomicMin(minima + (end << spread), candidates[i / 2]);
+  }
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++)
+    tied |= valid[i / 2] && seen[i] != NO_CANDIDATE && prefix_of(g, seen[i]) == prefix_of(g, candidates[i / 2]);
+  if (!tied) return;
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
+    if (!valid[i / 2] || end == inactive || seen[i] == NO_CANDIDATE) continue;
+    if (prefix_of(g, seen[i]) != prefix_of(g, candidates[i / 2])) continue;
+    note_tie(g, round, end, index_of(g, seen[i] > candidates[i / 2] ? seen[i] : candidates[i / 2]));
+  }
+}
+
+DEVICE WorkEdge load_edge(const WorkEdge* worklist, u32 index) {
+  const uint4 r = *(const uint4*)(worklist + index);
+  WorkEdge edge;
+  edge.a = r.x;
+  edge.b = r.y;
+  edge.key_high = r.z;
+  edge.id = r.w;
+  return edge;
+}
+
+// Indices that a warp reserved and did not use become edges from a component to itself: relabelling drops them.
+DEVICE void fill_holes(const Appender& appender, WorkEdge* worklist) {
+  for (u32 index = appender.next + lane_id(); index < appender.end; index += 32)
+    *(uint4*)(worklist + index) = make_uint4(0, 0, 0, 0);
+}
+
+// Lowers the component's minimum to the edge at `index` if that has the same prefix and is lighter. Edges were published
+// by the barrier before, and `lower_minima` does not run meanwhile, so a minimum only moves down the full order: a
+// compare-and-swap that fails has lost to a lighter edge, and there are no more tries than edges of a prefix.
+DEVICE void resolve_tie(const FilterBoruvka& g, u32 round, u32 spread, u32 component, u32 index) {
+  const WorkEdge* worklist = g.worklist[round & 1];
+  u64* minimum = g.minima[round & 1] + (component << spread);
+  const WorkEdge edge = load_edge(worklist, index);
+  const u32 key_low = key_low_of(g, round, index);
+  const u64 candidate = candidate_of(g, edge, key_low, index);
+  u64 seen = load_relaxed(minimum);
+  while (prefix_of(g, seen) == prefix_of(g, candidate) && seen != candidate && seen != NO_CANDIDATE) {
+    const u32 rival = index_of(g, seen), rival_key_low = key_low_of(g, round, rival);
+    const WorkEdge other = load_edge(worklist, rival);
+    if (other.key_high < edge.key_high) break;
+    if (other.key_high == edge.key_high &&
+        (rival_key_low < key_low || (rival_key_low == key_low && other.id < edge.id)))
+      break;
+    const u64 before = atomicCAS(minimum, seen, candidate);
+    if (before == seen) break;
+    seen = before;
+  }
+}
+
+// By the whole grid, between two barriers. If the notes overflowed, every edge of the worklist is tried.
+DEVICE void resolve_ties(const FilterBoruvka& g, u32 round, u32 spread, u32 ties) {
+  if (ties <= TIE_CAPACITY) {
+    for (u32 i = thread_index(); i < ties; i += thread_count())
+      resolve_tie(g, round, spread, high_word(g.ties[i]), low_word(g.ties[i]));
+    return;
+  }
+  const u32 length = g.control->worklist_length[round];
+  for (u32 index = thread_index(); index < length; index += thread_count()) {
+    const WorkEdge edge = load_edge(g.worklist[round & 1], index);
+    if (edge.a == edge.b) continue;
+    resolve_tie(g, round, spread, edge.a, index);
+    resolve_tie(g, round, spread, edge.b, index);
+  }
+}
