@@ -356,9 +356,9 @@ def test_cases_are_what_they_say():
         assert 0.9 < graph.m / case.m < 1.1
         kinds.add(kind_of(traits_of(graph)))
     assert kinds >= {"even random", "skewed random", "even wide", "even few", "even equal", "even local"}
-    seen = {(case.family, case.seed) for case in advise.training()}
+    seen = {(case.generator, case.seed) for case in advise.training()}
     new = advise.unseen()
-    assert not seen & {(case.family, case.seed) for case in new} and len({c.family for c in new}) > 9
+    assert not seen & {(case.generator, case.seed) for case in new} and len({c.generator for c in new}) > 9
 
 
 def test_command_says_what_it_rests_on(capsys, tmp_path):

@@ -24,7 +24,7 @@ from mst.catalog.download import Sources
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
-from mst.generators import FAMILIES, ORDERS
+from mst.generators import GENERATORS, ROW_ORDERS
 from mst.kernels.union_find.connectivity import count_components, degrees
 from mst.reporting.papers.claims import document
 
@@ -237,7 +237,7 @@ def test_every_graph_of_the_papers_is_listed():
 
 def test_every_name_that_an_entry_uses_is_known():
     for entry in LISTED.values():
-        assert entry.generator is None or entry.generator in FAMILIES, entry.name
+        assert entry.generator is None or entry.generator in GENERATORS, entry.name
         for source in entry.sources:
             assert source.format in FORMATS, entry.name
             assert source.address or source.origin or source.mirror_names or source.path, entry.name
@@ -526,10 +526,10 @@ COMMON = ("connected", "order", "relabel")
 @pytest.mark.parametrize("entry", GENERATED, ids=lambda entry: entry.name)
 def test_generators_accept_the_parameters_of_every_entry(entry):
     own = {key: value for key, value in entry.parameters.items() if key not in COMMON}
-    FAMILIES[entry.generator].resolve(own)
+    GENERATORS[entry.generator].resolve(own)
     if entry.parameters.get("connected"):
-        assert FAMILIES[entry.generator].connected != "never"
-    assert entry.parameters.get("order", "shuffled") in ORDERS
+        assert GENERATORS[entry.generator].connected != "never"
+    assert entry.parameters.get("order", "shuffled") in ROW_ORDERS
 
 
 SMALL = (

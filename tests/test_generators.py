@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import mst
 from mst.errors import ConfigError, InputError, OutOfMemoryError
-from mst.generators import FAMILIES, binomial, family, generate, geometric
+from mst.generators import GENERATORS, binomial, definition, generate, geometric
 from mst.generators.points import BITS, random_points
 from mst.kernels.generate import delaunay as generate_delaunay
 from mst.kernels.generate import hilbert
@@ -120,11 +120,11 @@ def width(request):
     numba.set_num_threads(before)
 
 
-# --- every family -----------------------------------------------------------------------------------------
+# --- every generator --------------------------------------------------------------------------------------
 
 
-def test_every_family_is_tested():
-    assert list(SMALL) == list(FAMILIES) == list(GOLDEN)
+def test_every_generator_is_tested():
+    assert list(SMALL) == list(GENERATORS) == list(GOLDEN)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -166,8 +166,8 @@ def test_connected_graphs_are_connected(name):
         assert (graph.u < graph.v).all() and len(edge_set(graph)) == graph.m
 
 
-@pytest.mark.parametrize("name", [name for name, known in FAMILIES.items() if known.connected == "always"])
-def test_families_that_are_always_connected(name):
+@pytest.mark.parametrize("name", [name for name, known in GENERATORS.items() if known.connected == "always"])
+def test_generators_of_connected_graphs_always_connect(name):
     assert component_count(make(name)) == 1
 
 
@@ -676,7 +676,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
 @pytest.mark.parametrize(
     ("name", "parameters", "error", "message"),
     [
-        ("unifrom", {}, ConfigError, "no graph family 'unifrom' (did you mean 'uniform'?)"),
+        ("unifrom", {}, ConfigError, "no generator 'unifrom' (did you mean 'uniform'?)"),
         ("uniform", dict(n=5), ConfigError, "'uniform' needs m (edges, exactly): give m=…"),
         ("uniform", dict(n=5, m=1, k=2), ConfigError, "has no parameter 'k'"),
         (
@@ -733,7 +733,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
             "more than 4 vertices that are not isolated (n = 6)",
         ),
         ("barabasi-albert", dict(n=9, k=2, isolated=1, connected=True), InputError, "leave connected or"),
-        ("path", dict(n=5, order="random"), ConfigError, "no order 'random': use shuffled or sorted"),
+        ("path", dict(n=5, order="random"), ConfigError, "no row order 'random': use shuffled or sorted"),
         ("path", dict(n=5, seed=1.5), InputError, "the seed must be an integer, got 1.5"),
     ],
 )
@@ -769,18 +769,20 @@ def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, what, mo
     assert f"{what} need about" in str(raised.value)
 
 
-def test_a_family_that_cannot_promise_connection_says_so():
-    made = family.Family("toy", "a toy", {}, lambda **_: family.Edges(0, np.empty(0, np.uint64)), "never")
+def test_generator_without_connected_graphs_refuses_to_promise_one():
+    made = definition.Generator(
+        "toy", "a toy", {}, lambda **_: definition.Edges(0, np.empty(0, np.uint64)), "never"
+    )
     assert made.build(1, False, {}).n == 0
     with pytest.raises(InputError, match="cannot promise a connected graph"):
         made.build(1, True, {})
 
 
 def test_parameters_come_as_numbers_or_words():
-    assert FAMILIES["uniform"].resolve({"n": "1_000", "m": 1e3}) == {"n": 1000, "m": 1000}
-    assert FAMILIES["circulant"].resolve({"n": 9, "offsets": "1, 2"})["offsets"] == (1, 2)
-    assert FAMILIES["rmat"].resolve({"scale": 3, "simple": "false", "m": None})["simple"] is False
-    assert FAMILIES["dense"].resolve({"n": 9, "share": "2/3"})["share"] == 2 / 3
+    assert GENERATORS["uniform"].resolve({"n": "1_000", "m": 1e3}) == {"n": 1000, "m": 1000}
+    assert GENERATORS["circulant"].resolve({"n": 9, "offsets": "1, 2"})["offsets"] == (1, 2)
+    assert GENERATORS["rmat"].resolve({"scale": 3, "simple": "false", "m": None})["simple"] is False
+    assert GENERATORS["dense"].resolve({"n": 9, "share": "2/3"})["share"] == 2 / 3
 
 
 def test_importing_the_generators_is_light():
@@ -809,20 +811,20 @@ def test_command_writes_a_graph(tmp_path, capsys):
     assert np.array_equal(graph.w, expected.w)
 
 
-def test_command_lists_every_family(capsys):
+def test_command_lists_every_generator(capsys):
     from mst.cli import main
 
     assert main(["generate", "--list"]) == 0
     told = capsys.readouterr().out
-    for name, known in FAMILIES.items():
+    for name, known in GENERATORS.items():
         assert name in told and all(parameter in told for parameter in known.parameters)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["uniform"], "give a family and --out FILE"),
-        (["--out", "x.gr"], "give a family and --out FILE"),
+        (["uniform"], "give a generator and --out FILE"),
+        (["--out", "x.gr"], "give a generator and --out FILE"),
         (["uniform", "--param", "n", "--out", "x.gr"], "--param 'n' is not NAME=VALUE"),
         (["uniform", "--param", "n=1", "n=2", "--out", "x.gr"], "--param n is given twice"),
         (["uniform", "--param", "n=1", "m=0", "--out", "x.unknown"], "x.unknown"),

@@ -18,7 +18,7 @@ def true_skew(graph: Graph) -> float:
 
 @pytest.mark.parametrize("order", ["shuffled", "sorted"])
 @pytest.mark.parametrize(
-    ("family", "parameters"),
+    ("generator", "parameters"),
     [
         ("uniform", dict(n=40_000, m=60_000)),
         ("grid", dict(rows=200, columns=200)),
@@ -27,8 +27,8 @@ def true_skew(graph: Graph) -> float:
         ("dense", dict(n=500)),
     ],
 )
-def test_skew_is_near_the_whole_graphs(family, parameters, order):
-    graph = generate(family, order=order, seed=3, **parameters)
+def test_skew_is_near_the_whole_graphs(generator, parameters, order):
+    graph = generate(generator, order=order, seed=3, **parameters)
     assert traits_of(graph).skew == pytest.approx(true_skew(graph), rel=0.5)
     assert traits_of(graph) == traits_of(graph)
 

@@ -2,7 +2,7 @@
 
 ``python -m mst.bench.advise --folder DIR --within 400 --check 150`` measures for 400 seconds, the most telling cases
 first, and writes ``DIR/advice.json`` from all cases in ``DIR/cases.jsonl`` after each; what is in that file already is
-not measured again. Then it measures families, seeds and weights that the table was not made from for 150 seconds
+not measured again. Then it measures generators, seeds and weights that the table was not made from for 150 seconds
 (``DIR/checks.jsonl``), and says in how many cases the choice is within 20 % of the best, its own cost included; the
 table keeps that sum. ``--folder DIR`` alone measures nothing: the table is made and judged anew from what lies there,
 on whatever machine. ``--table FILE`` judges another table. The GPU is taken where CuPy finds one.
@@ -66,7 +66,7 @@ class Case:
     ----------
     m, density : int, float
         The place; the graph's own m may differ a little.
-    family, parameters, seed, order
+    generator, parameters, seed, order
         As of `mst.generators.generate`.
     weights : str
         See `weigh`.
@@ -74,14 +74,14 @@ class Case:
 
     m: int
     density: float
-    family: str
+    generator: str
     parameters: dict[str, Any] = field(hash=False)
     seed: int
     weights: str = "hashed"
     order: str = "shuffled"
 
     def make(self) -> Graph:
-        graph = generate(self.family, seed=self.seed, order=self.order, **self.parameters)
+        graph = generate(self.generator, seed=self.seed, order=self.order, **self.parameters)
         return weigh(graph, self.weights, self.seed)
 
 
@@ -185,14 +185,14 @@ def _local(m: int) -> Iterator[Case]:
 
 
 def unseen(largest: int = LARGEST) -> list[Case]:
-    """Return cases of other families, sizes, weights and seeds, small and large by turns."""
+    """Return cases of other generators, sizes, weights and seeds, small and large by turns."""
     made: list[Case] = []
     weights = ("hashed", "normal", "values:1", "values:3", "hashed", "cubes", "values:100", "wide-integers")
     orders = ("shuffled", "sorted", "shuffled")
     for k, base in enumerate((*SIZES, LARGE // 2)):
         m = round(base * (1.7 if k % 2 else 0.6))
         side = max(int((m / 2) ** 0.5), 3)
-        families: list[tuple[str, dict[str, Any], str | None]] = [
+        generators: list[tuple[str, dict[str, Any], str | None]] = [
             ("delaunay", dict(n=max(m // 3, 4)), None),
             ("kronecker", dict(scale=max((m // 8).bit_length() - 1, 4), edge_factor=8), None),
             ("grid", dict(rows=side, columns=side), f"waves:{side}"),
@@ -205,15 +205,15 @@ def unseen(largest: int = LARGEST) -> list[Case]:
             ("geometric", dict(n=max(m // 5, 10), radius=(10 / 3.1416 / max(m // 5, 10)) ** 0.5), None),
             ("rmat", dict(scale=max((m // 24).bit_length() - 1, 6), a=0.6, b=0.15, c=0.15, m=m), None),
         ]
-        for j, (family, parameters, own) in enumerate(families):
-            if family == "rmat" and 4 ** parameters["scale"] < 8 * m:
+        for j, (generator, parameters, own) in enumerate(generators):
+            if generator == "rmat" and 4 ** parameters["scale"] < 8 * m:
                 continue
-            if family in ("delaunay", "geometric") and m > 1 << 21:
+            if generator in ("delaunay", "geometric") and m > 1 << 21:
                 continue
             kind = own or weights[(j + 3 * k) % len(weights)]
             order = orders[(j + k) % 3]
-            made.append(Case(m, 0.0, family, parameters, 101 + 7 * k + j, kind, order))
-    # A stride that is prime to their number: all sizes and families, whenever time runs out.
+            made.append(Case(m, 0.0, generator, parameters, 101 + 7 * k + j, kind, order))
+    # A stride that is prime to their number: all sizes and generators, whenever time runs out.
     return [case for i in range(len(made)) if (case := made[i * 37 % len(made)]).m <= largest]
 
 
@@ -488,7 +488,7 @@ def report(verdicts: Sequence[Verdict], hardware: Hardware) -> str:
     for v in sorted(verdicts, key=lambda v: -v.regret)[:20]:
         one, kind = v.measured, kind_of(v.measured.traits)
         lines.append(
-            f"  {v.regret:6.2f}  {one.case.family} n={one.n} m={one.m} {one.case.weights} ({kind}), "
+            f"  {v.regret:6.2f}  {one.case.generator} n={one.n} m={one.m} {one.case.weights} ({kind}), "
             f"{v.width} cores, GPU {v.gpu}: {v.candidate}, best {v.best} {1e3 * one.seconds[v.best]:.3g} ms"
         )
     return "\n".join([*lines, f"within 20 % of the best in {good(verdicts)} of {len(verdicts)} cases"])
@@ -543,7 +543,8 @@ class Session:
             self.measured.append(one)
             best = min(seconds, key=seconds.__getitem__)
             print(
-                f"{self.end - time.perf_counter():5.0f} s left  {elapsed:5.1f} s  {case.family:<17} {case.weights:<10} "
+                f"{self.end - time.perf_counter():5.0f} s left  {elapsed:5.1f} s  "
+                f"{case.generator:<17} {case.weights:<10} "
                 f"n={graph.n:<9} m={graph.m:<9} {kind_of(traits):<13} {best} {1e3 * seconds[best]:.3g} ms",
                 flush=True,
             )
@@ -586,8 +587,8 @@ def warm_up(hardware: Hardware) -> None:
 
 def _warmed(name: str, at: int) -> float:
     """Return the seconds that a candidate's first two calls on a graph of `WARMING` take."""
-    weights, family, parameters = WARMING[at]
-    graph = weigh(generate(family, **parameters), weights, 1)
+    weights, generator, parameters = WARMING[at]
+    graph = weigh(generate(generator, **parameters), weights, 1)
     traits_of(graph)
     caller = Caller(graph, [Candidate.parse(name)])
     start = time.perf_counter()

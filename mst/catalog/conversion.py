@@ -210,8 +210,9 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
         graph = generate(
             entry.generator, seed=entry.seed, weights=entry.weights.spec(), name=entry.name, **parameters
         )
-    recipe = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
-    return graph, dict(generator=recipe, weights=_origin_of_weights(entry))
+    # Manifests have always named the generator under this key.
+    made = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
+    return graph, dict(generator=made, weights=_origin_of_weights(entry))
 
 
 def _hashed(graph: Graph, weights: Weights, seed: int) -> Any:

@@ -1,22 +1,22 @@
-"""``mst generate``: a graph of a family, into a file."""
+"""``mst generate``: a generated graph, into a file."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-HELP = "make a graph of a family, such as uniform, grid, rmat or delaunay"
+HELP = "generate a graph: uniform, grid, rmat, delaunay and more"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("family", nargs="?", metavar="FAMILY", help="see --list")
-    parser.add_argument("--list", action="store_true", help="list the families and their parameters")
+    parser.add_argument("generator", nargs="?", metavar="GENERATOR", help="see --list")
+    parser.add_argument("--list", action="store_true", help="list the generators and their parameters")
     parser.add_argument(
         "--param",
         nargs="+",
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help="parameters of the family, for instance n=1000 m=5000",
+        help="parameters of the generator, for instance n=1000 m=5000",
     )
     parser.add_argument("--seed", type=int, default=1, help="any integer (default: %(default)s)")
     parser.add_argument(
@@ -41,10 +41,10 @@ def run(args: Namespace) -> int:
     if args.list:
         print(_listing())
         return 0
-    if args.family is None or args.out is None:
-        raise ConfigError("give a family and --out FILE, or --list to see the families")
+    if args.generator is None or args.out is None:
+        raise ConfigError("give a generator and --out FILE, or --list to see the generators")
     graph = generate(
-        args.family,
+        args.generator,
         seed=args.seed,
         weights=WeightSpec.parse(args.weights),
         connected=args.connected,
@@ -73,12 +73,12 @@ def _parameters(given: list[str]) -> dict[str, str]:
 
 
 def _listing() -> str:
-    from mst.generators import FAMILIES
+    from mst.generators import GENERATORS
 
     lines = []
-    for family in FAMILIES.values():
-        lines += [family.name, f"  {family.title}; connected {family.connected}"]
-        for name, parameter in family.parameters.items():
+    for generator in GENERATORS.values():
+        lines += [generator.name, f"  {generator.title}; connected {generator.connected}"]
+        for name, parameter in generator.parameters.items():
             known = "" if parameter.default is None else f" (default {_shown(parameter.default)})"
             lines += [f"    {name:<12} {parameter.help}{'' if parameter.required else known}"]
         lines += [""]

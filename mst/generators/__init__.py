@@ -1,8 +1,7 @@
-"""Graphs made on the spot: one family a file, the same graph for the same seed on every platform.
+"""Generated graphs: a file for each generator, the same graph for the same seed on every platform.
 
 Randomness is a hash of counters (`mst.kernels.primitives.hashing`) and every decision is taken in integers, so
-neither the
-number of threads nor the platform's mathematical library can change a graph.
+neither the number of threads nor the platform's mathematical library can change a graph.
 """
 
 from __future__ import annotations
@@ -15,30 +14,30 @@ from typing import Any
 import numpy as np
 
 from mst.errors import ConfigError, InputError, nearest
-from mst.generators.family import Edges, Family, Parameter, families_of
+from mst.generators.definition import Edges, Generator, Parameter, generators_of
 from mst.graph import Graph
 from mst.weights import WeightSpec, hash_weights
 
-__all__ = ["FAMILIES", "ORDERS", "Family", "Parameter", "generate"]
+__all__ = ["GENERATORS", "ROW_ORDERS", "Generator", "Parameter", "generate"]
 
-ORDERS = ("shuffled", "sorted")
+ROW_ORDERS = ("shuffled", "sorted")
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in sorted(
+GENERATORS: dict[str, Generator] = {
+    generator.name: generator
+    for generator in sorted(
         (
-            family
+            generator
             for module in pkgutil.iter_modules(__path__)
-            for family in families_of(importlib.import_module(f"{__name__}.{module.name}"))
+            for generator in generators_of(importlib.import_module(f"{__name__}.{module.name}"))
         ),
-        key=lambda family: family.name,
+        key=lambda generator: generator.name,
     )
 }
-"""Every family by its name: a file of this package that defines one with `family` adds it."""
+"""Every generator by name: a file of this package that defines one with `definition.generator` adds it."""
 
 
 def generate(
-    family: str,
+    generator: str,
     *,
     seed: int = 1,
     weights: WeightSpec = WeightSpec(),  # noqa: B008 - immutable
@@ -52,37 +51,37 @@ def generate(
 
     Parameters
     ----------
-    family : str
-        A name of `FAMILIES`.
+    generator : str
+        A name of `GENERATORS`.
     seed : int
         Any integer; the same seed makes the same graph, on every platform and at every number of threads.
     weights : WeightSpec
-        Which weights to hash from the edges' ends.
+        Weights to hash from the edges' ends.
     connected : bool
-        Insist on a connected graph. Families with a stated number of edges put a seeded random spanning tree
-        among them, so that the number stays exact; families that are connected anyway take no notice; others
+        Insist on a connected graph. Generators with a stated number of edges put a seeded random spanning tree
+        among them, so that the number stays exact; those whose graphs are always connected ignore it; others
         refuse.
     order : {"shuffled", "sorted"}
         Order of the rows. Shuffled is the default, since neither ids nor memory accesses then tell anything
         of the structure, which is what edge lists in random order are benchmarked for; sorted is by
         (smaller end, larger end), as most published files are.
     relabel : bool, optional
-        Permute the vertices' names at random. By default only the families whose definition says so do
+        Permute the vertices' names at random. By default only the generators whose definition says so do
         (``kronecker``); others keep the names that follow from the structure, such as a grid's row by row.
     name : str
-        For messages and tables; by default the family's name.
+        For messages and tables; by default the generator's name.
     **parameters
-        The family's own, as ``FAMILIES[family].parameters`` describes them.
+        The generator's own, as ``GENERATORS[generator].parameters`` describes them.
 
     Returns
     -------
     Graph
-        Simple, with ``u < v`` in every row, unless the family says otherwise.
+        Simple, with ``u < v`` in every row, unless the generator says otherwise.
 
     Raises
     ------
     ConfigError
-        No such family or parameter, or one is missing.
+        No such generator or parameter, or one is missing.
     InputError
         A parameter's value is out of range.
 
@@ -92,14 +91,14 @@ def generate(
     >>> generate("uniform", n=1000, m=5000, connected=True, seed=7)
     <Graph 'uniform': n=1,000 m=5,000 weights int32>
     """
-    if family not in FAMILIES:
+    if generator not in GENERATORS:
         raise ConfigError(
-            f"no graph family {family!r}{nearest(family, FAMILIES)}: there are {', '.join(FAMILIES)}"
+            f"no generator {generator!r}{nearest(generator, GENERATORS)}: there are {', '.join(GENERATORS)}"
         )
-    if order not in ORDERS:
-        raise ConfigError(f"no order {order!r}{nearest(str(order), ORDERS)}: use shuffled or sorted")
+    if order not in ROW_ORDERS:
+        raise ConfigError(f"no row order {order!r}{nearest(str(order), ROW_ORDERS)}: use shuffled or sorted")
     seed = _seed(seed)
-    chosen = FAMILIES[family]
+    chosen = GENERATORS[generator]
     values = chosen.resolve(parameters)
     edges = chosen.build(seed, connected, values)
     if chosen.relabels if relabel is None else relabel:
@@ -108,7 +107,7 @@ def generate(
     n = edges.n
     del edges  # the packed pairs make room for the weights
     w = hash_weights(u, v, seed=seed, spec=weights)
-    return Graph(n, u, v, w, name=name or family, trusted=True)
+    return Graph(n, u, v, w, name=name or generator, trusted=True)
 
 
 def _seed(seed: Any) -> int:

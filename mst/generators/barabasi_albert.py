@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mst.generators.family import Edges, Parameter, empty_pairs, family, require
+from mst.generators.definition import Edges, Parameter, empty_pairs, generator, require
 
 
-@family(
+@generator(
     "preferential attachment: each new vertex chooses k others by their degrees",
     dict(
         n=Parameter(int, "vertices", high=2**31 - 1),

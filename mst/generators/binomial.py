@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, family, require
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, generator, require
 from mst.generators.uniform import sample
 
 _DIGITS = 60
@@ -13,7 +13,7 @@ _DIGITS = 60
 _STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156), (-3617, 122400))
 
 
-@family(
+@generator(
     "random graph G(n, p): each pair is joined with probability p",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),

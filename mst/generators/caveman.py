@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
 
 _PARAMETERS = dict(
     cliques=Parameter(int, "how many cliques", low=0, high=MAX_VERTICES),
@@ -10,7 +10,7 @@ _PARAMETERS = dict(
 )
 
 
-@family(
+@generator(
     "cliques apart from each other, or chained into a ring when connected",
     _PARAMETERS,
     connected="on request",
@@ -30,7 +30,7 @@ def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
     return Edges(n, pairs)
 
 
-@family(
+@generator(
     "a ring of cliques, each with one edge turned to the clique before",
     _PARAMETERS,
     connected="always",

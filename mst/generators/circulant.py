@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
 
 
-@family(
+@generator(
     "every vertex of a ring is joined to those at given offsets",
     dict(
         n=Parameter(int, "vertices of the ring", low=1, high=MAX_VERTICES),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.generators.family import Edges, Parameter, family, require_memory
+from mst.generators.definition import Edges, Parameter, generator, require_memory
 from mst.generators.points import random_points
 
 
-@family(
+@generator(
     "Delaunay triangulation of random points of the unit square",
     dict(
         n=Parameter(int, "points", high=2**28),

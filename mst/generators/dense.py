@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator
 from mst.generators.uniform import sample
 
 
-@family(
+@generator(
     "every two vertices are joined",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
@@ -24,7 +24,7 @@ def complete(*, n: int, seed: int, connected: bool) -> Edges:
     return Edges(n, pairs, "sorted")
 
 
-@family(
+@generator(
     "a random share of the complete graph's edges",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mst.generators.family import require
+from mst.generators.definition import require
 
 _MAX_ROUNDS = 64
 _SMALL = 2**16
@@ -21,7 +21,7 @@ def distinct(pairs: np.ndarray) -> np.ndarray:
 
 
 def exactly(
-    m: int, draw: Callable[[int, int], np.ndarray], at_least: int, family: str, seed: int
+    m: int, draw: Callable[[int, int], np.ndarray], at_least: int, generator: str, seed: int
 ) -> np.ndarray:
     """Draw until at least `m` pairs are distinct, then drop a random choice of the surplus.
 
@@ -33,7 +33,7 @@ def exactly(
         ``draw(first, count)`` returns pairs number ``first … first + count - 1`` of an endless sequence.
     at_least : int
         How many of them to draw at first.
-    family : str
+    generator : str
         For messages.
     seed : int
         Decides what is dropped.
@@ -54,7 +54,7 @@ def exactly(
     while len(pairs) < m:
         require(
             rounds < _MAX_ROUNDS,
-            family,
+            generator,
             f"{drawn:,} arcs gave only {len(pairs):,} distinct edges, and m = {m:,}: "
             "lower m, add vertices, or choose more even probabilities",
         )

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from mst.generators.family import Edges, Parameter, empty_pairs, family
+from mst.generators.definition import Edges, Parameter, empty_pairs, generator
 from mst.generators.points import BITS, random_points
 from mst.generators.spanning import first_connected
 
 
-@family(
+@generator(
     "random points of the unit square, joined at a distance of at most radius",
     dict(
         n=Parameter(int, "points", high=2**31 - 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
 
 _PARAMETERS = dict(
     rows=Parameter(int, "how many rows", low=1, high=MAX_VERTICES),
@@ -12,7 +12,7 @@ _PARAMETERS = dict(
 )
 
 
-@family(
+@generator(
     "in two dimensions, every vertex is joined to its right and its lower neighbour",
     _PARAMETERS,
     connected="always",
@@ -27,7 +27,7 @@ def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
     return Edges(rows * columns, pairs, "sorted")
 
 
-@family(
+@generator(
     "like a road network: a random share of a grid's edges, of average degree 2.7 by default",
     dict(
         **_PARAMETERS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.generators.family import Edges, Parameter, empty_pairs, family
+from mst.generators.definition import Edges, Parameter, empty_pairs, generator
 
 
-@family(
+@generator(
     "2^dimension vertices, joined where their numbers differ in one bit",
     dict(
         dimension=Parameter(int, "bits of a vertex number", high=32),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
 from mst.generators.distinct import distinct, exactly
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
 from mst.generators.spanning import first_connected
 
 
-@family(
+@generator(
     "every vertex draws k arcs to random others; arcs are then made simple",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator
 
 
-@family(
+@generator(
     "0 - 1 - 2 - …: the tree of the largest diameter",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
@@ -22,7 +22,7 @@ def path(*, n: int, seed: int, connected: bool) -> Edges:
     return Edges(n, pairs, "sorted")
 
 
-@family(
+@generator(
     "vertex 0 joined to all others: the tree of the largest degree",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),

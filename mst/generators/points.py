@@ -1,4 +1,4 @@
-"""Random points of the unit square, for the geometric families."""
+"""Random points of the unit square, for the geometric generators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.generators.family import require_memory
+from mst.generators.definition import require_memory
 
 BITS = 26
 """Coordinates are multiples of 2⁻²⁶, held as integers: every geometric predicate fits in 128 bits exactly."""

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from mst.generators.definition import Edges, Parameter, empty_pairs, generator, require
 from mst.generators.distinct import distinct, exactly
-from mst.generators.family import Edges, Parameter, empty_pairs, family, require
 from mst.generators.spanning import SpanningTree
 
 
@@ -23,7 +23,7 @@ def _parameters(a: float, b: float, c: float, edge_factor: int) -> dict[str, Par
     )
 
 
-@family(
+@generator(
     "recursive matrix with GTgraph's probabilities .45 .15 .15 .25",
     _parameters(0.45, 0.15, 0.15, 8),
     connected="on request",
@@ -42,7 +42,7 @@ def rmat(*, seed: int, connected: bool, **values) -> Edges:
     return _make("rmat", seed, connected, 8, **values)
 
 
-@family(
+@generator(
     "as rmat, with Graph500's probabilities .57 .19 .19 .05 and random vertex names",
     _parameters(0.57, 0.19, 0.19, 16),
     connected="on request",
@@ -54,7 +54,7 @@ def kronecker(*, seed: int, connected: bool, **values) -> Edges:
 
 
 def _make(
-    family: str,
+    generator: str,
     seed: int,
     connected: bool,
     default_factor: int,
@@ -72,17 +72,17 @@ def _make(
 
     require(
         Fraction(a) + Fraction(b) + Fraction(c) <= 1 + Fraction(1, 2**40),
-        family,
+        generator,
         f"a + b + c = {a + b + c:.6g} is above 1: lower one of them",
     )
-    require(m is None or edge_factor is None, family, "give edge_factor or m, not both")
+    require(m is None or edge_factor is None, generator, "give edge_factor or m, not both")
     n = 2**scale
     tree = SpanningTree(n, seed) if connected else None
     reserved = tree.edges if tree else 0
     stated = (default_factor if edge_factor is None else edge_factor) * n if m is None else m
     require(
         stated >= reserved,
-        family,
+        generator,
         f"{stated:,} edges cannot connect {n:,} vertices: they must be at least {reserved:,}",
     )
     key = stream(seed, "arcs")
@@ -100,8 +100,8 @@ def _make(
     elif m is None:
         others = distinct(draw(0, wanted))
     else:
-        require(m <= n * (n - 1) // 2, family, f"{n:,} vertices have fewer than m = {m:,} pairs")
-        others = exactly(wanted, draw, wanted, family, seed)
+        require(m <= n * (n - 1) // 2, generator, f"{n:,} vertices have fewer than m = {m:,} pairs")
+        others = exactly(wanted, draw, wanted, generator, seed)
     if tree is None:
         return Edges(n, others, "sorted" if simple else "any")
     pairs = empty_pairs(reserved + len(others))

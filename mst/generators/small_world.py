@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from mst.generators.family import Edges, Parameter, empty_pairs, family, require
+from mst.generators.definition import Edges, Parameter, empty_pairs, generator, require
 from mst.generators.spanning import first_connected
 
 
-@family(
+@generator(
     "small world: a ring lattice with rewired edges",
     dict(
         n=Parameter(int, "vertices of the ring", high=2**31 - 1),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mst.errors import InputError
-from mst.generators.family import Edges
+from mst.generators.definition import Edges
 
 _ATTEMPTS = 100
 
@@ -46,8 +46,8 @@ class SpanningTree:
         return compact(pairs)
 
 
-def first_connected(family: str, make: Callable[[int], Edges], remedy: str) -> Edges:
-    """Return the first connected graph among ``make(0)``, ``make(1)``, …: the family, given that it connects.
+def first_connected(generator: str, make: Callable[[int], Edges], remedy: str) -> Edges:
+    """Return the first connected graph among ``make(0)``, ``make(1)``, …: the distribution of connected graphs.
 
     Raises
     ------
@@ -60,4 +60,4 @@ def first_connected(family: str, make: Callable[[int], Edges], remedy: str) -> E
         edges = make(attempt)
         if is_connected(edges.n, edges.pairs):
             return edges
-    raise InputError(f"family {family!r}: none of {_ATTEMPTS} attempts was connected: {remedy}")
+    raise InputError(f"generator {generator!r}: none of {_ATTEMPTS} attempts was connected: {remedy}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator
 from mst.generators.spanning import SpanningTree
 
 
-@family(
+@generator(
     "a random recursive, uniformly random, or binary tree",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),

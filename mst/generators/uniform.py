@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mst.generators.family import MAX_VERTICES, Edges, Parameter, empty_pairs, family, require
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
 
 
-@family(
+@generator(
     "random graph G(n, m): exactly m of the n(n-1)/2 pairs, all sets equally likely",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
@@ -22,20 +22,22 @@ def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
     return sample("uniform", n, m, seed, connected)
 
 
-def sample(family: str, n: int, m: int, seed: int, connected: bool) -> Edges:
-    """Return exactly `m` pairs of `n` vertices, for the `family` that messages name."""
+def sample(generator: str, n: int, m: int, seed: int, connected: bool) -> Edges:
+    """Return exactly `m` pairs of `n` vertices; messages name the `generator`."""
     from mst.kernels.generate.uniform import fill_sample
     from mst.kernels.primitives import hashing
 
     everything = n * (n - 1) // 2
-    require(m <= everything, family, f"{n:,} vertices have {everything:,} pairs, so m = {m:,} is too many")
+    require(m <= everything, generator, f"{n:,} vertices have {everything:,} pairs, so m = {m:,} is too many")
     order = hashing.permutation(seed, "pairs", everything)
     pairs = empty_pairs(m)
     if not connected:
         fill_sample(pairs, n, order, 0)
         return Edges(n, pairs, "shuffled")
     require(
-        m >= n - 1, family, f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}"
+        m >= n - 1,
+        generator,
+        f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}",
     )
     from mst.generators.spanning import SpanningTree
 

@@ -1,4 +1,4 @@
-"""What a family of graphs is: parameters, checked before anything is made, and the function that makes it."""
+"""Definition of a generator: parameters, checked before anything is made, and the function that makes the edges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_VERTICES = 2**32
 
 
 class Edges(NamedTuple):
-    """What a family's function returns.
+    """Edges as a generator's function returns them.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a family.
+    """A parameter of a generator.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Family:
-    """A family of graphs.
+class Generator:
+    """A generator of graphs.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Family:
     make : callable
         ``make(seed=…, connected=…, **values) -> Edges``.
     connected : {"always", "on request", "never"}
-        Whether every graph of the family is connected, one can be asked for, or neither.
+        Whether every graph is connected, a connected one can be requested, or neither.
     relabels : bool
         The vertices' names are permuted by definition.
     """
@@ -115,44 +115,46 @@ class Family:
 
         Examples
         --------
-        >>> from mst.generators import FAMILIES
-        >>> FAMILIES["grid"].resolve({"rows": "4", "columns": 5})
+        >>> from mst.generators import GENERATORS
+        >>> GENERATORS["grid"].resolve({"rows": "4", "columns": 5})
         {'rows': 4, 'columns': 5}
         """
         for name in given:
             if name not in self.parameters:
                 known = ", ".join(self.parameters)
                 raise ConfigError(
-                    f"family {self.name!r} has no parameter {name!r}{nearest(name, self.parameters)}: "
+                    f"generator {self.name!r} has no parameter {name!r}{nearest(name, self.parameters)}: "
                     f"it takes {known}"
                 )
         values = {}
         for name, parameter in self.parameters.items():
             if name not in given:
                 if parameter.required:
-                    raise ConfigError(f"family {self.name!r} needs {name} ({parameter.help}): give {name}=…")
+                    raise ConfigError(f"generator {self.name!r} needs {name} ({parameter.help}): give {name}=…")
                 values[name] = parameter.default
                 continue
             try:
                 values[name] = parameter.read(given[name])
             except ValueError as error:
-                raise InputError(f"family {self.name!r}: {name} = {given[name]!r} {error}") from None
+                raise InputError(f"generator {self.name!r}: {name} = {given[name]!r} {error}") from None
         return values
 
     def build(self, seed: int, connected: bool, values: dict[str, Any]) -> Edges:
         """Make the edges, from values that `resolve` returned."""
         if connected and self.connected == "never":
             raise InputError(
-                f"family {self.name!r} cannot promise a connected graph: leave connected out, "
-                "or choose a family that can"
+                f"generator {self.name!r} cannot promise a connected graph: leave connected out, "
+                "or choose a generator that can"
             )
         edges = self.make(seed=seed, connected=connected, **values)
         if edges.n > MAX_VERTICES:
-            raise InputError(f"family {self.name!r}: {edges.n:,} vertices are more than 2³²: make it smaller")
+            raise InputError(
+                f"generator {self.name!r}: {edges.n:,} vertices are more than 2³²: make it smaller"
+            )
         return edges
 
 
-def family(
+def generator(
     title: str,
     parameters: dict[str, Parameter],
     *,
@@ -160,10 +162,10 @@ def family(
     connected: str = "never",
     relabels: bool = False,
 ) -> Callable[[Callable[..., Edges]], Callable[..., Edges]]:
-    """Declare the function below as a family, named as it is (underscores become dashes)."""
+    """Declare the function below as a generator, named as it is (underscores become dashes)."""
 
     def declare(make: Callable[..., Edges]) -> Callable[..., Edges]:
-        declared = Family(
+        declared = Generator(
             name=name or make.__name__.replace("_", "-"),
             title=title,
             parameters=parameters,
@@ -171,21 +173,23 @@ def family(
             connected=connected,
             relabels=relabels,
         )
-        make.family = declared  # type: ignore[attr-defined]
+        make.generator = declared  # type: ignore[attr-defined]
         return make
 
     return declare
 
 
-def families_of(module: ModuleType) -> list[Family]:
-    """Return the families that a module defines or imports."""
+def generators_of(module: ModuleType) -> list[Generator]:
+    """Return the generators that a module defines or imports."""
     return [
-        value.family for value in vars(module).values() if isinstance(getattr(value, "family", None), Family)
+        value.generator
+        for value in vars(module).values()
+        if isinstance(getattr(value, "generator", None), Generator)
     ]
 
 
 def empty_pairs(m: int, n: int = 0) -> np.ndarray:
-    """Return room for `m` packed pairs; `n` vertices take 8 bytes each besides, where a family keeps them."""
+    """Return an uninitialised array for `m` packed pairs, after a check that memory suffices for `n` vertices too."""
     # Pairs, then both ends while the pairs are still there; the weights follow when the pairs are gone.
     require_memory(16 * m + 8 * n, f"{m:,} edges")
     return np.empty(m, np.uint64)
@@ -203,10 +207,10 @@ def require_memory(needed: int, what: str) -> None:
         )
 
 
-def require(condition: bool, family: str, problem: str) -> None:
-    """Raise an InputError that names the family, unless `condition` holds."""
+def require(condition: bool, generator: str, problem: str) -> None:
+    """Raise an InputError that names the generator, unless `condition` holds."""
     if not condition:
-        raise InputError(f"family {family!r}: {problem}")
+        raise InputError(f"generator {generator!r}: {problem}")
 
 
 def _whole(value: Any) -> int:
