@@ -158,7 +158,7 @@ def test_committed_table_names_what_there_is():
             registry.get(candidate.algorithm).parse_slug(candidate.slug)
             assert str(candidate) == name and seconds > 0
         assert {tuple(kind.split()) for kind in cell["kinds"]} <= {
-            (skew, weights) for skew in advice.SKEWS for weights in advice.WEIGHTS
+            (skew, weights) for skew in advice.DEGREES for weights in advice.WEIGHTS
         }
 
 

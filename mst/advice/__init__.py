@@ -27,12 +27,11 @@ from statistics import fmean
 from typing import Any
 
 from mst import registry
-from mst.advice.traits import SKEWED, WEIGHTS, Traits, sample_size, traits_of
+from mst.advice.traits import DEGREES, WEIGHTS, Traits, degrees_of, sample_size, traits_of
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.resources import path as resource
 
-SKEWS = ("even", "skewed")
 GPU = (None, "host", "device")
 """What `choose` may be told of a GPU: there is none, or the graph lies in host memory, or on the device."""
 
@@ -49,7 +48,7 @@ LOOKING = 2e-5
 SAMPLING = 8e-8
 """Seconds that an edge of the sample costs: Xeon of 2 cores, sizes 128 to 2048."""
 
-_OTHER_WEIGHTS, _OTHER_SKEW = 6.0, 2.0
+_OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
 """How far off, in octaves of m, a cell with other weights or degrees counts."""
 
 
@@ -235,8 +234,8 @@ class Table:
             raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
         if gpu not in GPU:
             raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
-        kind = SKEWS[skew is not None and skew >= SKEWED]
-        return self._at(*_steps(n, m), kind, weights or WEIGHTS[0], width, gpu, without)
+        degrees = DEGREES[0] if skew is None else degrees_of(skew)
+        return self._at(*_steps(n, m), degrees, weights or WEIGHTS[0], width, gpu, without)
 
     def choose_for(
         self, graph: Any, *, width: int = 1, gpu: str | None = None, without: frozenset[str] = frozenset()
@@ -259,7 +258,7 @@ class Table:
         place = (*_steps(n, m), width, gpu, without)
         if place not in self._settled:
             size, density, *setting = place
-            choices = [self._at(size, density, *kinds, *setting) for kinds in product(SKEWS, WEIGHTS)]
+            choices = [self._at(size, density, *kinds, *setting) for kinds in product(DEGREES, WEIGHTS)]
             usual = choices[0]
             name = next(iter(usual.times), "")
             lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
@@ -276,7 +275,7 @@ class Table:
         self,
         size: int,
         density: int,
-        skew: str,
+        degrees: str,
         weights: str,
         width: int,
         gpu: str | None,
@@ -290,15 +289,15 @@ class Table:
         def distance(place):
             at_m, at_density, cell, _ = place
             near = abs(log_m - at_m) + abs(log_density - at_density)
-            return near + _otherness(skew, weights, cell["kinds"])
+            return near + _otherness(degrees, weights, cell["kinds"])
 
         _, _, cell, fitting = min(usable, key=distance)
         sizes = [place[0] for place in usable]
         outside = []
         if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
             outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
-        if _otherness(skew, weights, cell["kinds"]):
-            outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {skew} {weights}")
+        if _otherness(degrees, weights, cell["kinds"]):
+            outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {degrees} {weights}")
         return self._choice(cell, fitting, width, "; ".join(outside))
 
     def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[tuple]:
@@ -345,10 +344,10 @@ class Table:
         )
 
 
-def _otherness(skew: str, weights: str, kinds: Iterable[str]) -> float:
+def _otherness(degrees: str, weights: str, kinds: Iterable[str]) -> float:
     """Return how far off a cell of such kinds is, in octaves of m."""
     pairs = (kind.split() for kind in kinds)
-    return min(_OTHER_SKEW * (skew != s) + _OTHER_WEIGHTS * (weights != w) for s, w in pairs)
+    return min(_OTHER_DEGREES * (degrees != d) + _OTHER_WEIGHTS * (weights != w) for d, w in pairs)
 
 
 def _steps(n: int, m: int) -> tuple[int, int]:
@@ -366,7 +365,7 @@ def kind_of(traits: Traits) -> str:
     >>> kind_of(Traits(skew=40.0, weights="few", distinct=2, local=0.0, sampled=128))
     'skewed few'
     """
-    return f"{SKEWS[traits.skew >= SKEWED]} {traits.weights}"
+    return f"{degrees_of(traits.skew)} {traits.weights}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Cheap facts of a graph, from a sample of its edges: what decides between algorithms beside n and m.
+"""Cheap facts of a graph from a sample of its edges; with n and m they decide between algorithms.
 
 The sample is hashed, so that sorted, reversed or periodic rows do not bias it, and the same graph always has the
 same traits. Its size grows with the root of n: that many edges hold some 32 pairs that share a vertex, whatever m is.
@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 
 WEIGHTS = ("random", "wide", "few", "equal", "local")
-"""Kinds of weights, as `Traits.weights` tells them."""
+"""Kinds of weights; see `Traits.weights`."""
+
+DEGREES = ("even", "skewed")
+"""Kinds of degrees; see `degrees_of`."""
 
 SKEWED = 3.0
-"""Skew from which on a graph counts as skewed."""
+"""The skew at which a graph becomes skewed."""
 
 FEW = 16
-"""So many distinct weights, or fewer, are few."""
+"""The most distinct weights that count as few."""
 
 LOCAL = 0.5
-"""Excess of near weights at a common end from which on weights are local."""
+"""The excess of near weights at a common end at which weights become local."""
 
 _LEAST, _MOST = 128, 1 << 16
 _FEWEST_PAIRS = 8
@@ -30,7 +33,7 @@ _FEWEST_PAIRS = 8
 
 @dataclass(frozen=True)
 class Traits:
-    """What a sample of edges says.
+    """Facts estimated from a sample of edges.
 
     Attributes
     ----------
@@ -47,7 +50,7 @@ class Traits:
         By how much edges at a common end are near in rank (a thirty-second of all) more often than any two edges:
         0 for independent weights, 1 where the vertex decides.
     sampled : int
-        Edges looked at.
+        Edges in the sample.
     """
 
     skew: float
@@ -90,13 +93,25 @@ def traits_of(graph: Any) -> Traits:
     return Traits(_skew(n, m, edges, pairs), _kind(ordered, distinct, local), distinct, round(local, 3), edges)
 
 
+def degrees_of(skew: float) -> str:
+    """Return whether degrees of this skew are *even* or *skewed*: the one definition of both words.
+
+    Examples
+    --------
+    >>> from mst.advice.traits import degrees_of
+    >>> degrees_of(1.3), degrees_of(40.0)
+    ('even', 'skewed')
+    """
+    return DEGREES[skew >= SKEWED]
+
+
 def sample_size(n: int) -> int:
     """Return how many edges of a large graph are sampled."""
     return min(max(4 * isqrt(n), _LEAST), _MOST)
 
 
 def sampled_rows(n: int, m: int) -> np.ndarray:
-    """Return the rows to look at, ascending: all of a small graph, else hashed ones, 4√n of them within bounds."""
+    """Return the rows of the sample, ascending: all of a small graph, else about 4√n hashed ones."""
     size = sample_size(n)
     if size >= m // 2:
         return np.arange(min(m, 2 * _MOST))

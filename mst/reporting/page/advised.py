@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from mst.advice import SKEWS, Candidate, Choice, Table
-from mst.advice.traits import SKEWED, WEIGHTS
+from mst.advice import Candidate, Choice, Table
+from mst.advice.traits import DEGREES, SKEWED, WEIGHTS
 from mst.reporting.units import count
 
 COMPLETE = 0.45
@@ -81,10 +81,10 @@ def settings(table: Table) -> list[tuple[str, int, str | None]]:
 
 
 def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: str | None) -> Panel:
-    def asked(density: float | None, skew: str, weights: str) -> Sizes:
+    def asked(density: float | None, degrees: str, weights: str) -> Sizes:
         vertices = {m: round(m / density if density else (m / COMPLETE) ** 0.5) for m in sizes}
         return {
-            m: table.choose(n, m, skew=SKEWED * (skew == SKEWS[1]), weights=weights, width=cores, gpu=gpu)
+            m: table.choose(n, m, skew=SKEWED * (degrees == DEGREES[1]), weights=weights, width=cores, gpu=gpu)
             for m, n in vertices.items()
             if n * (n - 1) // 2 >= m
         }
@@ -94,17 +94,17 @@ def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: s
     others: dict[str, list[tuple[str, Sizes]]] = {}
     for density in DENSITIES:
         name = "nearly complete" if density is None else f"{density:g}"
-        answers = {(s, w): asked(density, s, w) for s in SKEWS for w in WEIGHTS}
-        usual.append((name, answers[SKEWS[0], WEIGHTS[0]]))
-        for (skew, weights), own in answers.items():
+        answers = {(d, w): asked(density, d, w) for d in DEGREES for w in WEIGHTS}
+        usual.append((name, answers[DEGREES[0], WEIGHTS[0]]))
+        for (degrees, weights), own in answers.items():
             # Skewed degrees are held against even ones with such weights, and those against random ones.
-            than = (SKEWS[0], weights if skew == SKEWS[1] else WEIGHTS[0])
+            than = (DEGREES[0], weights if degrees == DEGREES[1] else WEIGHTS[0])
             if different := {
                 m: choice
                 for m, choice in own.items()
-                if _what(choice) != _what(answers[than][m]) and f"{skew} {weights}" in choice.kinds
+                if _what(choice) != _what(answers[than][m]) and f"{degrees} {weights}" in choice.kinds
             }:
-                others.setdefault(kind_in_words(skew, weights), []).append((name, different))
+                others.setdefault(kind_in_words(degrees, weights), []).append((name, different))
 
     def told(rows: list[tuple[str, Sizes]]) -> list[Row]:
         return [Row(name, _ranges(own, sizes, apart)) for name, own in rows]
@@ -113,7 +113,7 @@ def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: s
     return Panel(hardware, told(_joined(usual, _agree)), changed)
 
 
-def kind_in_words(skew: str, weights: str) -> str:
+def kind_in_words(degrees: str, weights: str) -> str:
     """Return a kind of graph as the page calls it; what is usual goes without saying.
 
     Examples
@@ -122,7 +122,7 @@ def kind_in_words(skew: str, weights: str) -> str:
     >>> kind_in_words("even", "few"), kind_in_words("skewed", "random"), kind_in_words("skewed", "equal")
     ('few weights', 'skewed degrees', 'equal weights and skewed degrees')
     """
-    words = [f"{weights} weights"] * (weights != WEIGHTS[0]) + ["skewed degrees"] * (skew == SKEWS[1])
+    words = [f"{weights} weights"] * (weights != WEIGHTS[0]) + ["skewed degrees"] * (degrees == DEGREES[1])
     return " and ".join(words)
 
 

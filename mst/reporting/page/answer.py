@@ -58,7 +58,7 @@ HARDWARE = (
 KINDS = (
     ("small", "below 100 000 edges"),
     ("dense", "average degree of 64 or more"),
-    ("skewed", "largest degree over 50 times the average: hubs, as in social networks and the web"),
+    ("hubs", "largest degree over 50 times the average, as in social networks and the web"),
     ("sparse", "average degree below 4, without hubs: roads, grids, thin random graphs"),
     ("in between", "average degree from 4 to 64, without hubs"),
 )
@@ -79,7 +79,7 @@ def kind_of(n: int, m: int, maximum_degree: int | None) -> str:
     if average >= 64:
         return "dense"
     if maximum_degree is not None and maximum_degree > 50 * average:
-        return "skewed"
+        return "hubs"
     return "sparse" if average < 4 else "in between"
 
 
