@@ -183,15 +183,15 @@ def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
         ("def yield_core(", "sched_yield", "pause", SHARED_TREES),
         ("def lightest_of_pairs(", "return", "return 1 *", LIBRARIES),
         ("def permuted(", "return", "return 1 +", set()),
-        ("DEVICE u32 owner_of(", "<= slot", "< slot", {"contract-boruvka-cuda", "gunrock-cuda"}),
+        ("DEVICE u32 row_of_slot(", "<= slot", "< slot", {"contract-boruvka-cuda", "gunrock-cuda"}),
         (
-            "DEVICE void offer_place(",
+            "DEVICE void atomic_argmin(",
             "now == seen",
             "now != seen",
             {"contract-boruvka-cuda", "flat-boruvka-cuda", "jucele-cuda"},
         ),
         ("#define COMPRESSION", "0", "1", {"edge-boruvka-cuda", "flat-boruvka-cuda"}),
-        ("#define TAIL_COMPONENTS", "1024", "512", {"bucket-cuda", "filter-boruvka-cuda"}),
+        ("#define BLOCK_COMPONENTS", "1024", "512", {"bucket-cuda", "filter-boruvka-cuda"}),
         ("#define RUNG", "0", "1", {"ecl-mst-cuda"}),
         ("enum Counter { FRONTIER", "FRONTIER, ADDED", "ADDED, FRONTIER", {"gunrock-cuda"}),
     ],
@@ -204,7 +204,8 @@ def test_editing_an_operator_or_a_constant_changes_what_reaches_it(
 
 
 @pytest.mark.parametrize(
-    "name,old,new", [("jucele", "BLOCK = 256", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.bits", "KEY_BITS=64")]
+    "name,old,new",
+    [("jucele", "BLOCK = 256", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.key_bits", "KEY_BITS=64")],
 )
 def test_launch_sizes_and_macros_count(copy, before, name, old, new):
     file = copy.root / "algorithms" / "cuda" / f"{name}.py"
@@ -223,14 +224,14 @@ def test_option_of_a_decorator_and_default_of_an_option_count(copy, before):
 
 
 def test_moving_device_functions_and_renaming_cuda_files_changes_nothing(copy, before):
-    header, cuda = copy.defining("DEVICE u32 owner_of("), copy.defining("DEVICE u32 owner_of(").parent
+    header, cuda = copy.defining("DEVICE u32 row_of_slot("), copy.defining("DEVICE u32 row_of_slot(").parent
     text = header.read_text()
-    start = text.index("// The last v")
+    start = text.index("// The last row")
     base = cuda / "base.cuh"
-    base.write_text(base.read_text() + "\n" + re.sub(r"\bowner_of\b", "row_of", text[start:]))
+    base.write_text(base.read_text() + "\n" + re.sub(r"\brow_of_slot\b", "slots_row", text[start:]))
     header.unlink()
     copy.rewrite(
-        lambda text: re.sub(r"\bowner_of\b", "row_of", text.replace('"owner.cuh"', '"base.cuh"')),
+        lambda text: re.sub(r"\brow_of_slot\b", "slots_row", text.replace('"row_of_slot.cuh"', '"base.cuh"')),
         ".cu",
         ".cuh",
     )

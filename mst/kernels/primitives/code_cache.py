@@ -28,7 +28,7 @@ from mst.kernels.primitives.sources import fingerprint
 def keep_code(dispatcher: Any, function: Callable) -> None:
     """Let a dispatcher of numba keep the machine code of a function, where it comes from a file and can be kept."""
     known = Path(function.__code__.co_filename).is_file()
-    if known and not config.DISABLE_JIT and _writable(cache_root() / "numba"):
+    if known and not config.DISABLE_JIT and _writable(cache_root() / "numba"):  # type: ignore[attr-defined]
         dispatcher._cache = _Cache(function)
 
 
