@@ -33,7 +33,7 @@ COMMITTED = Path("results")
 
 
 class Config(StrictModel):
-    """What ``config/config.yaml`` may say."""
+    """The keys of ``config/config.yaml``."""
 
     machine: str | None = Field(None, description="name of this machine in results; default: the host's name")
     results: str = Field("results", description="folder of everything produced")
@@ -148,7 +148,7 @@ def graph_folder(config: Config, entry: Entry) -> Path:
 
 
 def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict[str, GraphState]:
-    """Return what is known of each graph whose manifest is there."""
+    """Return the state of each graph that has a manifest."""
     from mst.catalog import read_manifest
 
     states = {}
@@ -190,14 +190,14 @@ def places(config: Config) -> list[Place]:
 
 
 def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
-    """Return what a scope asks for: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
+    """Return the experiment of a scope: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
     kind, _, name = scope.partition("/")
     if kind == "papers":
         return papers[name]
     if kind == "graphs":
         runs = config.experiment.runs
         if not any(block.covers(name) and not block.left_out for block in runs):
-            # All blocks name other graphs; whoever asks for this one wants what any of them runs.
+            # All blocks name other graphs: a request for this one means the runs of any of them.
             runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
         return config.experiment.model_copy(update={"graphs": [name], "runs": runs})
     return config.experiment
@@ -222,7 +222,7 @@ def scope_plan(
 def request_document(
     config: Config, papers: Mapping[str, Experiment], places: Sequence[Place]
 ) -> dict[str, Any]:
-    """Return what a plan and its table are made of, besides graphs and this machine's own records."""
+    """Return all that a plan and its table depend on, besides graphs and this machine's own records."""
     return {
         "config": config.model_dump(mode="json"),
         "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
@@ -233,7 +233,7 @@ def request_document(
 
 
 def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
-    """Return how many records of other machines there are: an import is news to the table."""
+    """Return how many records of other machines there are; the table depends on them."""
     folders = [*config.records.glob("*"), *COMMITTED.glob("reference/*/records/*")]
     others = sorted(f for f in folders if f.is_dir() and not (f.parent == config.records and f.name in own))
     counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
@@ -241,7 +241,7 @@ def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
 
 
 def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
-    """Return what the table needs of a plan; it changes only when what is planned does."""
+    """Return a plan's rows for the table, which change only with the planned runs."""
     return [row.row() for row in rows]
 
 
@@ -257,9 +257,9 @@ def _asks_elsewhere(config: Config, entry: Entry, manifest: Manifest) -> bool:
 def to_try_again(
     config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place]
 ) -> list[Path]:
-    """Return files whose removal plans their making again: failed runs of ``retry``, unavailable graphs.
+    """Return files to remove so that they are made again: failed runs of ``retry``, unavailable graphs.
 
-    An unavailable graph is also asked for again when the sources have changed since.
+    An unavailable graph is also tried again after its sources have changed.
     """
     from mst.catalog import read_manifest
 

@@ -81,7 +81,7 @@ def test_timed_runs_ask_for_exactly_what_they_use():
     ("nodes", "told"),
     [
         ({"cpu": {"runs": ["thread"]}}, "did you mean 'threads'"),
-        ({"cpu": {"cpus": 0}}, "how many cpus"),
+        ({"cpu": {"cpus": 0}}, "give the cpus"),
         ({"cpu": {"cpus": 9, "threads_per_core": 2}}, "whole cores"),
         ({"cpu": {"hardware": "shou-he-cpus"}}, "did you mean 'shou-he-cpu'"),
         ({"a": {"machine": "x"}, "b": {"machine": "x"}}, "two kinds of nodes are called 'x'"),

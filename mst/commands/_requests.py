@@ -1,4 +1,4 @@
-"""From the arguments of ``mst run`` to the runs that are measured together, and how."""
+"""The runs that the arguments of ``mst run`` ask for, and how each is measured."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mst.errors import ConfigError, UnavailableError
 from mst.solver import width_of
 
 SCOPES = "MST_SCOPES"
-"""Variable with a JSON list of what the workflow was asked for; runs on one graph are measured in turns."""
+"""Variable with a JSON list of the workflow's scopes; its runs on one graph are measured in turns."""
 
 
 def requests_of(arguments: argparse.Namespace, settings: Config) -> list[Request]:
-    """Return the run that is asked for, then those that the workflow wants measured in turns with it."""
+    """Return the request for the run of the arguments, then those that are measured in turns with it."""
     place = _place_of(arguments, settings)
     name = Run.from_path(arguments.record).graph if arguments.record else _graph_name(arguments)
     _, manifest = graph_of(settings, name)
@@ -63,7 +63,7 @@ def _planned(
 
 
 def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
-    """Return a graph's folder and manifest; it is made where it is not there yet."""
+    """Return a graph's folder and manifest; make it first if it is not on disk."""
     entry = catalog.load()[name]
     folder = config.graph_folder(settings, entry)
     if not (folder / "manifest.json").is_file():
@@ -75,7 +75,7 @@ def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
 
 
 def note_machine(settings: Config, name: str) -> None:
-    """Write down what the machine at hand is, where that is not known yet."""
+    """Write the hardware of the machine at hand, unless it is on disk."""
     facts = settings.root / "machines" / f"{name}.json"
     if not facts.is_file():
         write_json(facts, this_machine().as_dict())

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Pack, say what."""
+    """Pack, and print the counts."""
     from mst.bench.records.bundle import SUFFIX, export_bundle
 
     if arguments.crate:

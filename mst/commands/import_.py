@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Merge, say what is new."""
+    """Merge, and print the counts of new files."""
     from mst.bench.records.merge import import_bundle
     from mst.errors import ConfigError
 

@@ -40,7 +40,7 @@ def add_scopes(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure graph by graph; say what was done."""
+    """Measure graph by graph; print the counts."""
     from mst import catalog, config
     from mst.bench.planning.site import Place
     from mst.commands._requests import graph_of, note_machine
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     for name, (folder, manifest) in graphs.items():
         if arguments.within and time.monotonic() - begun > arguments.within:
-            print(f"{name}: left for another time, {arguments.within:g} s are over", flush=True)
+            print(f"{name}: not begun, {arguments.within:g} s are over", flush=True)
             continue
         here = [row for row in rows if row.graph == name]
         for verdict in _measured(
@@ -85,11 +85,11 @@ def _measured(
     granted: int | None,
     refill: bool,
 ) -> Iterator[str]:
-    """Measure what is planned and missing on one graph; yield what the proof says of each run."""
+    """Measure the planned runs on one graph that have no proved record; yield the status of each proof."""
     from mst.bench.measure.runner import Request, measure_runs
     from mst.bench.records.store import Run, proof_path, read_measurement
     from mst.bench.records.verify import make_reference, verify_record
-    from mst.commands.run import told
+    from mst.commands.run import line_about
 
     missing, unproved = [], []
     for row in {row.run: row for row in rows}.values():
@@ -102,7 +102,7 @@ def _measured(
             missing.append(request)
         elif row.status == "done" and refill and _is_short(read_measurement(request.path)):
             missing.append(request)
-            # The old measurement stays until there is another, which its proof says nothing of.
+            # The old measurement stays until the new one replaces it, which the old proof does not cover.
             proof_path(request.path).unlink()
     if not missing and not unproved:
         return
@@ -116,7 +116,7 @@ def _measured(
         run = measurement["run"]
         path = Run(**{k: run[k] for k in Run.__dataclass_fields__}).path
         proof = verify_record(settings.records / path, reference)
-        print(f"{told(measurement)}; {proof['grade'] or proof['status']}", flush=True)
+        print(f"{line_about(measurement)}; {proof['grade'] or proof['status']}", flush=True)
         if proof["status"] == "wrong":
             print(f"wrong: {proof['reason']}", file=sys.stderr)
         yield proof["status"]

@@ -1,4 +1,4 @@
-"""``mst plan``: what would run, for how long, and what would not, with the reason."""
+"""``mst plan``: the runs that would be measured and for how long, and those that cannot run, with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELP = "show what would run, how long it took before, and what cannot run and wh
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_config(parser)
-    parser.add_argument("--all", action="store_true", help="also list what is done")
+    parser.add_argument("--all", action="store_true", help="list runs that are done, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object per row")
 
 
@@ -53,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _summary(rows: list, machine: str) -> str:
     counts = Counter(row.status for row in rows)
-    told = ", ".join(
+    counts = ", ".join(
         f"{counts[s]} {s}" for s in ("planned", "done", "waiting", "unsupported", "unavailable") if counts[s]
     )
     known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
     unknown = counts["planned"] - len(known)
     time = f"about {sum(known):.0f} s of measuring" + (f", {unknown} runs not timed before" if unknown else "")
-    return f"on {machine}: {told or 'nothing asked for'}; {time}"
+    return f"on {machine}: {counts or 'no runs'}; {time}"

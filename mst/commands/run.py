@@ -1,4 +1,4 @@
-"""``mst run``: measure one run, and what the workflow wants measured in turns with it, and write the records."""
+"""``mst run``: measure one run, in turns with the workflow's other runs on its graph, and write the records."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, write, say where."""
+    """Measure, write the records, print a line for each."""
     from mst import config
     from mst.bench.measure.runner import measure_runs
     from mst.bench.planning.site import leave_job_step
     from mst.commands._requests import graph_of, note_machine, requests_of
     from mst.errors import ConfigError
 
-    # A scheduler whose time is up tells a job to end: nothing of an unfinished run stays behind.
+    # A scheduler ends a job at its time limit by a signal; no partial file of an unfinished run stays behind.
     interrupt_on_sigterm()
     leave_job_step(os.environ)
     settings = config.load(arguments.configfile)
@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     folder, manifest = graph_of(settings, requests[0].run.graph)
     file = folder / "graph.arrow"
     for measurement in measure_runs(requests, manifest=manifest, graph_file=file, granted=arguments.granted):
-        print(told(measurement), flush=True)
+        print(line_about(measurement), flush=True)
     return 0
 
 
-def told(measurement: dict[str, Any]) -> str:
+def line_about(measurement: dict[str, Any]) -> str:
     """Return one line about a measurement."""
     from mst.bench.records.store import medians
     from mst.bench.statistics import summarise

@@ -1,4 +1,4 @@
-"""``mst table``: what an experiment measured on this machine, a row for each run and a column for each graph."""
+"""``mst table``: an experiment's measurements on this machine, a row for each run and a column for each graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the proved measurements of what the scopes plan, by today's code."""
+    """Print the proved measurements of the planned runs by today's code."""
     from mst import catalog, config, registry
     from mst.bench.planning.site import Place
     from mst.commands._print import columns

@@ -1,4 +1,4 @@
-"""What an experiment asks for: graphs, algorithms, options, widths, and how long to measure."""
+"""An experiment: its graphs, algorithms, options and widths, and how long they are measured."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ Scalar = bool | int | float | str
 
 
 class Measure(StrictModel):
-    """How a run is measured and when it is ended."""
+    """Processes, samples and limits of a run."""
 
     processes: int = Field(5, ge=1, description="fresh processes per run")
     samples: int = Field(5, ge=1, description="timed solves per process, after the warm-up")
     budget: float = Field(
-        10.0, gt=0, description="seconds per run; past it, and what others leave, fewer processes and samples"
+        10.0,
+        gt=0,
+        description="seconds per run; past it, and past time left over by others, fewer processes and samples",
     )
     timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
-    memory: float = Field(0.9, gt=0, description="GiB a run may hold; at most 1: a share of what is free")
-    profile: bool = Field(False, description="read a GPU profiler's counters once more, where there are any")
+    memory: float = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, a share of the free memory")
+    profile: bool = Field(False, description="take a GPU profiler's counters in one more process")
 
 
 class Block(StrictModel):
-    """Some algorithms, with the options and widths that they are run with."""
+    """Some algorithms with their options and widths."""
 
     algorithms: list[str] | Literal["all"]
     without: list[str] = Field(default_factory=list, description="algorithms that `all` does not mean here")
@@ -47,8 +49,8 @@ class Block(StrictModel):
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
     hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = None
-    optional: bool = Field(False, description="algorithms that are not here are reported, not refused")
-    left_out: str = Field("", description="these runs are not made, and this is why: the page says so")
+    optional: bool = Field(False, description="unknown algorithms are reported, not refused")
+    left_out: str = Field("", description="why these runs are not made; the page shows it")
 
     @model_validator(mode="after")
     def _known(self) -> Block:
@@ -66,7 +68,7 @@ class Block(StrictModel):
 
     @property
     def absent(self) -> list[str]:
-        """Algorithms that are named but not here: programs that nobody configured."""
+        """Algorithms that are named and unknown: programs that are not configured."""
         named = self.algorithms if isinstance(self.algorithms, list) else []
         return [name for name in named if name not in registry.algorithms()]
 
@@ -87,18 +89,18 @@ class Experiment(StrictModel):
     description: str = ""
     baseline: str = Field("kruskal", description="the sequential algorithm that speedups are against")
     statistic: str = Field("", description="the paper's own statistic, shown beside ours")
-    machine: str | None = Field(None, description="the source's hardware: a profile of config/machines/")
+    machine: str | None = Field(None, description="the source's hardware, a profile of config/machines/")
     graphs: list[str]
     runs: list[Block]
     measure: Measure = Measure()
     within: float | None = Field(
         None, gt=0, description="seconds that all runs share: no run's budget is more than an equal part"
     )
-    small: Small | None = Field(None, description="what of it a laptop does in minutes")
+    small: Small | None = Field(None, description="the part that a laptop measures in minutes")
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
 
     def at_scale(self, scale: str) -> Experiment:
-        """Return the experiment at a scale: ``full`` is all of it, ``small`` what `small` says."""
+        """Return the experiment at a scale: all of it at ``full``, its `small` version at ``small``."""
         if scale == "full" or self.small is None:
             return self
         reason = "left out at scale: small; run it with scale: full"
@@ -119,7 +121,7 @@ class Experiment(StrictModel):
         except ConfigError as error:
             raise ValueError(str(error)) from None
         if known is None and any(block.widths == "source" for block in self.runs):
-            raise ValueError("widths: source are those of a machine: name it, machine: NAME (config/machines/)")
+            raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         return self
 
 

@@ -1,4 +1,4 @@
-"""From an experiment and what is known of its graphs to the list of runs, each with its path or its reason."""
+"""The runs of an experiment, each with the path of its measurement, or with the reason why it cannot run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from mst import registry
 from mst.bench.launch import find_launcher
@@ -18,7 +19,7 @@ from mst.facts import Facts
 
 @dataclass(frozen=True)
 class GraphState:
-    """A graph as the plan sees it: its facts once it is there, or why it is not to be had."""
+    """A graph as the plan sees it: its facts once it is on disk, or why it is unavailable."""
 
     name: str
     status: str
@@ -36,9 +37,9 @@ class Planned:
     ----------
     status : str
         ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
-        (its graph is not there yet, so neither is the path).
+        (its graph, and so its path, is not known yet).
     run : Run or None
-        None when nothing will be run.
+        None where nothing will run.
     """
 
     machine: str
@@ -56,7 +57,7 @@ class Planned:
     seconds: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """Return the row as plain values that stay the same until something else is planned."""
+        """Return the row as plain values, which change only when the plan does."""
         return {
             "machine": self.machine,
             "graph": self.graph,
@@ -78,25 +79,25 @@ def plan(
     place: Place,
     records: Path,
 ) -> list[Planned]:
-    """Return every run that the experiments ask for, once each, in their order.
+    """Return every run of the experiments, once each, in their order.
 
     Parameters
     ----------
     experiments : iterable of Experiment
     graphs : mapping of str to GraphState
-        What is known of each graph; absent ones are ``waiting``.
+        By name; the runs of an absent graph are ``waiting``.
     place : Place
-        The machine that the runs will be measured on; algorithms that it does not take are left out.
+        The machine for the runs; algorithms that it does not take are left out.
     records : Path
-        Folder of records, to see what is done and how long it took.
+        Folder of the records: which runs are done, and how long they took.
     """
     seen: dict[tuple, Planned] = {}
     for experiment in experiments:
         asked: dict[tuple, Planned] = {}
         for block in experiment.runs:
-            for graph, algorithm, options, width in _asked(experiment, block, place):
-                state = _state_of(graph, experiment, graphs)
-                planned = _planned(experiment, block, state, algorithm, options, width, place, records)
+            for wanted in _wanted(experiment, block, place):
+                state = _state_of(wanted.graph, experiment, graphs)
+                planned = _planned(wanted, state, place, records)
                 key = (planned.graph, planned.algorithm, planned.options, planned.width)
                 asked.setdefault(key, planned)
         for key, planned in asked.items():
@@ -113,35 +114,36 @@ def _within(experiment: Experiment, planned: Planned, rows: Collection[Planned])
     return replace(planned, measure=planned.measure.model_copy(update={"budget": round(budget, 3)}))
 
 
-def _asked(
-    experiment: Experiment, block: Block, place: Place
-) -> Iterator[tuple[str, registry.Algorithm | str, dict[str, Any], int]]:
-    """Yield graph, algorithm, options and width of all that a block asks for; of an absent program, only its name."""
+class _Wanted(NamedTuple):
+    """A run that a block asks for; of an absent program there is only its name."""
+
+    block: Block
+    measure: Measure
+    graph: str
+    algorithm: registry.Algorithm | str
+    options: Mapping[str, Any] = MappingProxyType({})
+    width: int = 1
+
+
+def _wanted(experiment: Experiment, block: Block, place: Place) -> Iterator[_Wanted]:
+    measure = block.measure or experiment.measure
     for graph in filter(block.covers, (*experiment.graphs, *experiment.left_out)):
-        yield from ((graph, name, {}, 1) for name in block.absent)
+        yield from (_Wanted(block, measure, graph, name) for name in block.absent)
         for algorithm in filter(place.takes, _algorithms_of(block)):
             cores = place.cores(algorithm.paradigm)
             for options in option_sets(block, algorithm):
                 for width in widths_of(block, algorithm.paradigm, cores, experiment.machine):
-                    yield graph, algorithm, options, width
+                    yield _Wanted(block, measure, graph, algorithm, options, width)
 
 
-def _planned(
-    experiment: Experiment,
-    block: Block,
-    state: GraphState,
-    algorithm: registry.Algorithm | str,
-    options: Mapping[str, Any],
-    width: int,
-    place: Place,
-    records: Path,
-) -> Planned:
-    """Return the row of what is asked for: with its run, or the reason why there is none."""
+def _planned(wanted: _Wanted, state: GraphState, place: Place, records: Path) -> Planned:
+    """Return the row of a run that is asked for: with its path, or with the reason why it cannot run."""
+    algorithm, width = wanted.algorithm, wanted.width
     if isinstance(algorithm, str):
         reason = state.reason or _absence(algorithm)
         return Planned(place.name, state.name, algorithm, "peer", "default", width, "unsupported", reason)
-    status, reason = _status(algorithm, options, width, state, place, block)
-    slug, layout = algorithm.options_slug(options), place.layout(algorithm.paradigm, width)
+    status, reason = _status(wanted, algorithm, state, place)
+    slug, layout = algorithm.options_slug(wanted.options), place.layout(algorithm.paradigm, width)
     run = seconds = None
     if status == "planned":
         fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
@@ -160,8 +162,8 @@ def _planned(
         reason=reason,
         layout=layout,
         run=run,
-        measure=block.measure or experiment.measure,
-        oversubscribe=block.oversubscribe,
+        measure=wanted.measure,
+        oversubscribe=wanted.block.oversubscribe,
         seconds=seconds,
     )
 
@@ -174,7 +176,7 @@ def _state_of(graph: str, experiment: Experiment, graphs: Mapping[str, GraphStat
 
 def _absence(name: str) -> str:
     program = name.removeprefix("command-")
-    return f"{name} is not here" + (
+    return f"{name} is not configured" + (
         f": describe {program} under programs: to run it" if program != name else ""
     )
 
@@ -187,14 +189,9 @@ def _algorithms_of(block: Block) -> list[registry.Algorithm]:
     return [a for a in chosen if block.paradigms is None or a.paradigm in block.paradigms]
 
 
-def _status(
-    algorithm: registry.Algorithm,
-    options: Mapping[str, Any],
-    width: int,
-    state: GraphState,
-    place: Place,
-    block: Block,
-) -> tuple[str, str]:
+def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, place: Place) -> tuple[str, str]:
+    """Return whether it can run, and why not."""
+    block, width = wanted.block, wanted.width
     if state.status == "unavailable":
         return "unavailable", state.reason
     if state.status == "left-out":
@@ -205,8 +202,8 @@ def _status(
     if absent:
         return "unsupported", absent
     if state.facts is None:
-        return "waiting", "its graph is not there yet"
-    if reason := algorithm.skip(state.facts, width=width, options=options):
+        return "waiting", "its graph has not been made yet"
+    if reason := algorithm.skip(state.facts, width=width, options=wanted.options):
         return "unsupported", reason
     return "planned", ""
 
@@ -229,7 +226,7 @@ def hardware_reason(paradigm: str, width: int, place: Place, block: Block) -> st
 
 
 def _seconds_before(records: Path, run: Run) -> float | None:
-    """Return how long the newest measurement of this run took, whatever the version of its code."""
+    """Return the seconds of the newest measurement of this run, by any version of its code."""
     folder = (records / run.path).parent
     found = [p for p in folder.glob("[!.]*.json") if not p.name.endswith(".proof.json")]
     if not found:
@@ -239,7 +236,7 @@ def _seconds_before(records: Path, run: Run) -> float | None:
 
 
 def to_retry(rows: Iterable[Planned], records: Path, statuses: Iterable[str]) -> list[Path]:
-    """Return measurements on disk whose status is to be tried again, with what lies beside them."""
+    """Return the files of measurements on disk whose status is one of those to be planned again."""
     wanted = set(statuses)
     paths = [records / row.run.path for row in rows if row.run and (records / row.run.path).is_file()]
     again = [path for path in paths if json.loads(path.read_text())["status"] in wanted]

@@ -1,8 +1,8 @@
 """Where runs are measured: the machine at hand, or the nodes of a cluster as its site describes them.
 
-A cluster's login node is not what anything is measured on, so what its compute nodes are has to be said: in the
-site file that lies beside the workflow's cluster profile. Profiles of known hardware, such as that of the source
-papers, are in ``config/machines/``; sites and experiments name them.
+Nothing is measured on a cluster's login node, so the site file beside the workflow's cluster profile describes the
+compute nodes. Profiles of known hardware, such as that of the source papers, are in ``config/machines/``; sites and
+experiments name them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SITE_FILE = "site.yaml"
 
 
 class Hardware(StrictModel):
-    """A profile of ``config/machines/``: what a machine is, and the widths that were measured on it.
+    """A profile of ``config/machines/``: a machine's hardware, and the widths that were measured on it.
 
-    What its source does not state is left out.
+    Facts that its source does not state are left out.
     """
 
     title: str
-    source: str = Field("", description="where it is described")
+    source: str = Field("", description="publication that describes it")
     cpu: str = ""
     sockets: int = Field(1, ge=1)
     cores: int | None = Field(None, ge=1, description="physical cores of one node")
@@ -76,7 +76,7 @@ def hardware(name: str) -> Hardware:
 
 
 class Queue(StrictModel):
-    """What a job asks the scheduler for besides processors; None leaves a thing to the scheduler."""
+    """Resources besides processors that a job requests of the scheduler; None leaves one to the scheduler."""
 
     partition: str | None = None
     account: str | None = None
@@ -84,11 +84,11 @@ class Queue(StrictModel):
     constraint: str | None = None
     memory: float | None = Field(None, gt=0, description="GiB of each node that a job may hold")
     time: int = Field(60, ge=1, description="minutes after which the scheduler ends a job")
-    extra: str = Field("", description="further options of sbatch, as they are")
+    extra: str = Field("", description="further options of sbatch, passed on unchanged")
     modules: list[str] = Field(default_factory=list, description="loaded with --sdm env-modules")
 
     def resources(self) -> dict[str, str | int | None]:
-        """Return what a job asks for, by the names of Snakemake's SLURM executor; None is left out there."""
+        """Return the resources by the names of Snakemake's SLURM executor, which leaves out those that are None."""
         return {
             "slurm_partition": self.partition,
             "slurm_account": self.account,
@@ -97,26 +97,24 @@ class Queue(StrictModel):
             "mem_mb": round(self.memory * 1024) if self.memory else None,
             "runtime": self.time,
             "slurm_extra": self.extra or None,
-            # Jobs that share one of the scheduler's take turns there.
+            # Runs that share a job of the scheduler take turns in it.
             "turn": 1,
         }
 
 
 class Work(Queue):
-    """Jobs that are not timed: references, proofs, the report; and graphs, where nodes reach the network."""
+    """Jobs that are not timed: references, proofs, the report, and graphs where nodes reach the network."""
 
     cpus: int = Field(2, ge=1)
     graphs: bool = Field(False, description="fetch and generate graphs in jobs, too, not on the login node")
 
 
 class Node(Queue):
-    """One kind of compute node, and what runs there: a machine of the results."""
+    """One kind of compute node, and the algorithms that run there: a machine of the results."""
 
     machine: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$", description="its name in the results")
     runs: list[str] = Field(description="paradigms, or ids of algorithms, that are measured here")
-    hardware: str | None = Field(
-        None, description="a profile of config/machines/ that fills in what is not said here"
-    )
+    hardware: str | None = Field(None, description="a profile of config/machines/ for keys that are not given")
     cpus: int = Field(0, ge=0, description="processors of one node, as sinfo -o %c counts them")
     threads_per_core: int = Field(
         1, ge=1, description="processors that share a core; sinfo -o %z: the last number"
@@ -125,7 +123,7 @@ class Node(Queue):
     gpu_model: str | None = Field(None, description="as the scheduler spells it, where it has several")
     nodes: int = Field(1, ge=1, description="most nodes of one MPI run")
     exclusive: bool = Field(True, description="no other job on a node while something is timed there")
-    mpi: str = Field("srun --mpi=pmi2", description="what starts ranks")
+    mpi: str = Field("srun --mpi=pmi2", description="command that starts ranks")
 
     @model_validator(mode="before")
     @classmethod
@@ -145,7 +143,7 @@ class Node(Queue):
     @model_validator(mode="after")
     def _sensible(self) -> Node:
         if not self.cpus:
-            raise ValueError("say how many cpus a node has, or name its hardware")
+            raise ValueError("give the cpus of a node, or name its hardware")
         if self.cpus % self.threads_per_core:
             raise ValueError(f"{self.cpus} cpus are not whole cores of {self.threads_per_core} threads")
         return self
@@ -165,7 +163,7 @@ class Node(Queue):
         return self.cpus // self.threads_per_core
 
     def declared(self) -> Machine:
-        """Return what the site says of this kind of node; records tell what a job found on the spot."""
+        """Return this kind of node as the site describes it; records hold the hardware that their jobs found."""
         known = hardware(self.hardware) if self.hardware else None
         names = known.gpus if known else []
         return Machine(
@@ -178,7 +176,7 @@ class Node(Queue):
         )
 
     def run_resources(self, paradigm: str, width: int) -> dict[str, str | int | None]:
-        """Return what a timed run asks for: exactly its GPUs or ranks, and its nodes to itself."""
+        """Return the resources of a timed run: exactly its GPUs or ranks, and exclusive nodes."""
         asked: dict[str, str | int | None] = {
             **self.resources(),
             "slurm_extra": " ".join(filter(None, ["--exclusive" * self.exclusive, self.extra])) or None,
@@ -197,7 +195,7 @@ class Node(Queue):
         return asked
 
     def run_cpus(self, paradigm: str, width: int) -> int:
-        """Return the processors that a timed run asks for, for each of its tasks."""
+        """Return the processors of each task of a timed run."""
         return self.threads_per_core if paradigm == "mpi" and width > 1 else self.cpus
 
     def layout(self, ranks: int) -> tuple[int, int] | None:
@@ -222,7 +220,7 @@ class Site(StrictModel):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(
-                    f"two kinds of nodes are called {name!r}: machines are told apart by their names"
+                    f"two kinds of nodes are called {name!r}: each machine needs a name of its own"
                 )
         return value
 
@@ -276,7 +274,7 @@ def profile_site(arguments: Iterable[str], environment_profile: str | None = Non
     arguments : iterable of str
         The command line of Snakemake.
     environment_profile : str, optional
-        What ``$SNAKEMAKE_PROFILE`` says; the command line counts more.
+        Value of ``$SNAKEMAKE_PROFILE``; the command line takes precedence.
     """
     named: list[str] = []
     following = False
@@ -296,10 +294,10 @@ def profile_site(arguments: Iterable[str], environment_profile: str | None = Non
 
 
 def leave_job_step(environment: MutableMapping[str, str]) -> None:
-    """Forget that this process is the task of a scheduler's job step.
+    """Remove the variables that make this process a task of a scheduler's job step.
 
-    ``srun`` tells every task how to reach the other ranks, over a file that is closed in the task's children: an MPI
-    program that they start by itself would fail there. Ranks that they start through a launcher are told anew.
+    ``srun`` gives every task the number of an open file for reaching the other ranks. The file is closed in the task's
+    children, so an MPI program that they start on its own would fail. A launcher sets the variables anew.
     """
     for name in [name for name in environment if name.startswith("PMI")]:
         del environment[name]

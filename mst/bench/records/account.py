@@ -1,4 +1,4 @@
-"""The workflow's end on a cluster: what failed, one line for each job, and nothing left with the scheduler."""
+"""The end of a workflow on a cluster: failed jobs, one line each, and cancelling those that the scheduler still has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = "failed.json"
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
 _SCHEDULED = re.compile(r"slurm_logs/\S*?/(\d+)\.log")
-# What follows is quoted from a job's own log.
+# Lines after these are quoted from a job's own log.
 _QUOTED = re.compile(r"^(?:Logfile |={60,}$)", re.MULTILINE)
 _LOG = re.compile(r"^\s+log: (.+?)(?: \(check log file.*)?$", re.MULTILINE)
 _OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
@@ -23,7 +23,7 @@ _OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that ended without what it was to make.
+    """A job that ended without its outputs.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Failure:
     scheduled : str
         Its id with the scheduler; empty where there is none.
     state : str
-        What the scheduler says became of it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
+        Its end as the scheduler reports it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
     missing : list of str
         Outputs that are not there.
     log : str
@@ -50,7 +50,7 @@ class Failure:
 
 
 def failures(log: str) -> list[Failure]:
-    """Return the failures that an engine's log tells of, once each.
+    """Return the failures in an engine's log, once each.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def failures(log: str) -> list[Failure]:
         block = block[: following.start()] if (following := _FAILED.search(block)) else block
         scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
         if scheduled is None and _RUN.search(log):
-            continue  # the same failure once more, as the job itself told it
+            continue  # the same failure once more, from the job itself
         missing = [
             name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()
         ]
@@ -80,19 +80,19 @@ def failures(log: str) -> list[Failure]:
 
 
 def with_states(found: Iterable[Failure], states: Mapping[str, str]) -> list[Failure]:
-    """Return failures with what the scheduler says became of their jobs."""
+    """Return failures with the state that the scheduler reports of their jobs."""
     return [replace(failure, state=states.get(failure.scheduled, failure.state)) for failure in found]
 
 
 def scheduler_states(jobs: Iterable[str]) -> dict[str, str]:
-    """Return the scheduler's state of each job that it remembers."""
-    asked = ",".join(job for job in jobs if job)
+    """Return the scheduler's state of each job that it knows."""
+    ids = ",".join(job for job in jobs if job)
     for command in (
         ["squeue", "-h", "-t", "all", "-o", "%i %T"],
         ["sacct", "-n", "-X", "-o", "JobID,State%20"],
     ):
         try:
-            out = subprocess.run([*command, "-j", asked], capture_output=True, text=True, timeout=60).stdout
+            out = subprocess.run([*command, "-j", ids], capture_output=True, text=True, timeout=60).stdout
         except (OSError, subprocess.SubprocessError):
             continue
         if states := {words[0]: words[1] for line in out.splitlines() if len(words := line.split()) > 1}:
@@ -101,7 +101,7 @@ def scheduler_states(jobs: Iterable[str]) -> dict[str, str]:
 
 
 def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
-    """Write what failed by the engine's logs to ``failed.json`` below the results; return it."""
+    """Write the failures in the engine's logs to ``failed.json`` below the results, and return them."""
     found = [failure for log in logs for failure in failures(log.read_text())]
     if any(failure.scheduled for failure in found):
         found = with_states(found, scheduler_states(failure.scheduled for failure in found))
@@ -110,13 +110,13 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
 
 
 def cancel_left(logs: Iterable[Path]) -> None:
-    """Cancel every job that the scheduler still has of the runs that these logs are of.
+    """Cancel the jobs of these logs' runs that the scheduler still has.
 
-    Interrupted, the executor cancels the jobs that it knows at that moment: neither those whose state it is just
-    asking for, nor those that are being submitted.
+    An interrupted executor cancels the jobs in its list, which lacks those whose state is being queried and those that
+    are being submitted.
     """
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
             with contextlib.suppress(OSError, subprocess.SubprocessError):
-                # The executor calls all jobs of a run by its id.
+                # The executor gives all jobs of a run its id as their name.
                 subprocess.run(["scancel", f"--name={name}"], timeout=60, capture_output=True)

@@ -7,9 +7,9 @@ A bundle is a zip whose members lie as they do below the folder of results::
     records/<machine>/…/<run>.json   measurements and their proofs
     manifests/<graph>/<digest>.json  the graphs that they were measured on
 
-Folders of the machine are left out of what is told of files and errors (`shareable`). Equal records make equal
-bundles, byte for byte. Unpacking trusts nothing: every member is checked, its name by a grammar that has no way out
-of the folder, its content by what ``bundle.json`` and its own path say of it.
+Paths in reasons, errors and sources are cut to file names (`shareable`). Equal records make equal bundles, byte for
+byte. Unpacking trusts nothing: every member's name is checked by a pattern that cannot leave the folder, and its
+content against ``bundle.json`` and its own path.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_MEMBER_BYTES = 2**26
 MAX_TOTAL_BYTES = 2**31
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile raises over bytes that are no zip, or no longer one.
+# Exceptions of zipfile over bytes that are no zip archive, or a damaged one.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _NAME = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
 _MACHINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
@@ -49,14 +49,14 @@ _MEMBER = re.compile(
     rf"|machines/{_NAME}\.json"
     rf"|manifests/{_NAME}/[0-9a-f]{{12}}\.json"
 )
-# Folders of a path from the root, but not of an address.
+# The folders of an absolute path, but not of an address.
 _FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
-_TOLD = ("detail", "reason", "location", "source")
+_TEXTS_WITH_PATHS = ("detail", "reason", "location", "source")
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What an export packed, or what an import added and found already there."""
+    """Counts of the members that an export packed, or that an import added and found unchanged."""
 
     machine: str
     records: int
@@ -77,8 +77,8 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
     measurements = {name: _load(results / name) for name in members if kind_of(name) == "record"}
     if not measurements:
         known = sorted(p.name for p in (results / "records").glob("[!.]*") if p.is_dir())
-        told = ", ".join(known) or "none"
-        raise InputError(f"{results / 'records'} has no records of machine {machine!r}; it has: {told}")
+        listed = ", ".join(known) or "none"
+        raise InputError(f"{results / 'records'} has no records of machine {machine!r}; it has: {listed}")
     facts = _hardware(machine, measurements)
     members[f"machines/{machine}.json"] = json_bytes(facts)
     members |= _manifests(results, measurements.values())
@@ -106,8 +106,8 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
     Raises
     ------
     FormatError
-        The file is not a bundle, or damaged, or holds what a bundle never holds. What was unpacked until then
-        stays in `folder`.
+        The file is not a bundle, is damaged, or has a member that no bundle has. Members unpacked before that stay
+        in `folder`.
     """
     if rename is not None and not _MACHINE.fullmatch(rename):
         raise ConfigError(f"machine name {rename!r}: letters, digits, dots and dashes, no dot or dash first")
@@ -117,7 +117,7 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
         for name, digest in header["members"].items():
             content = _content(bundle, archive, name)
             if hashlib.sha256(content).hexdigest() != digest:
-                raise FormatError(bundle, "a member that is not what bundle.json says it is", text=name)
+                raise FormatError(bundle, "a member that differs from its checksum in bundle.json", text=name)
             value = _parsed(bundle, name, content)
             _check(bundle, name, value, header)
             if rename is not None:
@@ -129,7 +129,7 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
 
 
 def kind_of(name: str) -> str:
-    """Return what a member is: record, proof, machine or manifest."""
+    """Return the kind of a member: record, proof, machine or manifest."""
     folder = name.split("/", 1)[0]
     if folder == "records":
         return "proof" if name.endswith(".proof.json") else "record"
@@ -174,7 +174,7 @@ def _shown(value: Any) -> str:
 
 
 def shareable(value: Any) -> Any:
-    """Return a record, proof or manifest without the folders of whose machine it is from; file names stay.
+    """Return a record, proof or manifest with paths of its machine cut to file names.
 
     Examples
     --------
@@ -184,7 +184,9 @@ def shareable(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {
-            key: _FOLDERS.sub("", item) if key in _TOLD and isinstance(item, str) else shareable(item)
+            key: _FOLDERS.sub("", item)
+            if key in _TEXTS_WITH_PATHS and isinstance(item, str)
+            else shareable(item)
             for key, item in value.items()
         }
     return [shareable(item) for item in value] if isinstance(value, list) else value
@@ -251,7 +253,7 @@ def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
             archive.writestr(entry, content, compresslevel=9)
 
 
-# --- unpacking what is not trusted
+# --- unpacking untrusted files
 
 
 @contextmanager
@@ -280,7 +282,7 @@ def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
     total = 0
     for entry in archive.infolist():
         name = entry.filename
-        # The name as it is in the file: zipfile cuts names at a null character.
+        # The name as stored: zipfile cuts names at a null character.
         if name != entry.orig_filename or not (name == HEADER or _MEMBER.fullmatch(name)):
             raise FormatError(bundle, "a member with a name that no bundle has", text=entry.orig_filename)
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
@@ -320,7 +322,7 @@ def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str
 
 
 def _check(bundle: Path, name: str, value: dict[str, Any], header: Mapping[str, Any]) -> None:
-    """Refuse a member that does not belong to this machine, or is not what its path says."""
+    """Refuse a member that belongs to another machine, or contradicts its path."""
     machine, kind = header["machine"], kind_of(name)
     if kind in ("record", "proof") and name.split("/")[1] != machine:
         raise FormatError(bundle, f"a {kind} of another machine than {machine}", text=name)
@@ -338,14 +340,14 @@ def _check(bundle: Path, name: str, value: dict[str, Any], header: Mapping[str, 
 
 
 def _check_measurement(bundle: Path, name: str, value: dict[str, Any], fingerprint: str) -> None:
-    schema, told, hardware = value.get("schema"), value.get("run"), value.get("machine")
-    if not isinstance(schema, int) or not isinstance(told, dict) or not isinstance(hardware, dict):
+    schema, claimed, hardware = value.get("schema"), value.get("run"), value.get("machine")
+    if not isinstance(schema, int) or not isinstance(claimed, dict) or not isinstance(hardware, dict):
         raise FormatError(bundle, "a member that is no measurement", text=name)
     if schema > SCHEMA:
         expected = f"a measurement of schema {schema}, this mst knows {SCHEMA}: update mst"
         raise FormatError(bundle, expected, text=name)
     run = Run.from_path(Path(name))
-    if any((told.get(key) or "") != getattr(run, key) for key in Run.__dataclass_fields__):
+    if any((claimed.get(key) or "") != getattr(run, key) for key in Run.__dataclass_fields__):
         raise FormatError(bundle, "a measurement of another run than its path says", text=name)
     if hardware.get("fingerprint") != fingerprint:
         raise FormatError(bundle, "a measurement made on other hardware than the bundle's", text=name)

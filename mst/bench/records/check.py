@@ -1,4 +1,4 @@
-"""The last gate of the workflow: wrong forests, and, when strict, graphs that are not to be had, are errors."""
+"""The last gate of the workflow: wrong forests are errors, and so are unavailable graphs if `strict` is set."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     refused = ("wrong", "unavailable") if strict else ("wrong",)
     offending = [row for row in rows if row["status"] in refused]
     if offending:
-        told = [
+        problems = [
             f"{r['status']}: {r['algorithm']} ({r['options']}, width {r['width']}) on {r['graph']}, "
             f"machine {r['machine']}: {r['reason']}"
             for r in offending
         ]
-        raise MSTError("\n".join(dict.fromkeys(told)))
+        raise MSTError("\n".join(dict.fromkeys(problems)))
     write_json(out, {"status": _counts(rows), "reference": _counts(elsewhere), "strict": strict})
 
 

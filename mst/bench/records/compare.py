@@ -1,9 +1,9 @@
-"""Which of two sets of records is faster: faster, slower, same, or can't tell.
+"""Verdicts on two sets of records of one run: faster, slower, same, or can't tell.
 
 Two sets of the same code, measured one after the other, differ by more than the processes within each of them
 do: a neighbour wakes up, a clock changes, pages lie elsewhere. That shift cannot be seen from within a set, so
 an interval from its processes alone calls same code different far too often. The interval of the ratio is
-therefore widened by what the machine itself may do between two sets (`SHIFT`: standard deviations of a set's
+therefore widened by the machine's own shift between two sets (`SHIFT`: standard deviations of a set's
 logarithm, calibrated on sets of five processes of one program, ``tests/data/process_medians.csv``):
 
 - *slower* or *faster*: the widened 95 % interval excludes 1;
@@ -45,9 +45,9 @@ class Judgement:
     ratio : float or None
         How many times the second takes as long as the first.
     low, high : float or None
-        Interval of the ratio, widened by what the machine may do between two sets.
+        Interval of the ratio, widened by the machine's shift between two sets.
     reason : str
-        Why nothing can be told, else empty.
+        Why there is no verdict, else empty.
     """
 
     verdict: str
@@ -99,7 +99,7 @@ def judge(
     a, b : sequence of float
         The median time of each process, in seconds.
     flags : iterable of str
-        What the runner noted about either set (``spread``, ``busy``, …).
+        Flags that the runner set on either set (``spread``, ``busy``, …).
     margin : float
         Largest relative difference that still counts as *same*.
 
@@ -119,7 +119,7 @@ def judge(
         return Judgement(CANNOT_TELL, reason="too short to be timed")
     measured = ratio(a, b)
     if measured.low is None or measured.high is None:
-        return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone tells nothing about noise")
+        return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone shows no noise")
     state = _state(flags)
     between = 1.96 * sqrt(2) * SHIFT[state]
     centre = log(measured.estimate)
@@ -178,8 +178,8 @@ def choose(records: Sequence[Record], selector: str) -> list[Record]:
                 if of(record).startswith(selector):
                     meanings.setdefault((kind, of(record)), []).append(record)
     if len(meanings) > 1:
-        told = "; ".join(f"a {kind} {value}" for kind, value in sorted(meanings))
-        raise ConfigError(f"{selector!r} means more than one thing: {told}; write it longer")
+        listed = "; ".join(f"a {kind} {value}" for kind, value in sorted(meanings))
+        raise ConfigError(f"{selector!r} means more than one thing: {listed}; give more of it")
     if not meanings:
         machines = sorted({record.run.machine for record in records})
         raise ConfigError(
@@ -266,7 +266,7 @@ def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Recor
     text : str
         Path of a bundle or of a folder of records, or a selector (see `choose`).
     records : sequence of Record
-        What selectors choose from.
+        Records that a selector chooses from.
     scratch : Path
         Empty folder that a bundle is unpacked into.
     """
@@ -300,7 +300,7 @@ def _commit_named(text: str) -> str | None:
         return None
     command = ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        commit = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return told or None
+    return commit or None

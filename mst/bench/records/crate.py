@@ -1,4 +1,4 @@
-"""A Workflow Run RO-Crate of the results: what was run, on what, when, and what came out.
+"""A Workflow Run RO-Crate of the results: the runs, their inputs, machines and times, and their outputs.
 
 A zip archive with ``ro-crate-metadata.json`` (RO-Crate 1.1; profiles Workflow Run Crate 0.5 and Workflow RO-Crate 1.0)
 beside the workflow, its configuration, the table, the page and the manifests of the graphs.
@@ -47,7 +47,7 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
     results : Path
         Folder of the results, with the page and the table.
     records : iterable of Record
-        What was measured, for the times and the machines.
+        The measurements, for the times and the machines.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The union of a bundle's records with those that are here: all of it, or nothing.
+"""The union of a bundle's records with those on disk: all of it, or nothing.
 
-An import unpacks into a staging folder beside the records, looks for conflicts, and only then moves what is
-new into place; whatever goes wrong moves it back. An import that was killed in the middle of moving is undone
-by the next one, from the journal in its staging folder.
+An import unpacks into a staging folder beside the records, looks for conflicts, and only then moves new
+files into place; any failure moves them back. An import that was killed while it moved files is undone by the next
+one, from the journal in its staging folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from mst.bench.records.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
 from mst.errors import InputError
 
-# What differs between two makings of the same graph.
+# Entries that differ between two conversions of the same graph.
 _VOLATILE = frozenset(("seconds", "raw", "tried", "checks", "bytes"))
 
 Move = tuple[Path, Path]
@@ -30,7 +30,7 @@ Move = tuple[Path, Path]
 
 @dataclass
 class _Union:
-    """What has to move so that two trees become one, and what stands against it."""
+    """The moves that make one tree of two, and the conflicts."""
 
     results: Path
     replaced: Path
@@ -58,7 +58,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
     Raises
     ------
     FormatError
-        The file is not a bundle, or damaged, or holds what a bundle never holds.
+        The file is not a bundle, is damaged, or has a member that no bundle has.
     InputError
         A conflict: another machine of that name, or the same run measured otherwise. Nothing was changed.
     """
@@ -74,7 +74,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 union = _Union(results, stage / "replaced", replace)
                 _unite(tree, results, union)
                 if union.conflicts:
-                    raise InputError(_told(bundle, union.conflicts))
+                    raise InputError(_message(bundle, union.conflicts))
                 summary = summary_of(machine, _files_of(tree, union.moves), union.unchanged)
                 _move_all(union.moves, stage)
     finally:
@@ -86,7 +86,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one import at a time work in `folder`; a file system without locks goes without."""
+    """Let one import at a time work in `folder`, where the file system has locks."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):
@@ -106,7 +106,7 @@ def _staging(results: Path) -> Iterator[Path]:
 
 
 def _undo_interrupted(results: Path) -> None:
-    """Undo imports that were killed; under the lock, every staging folder is of a dead one."""
+    """Undo imports that were killed; under the lock, no staging folder belongs to a running import."""
     for stage in results.glob(".import-*"):
         journal = stage / "journal.json"
         if journal.is_file():
@@ -154,7 +154,7 @@ def _unite(source: Path, target: Path, union: _Union) -> None:
 
 
 def _difference(kind: str, here: dict[str, Any], there: dict[str, Any]) -> str | None:
-    """Return None where both say the same, an empty string where only `there` proves, else the difference."""
+    """Return None where both agree, an empty string where only `there` has a proof, else the difference."""
     if kind == "proof":
         if there.get("status") == "unproved":
             return None
@@ -199,11 +199,11 @@ def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
             yield from (file.relative_to(tree).as_posix() for file in files)
 
 
-def _told(bundle: Path, conflicts: list[str]) -> str:
+def _message(bundle: Path, conflicts: list[str]) -> str:
     more = [f"… and {len(conflicts) - 5} more"] if len(conflicts) > 5 else []
     return "\n  ".join(
         [
-            f"{bundle}: {len(conflicts)} files say otherwise here, nothing was imported; "
+            f"{bundle}: {len(conflicts)} files differ from those here, nothing was imported; "
             "--replace takes the bundle's, --as NAME imports it as another machine",
             *conflicts[:5],
             *more,

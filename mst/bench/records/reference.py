@@ -2,8 +2,8 @@
 
 Each lies in a folder of its own, ``results/reference/<machine>/``, either as one file that `mst export` wrote
 (``<name>.mst.zip``) or unpacked (``records/``, ``manifests/``). An ``about.yaml`` beside it attributes the
-measurements: by whom and when, which inputs could not be had, and what stands in for what. They are shown beside what
-this machine measured, and never counted as its own.
+measurements: by whom and when, which inputs were unavailable, and which stand-ins were measured. They are shown beside
+this machine's measurements, and never counted among them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ FOLDER = "reference"
 
 
 class About(StrictModel):
-    """``about.yaml``: what a reader must know of a reference bundle."""
+    """``about.yaml``: notes on a reference bundle for its readers."""
 
     title: str = Field("", description="the machine in words")
-    by: str = Field("", description="who measured")
-    date: str = Field("", description="when; else the newest record says")
+    by: str = Field("", description="the authors of the measurements")
+    date: str = Field("", description="of the measurements; default: that of the newest record")
     note: str = ""
     unavailable: dict[str, str] = Field(
-        default_factory=dict, description="inputs that could not be had, and why"
+        default_factory=dict, description="inputs that were unavailable, and why"
     )
-    stand_ins: dict[str, str] = Field(default_factory=dict, description="what stood in for which input")
+    stand_ins: dict[str, str] = Field(default_factory=dict, description="the stand-in of each of these inputs")
 
     @field_validator("date", mode="before")
     @classmethod
     def _as_written(cls, value: object) -> str:
-        # YAML makes a date of one that is not quoted.
+        # YAML parses an unquoted date.
         return str(value)
 
 
@@ -70,7 +70,7 @@ def references(results: Path) -> list[Reference]:
     FormatError
         A bundle is damaged; nothing of it is left behind.
     ConfigError
-        An ``about.yaml`` says what it must not.
+        An ``about.yaml`` is invalid.
     """
     found = []
     for folder in sorted(p for p in (results / FOLDER).glob("[!.]*") if p.is_dir()):
@@ -86,13 +86,13 @@ def references(results: Path) -> list[Reference]:
 
 
 def bundles(results: Path) -> dict[str, str]:
-    """Return the digest of every bundle file: news of it is news to the report."""
+    """Return the digest of every bundle file; the report depends on them."""
     files = sorted((results / FOLDER).glob(f"*/*{SUFFIX}"))
     return {str(file): hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files}
 
 
 def _unpacked(bundle: Path, cache: Path) -> Path:
-    """Return the folder that a bundle was unpacked to, under its digest; unpack it the first time."""
+    """Return the folder with a bundle's content, named by its digest; unpack it the first time."""
     digest = hashlib.sha256(bundle.read_bytes()).hexdigest()[:16]
     folder = cache / digest
     if not folder.is_dir():

@@ -24,13 +24,13 @@ from mst.errors import InputError
 
 SCHEMA = 1
 STAGED = "staged"
-"""Folder, beside that of the records, of measurements whose own jobs have yet to take them to their place."""
+"""Folder beside the records for measurements that wait for their own jobs to move them into place."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]*")
 
 
 @dataclass(frozen=True)
 class Run:
-    """The unit of caching: what is run, where, and on which version of the code and the graph."""
+    """The unit of caching: a run on a machine, with the version of its code and graph."""
 
     machine: str
     graph: str
@@ -79,7 +79,7 @@ def ids_path(record: Path) -> Path:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON so that no reader ever sees half a file."""
+    """Write a JSON file, replacing it as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, allow_nan=True) + "\n")
@@ -94,7 +94,7 @@ def save_ids(record: Path, edge_ids: np.ndarray, m: int) -> None:
 
 
 def load_ids(record: Path) -> np.ndarray:
-    """Return the edge ids that `save_ids` kept; an id that was given twice shows as a wrong count."""
+    """Return the edge ids that `save_ids` wrote; refuse those of a run that returned an id twice."""
     with np.load(ids_path(record)) as kept:
         ids = np.flatnonzero(np.unpackbits(kept["bits"], count=int(kept["m"])))
         if len(ids) != int(kept["count"]):
@@ -134,7 +134,7 @@ class Record:
 
     @property
     def status(self) -> str:
-        """``wrong`` when the proof says so, else what the measurement says."""
+        """``wrong`` by its proof, else the measurement's status."""
         if self.proof is not None and self.proof["status"] == "wrong":
             return "wrong"
         return self.measurement["status"]
