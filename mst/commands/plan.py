@@ -53,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _summary(rows: list, machine: str) -> str:
     counts = Counter(row.status for row in rows)
-    counts = ", ".join(
+    listed = ", ".join(
         f"{counts[s]} {s}" for s in ("planned", "done", "waiting", "unsupported", "unavailable") if counts[s]
     )
     known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
     unknown = counts["planned"] - len(known)
     time = f"about {sum(known):.0f} s of measuring" + (f", {unknown} runs not timed before" if unknown else "")
-    return f"on {machine}: {counts or 'no runs'}; {time}"
+    return f"on {machine}: {listed or 'no runs'}; {time}"
