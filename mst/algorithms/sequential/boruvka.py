@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mst import order
+from mst.graph import Graph
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.sequential import find
 
@@ -21,22 +24,36 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width, covered):
-    return graph, covered
+class Problem(NamedTuple):
+    """The graph, and whether covered edges are marked."""
+
+    graph: Graph
+    covered: bool
 
 
-def solve(problem):
+class Result(NamedTuple):
+    """Edge ids of the forest, and the number of rounds."""
+
+    edge_ids: np.ndarray
+    rounds: int
+
+
+def prepare(graph: Graph, *, width: int, covered: bool) -> Problem:
+    return Problem(graph, covered)
+
+
+def solve(problem: Problem) -> Result:
     graph, covered = problem
     id_dtype = np.int32 if graph.m < 2**31 else np.int64
-    return rounds(graph.n, graph.u, graph.v, order.keys(graph.w), covered, id_dtype(-1))
+    return Result(*rounds(graph.n, graph.u, graph.v, order.keys(graph.w), covered, id_dtype(-1)))
 
 
-def collect(problem, result):
-    return result[0]
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    return result.edge_ids
 
 
-def counters(problem, result):
-    return dict(rounds=result[1])
+def counters(problem: Problem, result: Result) -> dict[str, int]:
+    return dict(rounds=result.rounds)
 
 
 @njit
@@ -44,6 +61,17 @@ def rounds(n, u, v, keys, skip_covered, none):
     """Return the forest's edge ids and the number of rounds.
 
     Edges are visited by ascending id and replace a minimum only when lighter, so ties go to the smaller id.
+
+    Parameters
+    ----------
+    n : int
+    u, v : array of int32 or int64, shape (m,)
+    keys : array of uint32 or uint64, shape (m,)
+        Order-preserving keys of the weights.
+    skip_covered : bool
+        Whether edges found inside a component are marked and skipped from then on.
+    none : int32 or int64
+        -1, in the dtype of the edge ids that are returned.
     """
     parent = np.arange(n, dtype=u.dtype)
     members = np.ones(n, u.dtype)

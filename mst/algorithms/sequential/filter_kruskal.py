@@ -1,13 +1,17 @@
-"""Filter-Kruskal: quicksort whose heavier parts lose the edges inside a tree before they are sorted.
+"""Filter-Kruskal: a quicksort that removes edges inside a tree from the heavier part before sorting it.
 
 `scheme` chooses between the recursion of Osipov, Sanders and Singler (ALENEX 2009) and the two steps of PBBS's
-serial program, the ECL-MST paper's serial baseline: the lightest 4n/3 edges, then what a filter leaves of the
-rest.
+serial program, the ECL-MST paper's serial baseline: the lightest 4n/3 edges, then the others that a filter keeps.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, prefix_kruskal, workspace
+from mst.graph import Graph
 
 ALGORITHM = dict(
     id="filter-kruskal",
@@ -27,16 +31,25 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width, scheme, cutoff, sample):
-    return graph, scheme, cutoff, sample
+class Problem(NamedTuple):
+    """The graph and the options."""
+
+    graph: Graph
+    scheme: str
+    cutoff: int
+    sample: int
 
 
-def solve(problem):
+def prepare(graph: Graph, *, width: int, scheme: str, cutoff: int, sample: int) -> Problem:
+    return Problem(graph, scheme, cutoff, sample)
+
+
+def solve(problem: Problem) -> np.ndarray:
     graph, scheme, cutoff, sample = problem
     if scheme == "prefix":
         return prefix_kruskal(*workspace(graph), 4 * graph.n // 3, sample)
     return lazy_kruskal(*workspace(graph), cutoff, sample, True)
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: np.ndarray) -> np.ndarray:
     return result

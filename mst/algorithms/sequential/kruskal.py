@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mst import order
+from mst.graph import Graph
 from mst.kernels.primitives.radix import records, sorted_records
 from mst.kernels.sequential.kruskal import take
 
@@ -24,11 +27,18 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width, sort):
-    return graph, sort
+class Problem(NamedTuple):
+    """The graph, and how its edges are sorted."""
+
+    graph: Graph
+    sort: str
 
 
-def solve(problem):
+def prepare(graph: Graph, *, width: int, sort: str) -> Problem:
+    return Problem(graph, sort)
+
+
+def solve(problem: Problem) -> np.ndarray:
     graph, sort = problem
     words, ids = (sorted_records if sort == "radix" else sorted_by_comparison)(*records(order.keys(graph.w)))
     unsigned = np.dtype(f"u{graph.u.itemsize}")
@@ -38,12 +48,15 @@ def solve(problem):
     return forest[:size]
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: np.ndarray) -> np.ndarray:
     return result
 
 
-def sorted_by_comparison(words, ids):
-    """Return the records in order, by the fastest of numpy's comparison sorts that will do."""
+def sorted_by_comparison(words: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the records in order, by the fastest of numpy's comparison sorts that is correct.
+
+    `words` has dtype uint64, shape (m,); `ids` is empty where the words hold the ids, and else has shape (m,).
+    """
     if len(ids):
         ids = np.argsort(words, kind="stable")
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
+from mst.graph import CSR, Graph
 from mst.kernels.primitives.jit import njit
 
 ALGORITHM = dict(
@@ -18,22 +19,34 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width):
+def prepare(graph: Graph, *, width: int) -> CSR:
     return graph.csr()
 
 
-def solve(problem):
-    csr = problem
-    return grow(csr.offsets, csr.neighbours, order.keys(csr.weights), csr.edge_ids)
+def solve(problem: CSR) -> np.ndarray:
+    return grow(problem.offsets, problem.neighbours, order.keys(problem.weights), problem.edge_ids)
 
 
-def collect(problem, result):
+def collect(problem: CSR, result: np.ndarray) -> np.ndarray:
     return result
 
 
 @njit
 def grow(offsets, neighbours, keys, edge_ids):
-    """Add the outside vertex that is nearest to the tree, n times; start a new tree where none is near."""
+    """Add the nearest outside vertex to the tree, n times; a vertex without an edge to it starts a new tree.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (n + 1,)
+    neighbours : array of int32 or int64, shape (2 m,)
+    keys : array of uint32 or uint64, shape (2 m,)
+        Order-preserving keys of the weights.
+    edge_ids : array of int32 or int64, shape (2 m,)
+
+    Returns
+    -------
+    array like `edge_ids`, shape (edges of the forest,)
+    """
     n = offsets.size - 1
     far, none = keys.dtype.type(np.iinfo(keys.dtype).max), edge_ids.dtype.type(-1)
     nearest_key = np.full(n, far, keys.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
+from mst.graph import CSR, Graph
 from mst.kernels.primitives.jit import njit
 
 ALGORITHM = dict(
@@ -19,22 +20,34 @@ ALGORITHM = dict(
 _UNSEEN, _INSIDE = -1, -2
 
 
-def prepare(graph, *, width):
+def prepare(graph: Graph, *, width: int) -> CSR:
     return graph.csr()
 
 
-def solve(problem):
-    csr = problem
-    return grow(csr.offsets, csr.neighbours, order.keys(csr.weights), csr.edge_ids)
+def solve(problem: CSR) -> np.ndarray:
+    return grow(problem.offsets, problem.neighbours, order.keys(problem.weights), problem.edge_ids)
 
 
-def collect(problem, result):
+def collect(problem: CSR, result: np.ndarray) -> np.ndarray:
     return result
 
 
 @njit
 def grow(offsets, neighbours, keys, edge_ids):
-    """Grow a tree from every vertex that no earlier tree has reached."""
+    """Grow a tree from every vertex that no earlier tree has reached.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (n + 1,)
+    neighbours : array of int32 or int64, shape (2 m,)
+    keys : array of uint32 or uint64, shape (2 m,)
+        Order-preserving keys of the weights.
+    edge_ids : array of int32 or int64, shape (2 m,)
+
+    Returns
+    -------
+    array like `edge_ids`, shape (edges of the forest,)
+    """
     n = offsets.size - 1
     nearest_key = np.empty(n, keys.dtype)
     nearest_id = np.empty(n, edge_ids.dtype)
@@ -60,7 +73,7 @@ def grow(offsets, neighbours, keys, edge_ids):
                 elif not _before(key, e, nearest_key[y], nearest_id[y]):
                     continue
                 nearest_key[y], nearest_id[y] = key, e
-                _rise(heap, place, nearest_key, nearest_id, y)
+                _sift_up(heap, place, nearest_key, nearest_id, y)
             if waiting == 0:
                 break
             x = heap[0]
@@ -70,7 +83,7 @@ def grow(offsets, neighbours, keys, edge_ids):
             if waiting > 0:
                 last = heap[waiting]
                 heap[0], place[last] = last, 0
-                _sink(heap, place, nearest_key, nearest_id, last, waiting)
+                _sift_down(heap, place, nearest_key, nearest_id, last, waiting)
     return forest[:size]
 
 
@@ -80,7 +93,7 @@ def _before(key, e, other_key, other_id):
 
 
 @njit
-def _rise(heap, place, keys, ids, x):
+def _sift_up(heap, place, keys, ids, x):
     at = place[x]
     while at > 0:
         above = heap[(at - 1) >> 1]
@@ -92,7 +105,7 @@ def _rise(heap, place, keys, ids, x):
 
 
 @njit
-def _sink(heap, place, keys, ids, x, waiting):
+def _sift_down(heap, place, keys, ids, x, waiting):
     at = place[x]
     while True:
         child = 2 * at + 1

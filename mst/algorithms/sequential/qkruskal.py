@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
+from mst.graph import Graph
 
 ALGORITHM = dict(
     id="qkruskal",
@@ -17,14 +22,22 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width, cutoff, sample):
-    return graph, cutoff, sample
+class Problem(NamedTuple):
+    """The graph and the options."""
+
+    graph: Graph
+    cutoff: int
+    sample: int
 
 
-def solve(problem):
+def prepare(graph: Graph, *, width: int, cutoff: int, sample: int) -> Problem:
+    return Problem(graph, cutoff, sample)
+
+
+def solve(problem: Problem) -> np.ndarray:
     graph, cutoff, sample = problem
     return lazy_kruskal(*workspace(graph), cutoff, sample, False)
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: np.ndarray) -> np.ndarray:
     return result
