@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def load_records(folder: Path, *, origin: str = "measured") -> Iterator[Record]:
         )
 
 
-def medians(measurement: dict[str, Any], part: str = "compute") -> list[float]:
+def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float]:
     """Return the median of each process, in seconds."""
     return [float(np.median(samples)) for samples in measurement["samples"].get(part, []) if samples]
 
