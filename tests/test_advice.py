@@ -15,8 +15,20 @@ from mst import advice, cli, registry, solver
 from mst.advice import Candidate, Table, kind_of
 from mst.advice.traits import Traits, traits_of
 from mst.algorithms.sequential import kruskal
-from mst.bench import advise
-from mst.bench.advise import Case, Hardware, Measured, alike, cells, judge, promising, widths
+from mst.bench.advice import __main__ as making
+from mst.bench.advice import calls
+from mst.bench.advice.cases import Case, training, unseen
+from mst.bench.advice.cells import (
+    FROM_HOST,
+    Hardware,
+    Measured,
+    alike,
+    cells,
+    judge,
+    promising,
+    report,
+    widths,
+)
 from mst.errors import ConfigError, OutOfMemoryError
 from mst.generators import generate
 
@@ -69,7 +81,7 @@ def test_the_nearest_cell_decides(n, m, asked, algorithm, taken):
     assert (choice.algorithm, choice.width) == (algorithm, taken)
 
 
-def test_choice_says_what_it_rests_on():
+def test_choice_names_its_cell_margin_and_machine():
     choice = TABLE.choose(250_000, 10**6, width=4)
     assert choice.margin == 3.0 and choice.machine == "box" and choice.seconds == 1.0
     assert (choice.m, choice.density, choice.kinds) == (10**6, 4.0, ("even random", "skewed random"))
@@ -149,7 +161,7 @@ def test_a_graph_beyond_a_gpus_limits_is_left_to_the_cores(monkeypatch):
     assert advice.choose_for(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
 
 
-def test_committed_table_names_what_there_is():
+def test_committed_table_names_registered_algorithms():
     table = advice.table()
     assert table.machine and table.cells
     for cell in table.cells:
@@ -162,7 +174,7 @@ def test_committed_table_names_what_there_is():
         }
 
 
-def test_a_table_of_ones_own_is_taken(monkeypatch, tmp_path):
+def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
     file = tmp_path / "advice.json"
     file.write_text(json.dumps({"machine": "mine", "cells": CELLS}))
     monkeypatch.setenv("MST_ADVICE", str(file))
@@ -213,7 +225,7 @@ def test_kinds_share_a_cell_unless_they_change_the_answer():
     assert len(cells([measured(SLOW), local], Hardware(2, False))) == 2
 
 
-def test_a_cell_keeps_what_answers_and_margins_need():
+def test_cell_keeps_the_candidates_that_answers_and_margins_need():
     times = {"kruskal@1": 9.0, "filter-boruvka@1": 1.0, "prim-dense@1": 30.0, "filter-boruvka-threads@4": 0.1}
     (cell,) = cells([measured(times)], Hardware(4, False))
     assert set(cell["times"]) == {"kruskal@1", "filter-boruvka@1", "filter-boruvka-threads@4"}
@@ -229,7 +241,7 @@ def test_a_cell_keeps_what_answers_and_margins_need():
     assert both.choose(250_000, 10**6, width=4, gpu="host").algorithm == "filter-boruvka-cuda"
 
 
-def test_judging_sees_regret_and_what_choosing_costs():
+def test_verdict_counts_regret_and_the_cost_of_choosing():
     table = Table({"machine": "box", "cells": cells([measured(SLOW)], Hardware(1, False))})
     good, bad = judge(table, [measured(SLOW), measured(FAST)], Hardware(1, False))
     assert (good.regret, bad.regret) == (1.0, 4.0)
@@ -242,7 +254,7 @@ def test_judging_sees_regret_and_what_choosing_costs():
     ]
     short = Table({"machine": "box", "cells": cells(rows, Hardware(1, False))})
     assert [v.candidate for v in judge(short, rows, Hardware(1, False))] == ["filter-boruvka@1"] * 2
-    text = advise.report([good, bad], Hardware(1, False))
+    text = report([good, bad], Hardware(1, False))
     assert "within 20 % of the best in 1 of 2 cases" in text and "4.00  uniform" in text
 
 
@@ -306,13 +318,13 @@ def with_gpu(monkeypatch):
     )
 
 
-def test_the_table_is_measured_kept_and_checked(with_gpu, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(advise, "WARMING", advise.WARMING[:1])
-    monkeypatch.setattr(advise, "training", lambda most: [Case(600, 4.0, "uniform", dict(n=150, m=600), 1)])
+def test_cases_are_measured_once_and_the_table_is_checked(with_gpu, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(calls, "WARMING", calls.WARMING[:1])
+    monkeypatch.setattr(making, "training", lambda most: [Case(600, 4.0, "uniform", dict(n=150, m=600), 1)])
     checks = [Case(500, 0.0, "tree", dict(n=501), 2, "values:2")]
-    monkeypatch.setattr(advise, "unseen", lambda most: checks)
+    monkeypatch.setattr(making, "unseen", lambda most: checks)
     call = ["--folder", str(tmp_path), "--within", "600", "--check", "60", "--cores", "1"]
-    assert advise.main(call) == 0
+    assert making.main(call) == 0
     table = json.loads((tmp_path / "advice.json").read_text())
     (cell,) = table["cells"]
     assert {Candidate.parse(name).place for name in cell["times"]} == {"1", "gpu", "device"}
@@ -324,31 +336,31 @@ def test_the_table_is_measured_kept_and_checked(with_gpu, monkeypatch, tmp_path,
         and json.dumps(cell) in (tmp_path / "advice.json").read_text().splitlines()[4]
     )
     before = (tmp_path / "cases.jsonl").read_text()
-    assert advise.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
+    assert making.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before, "what is there is not measured again"
-    assert advise.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
+    assert making.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before
     # Anywhere, the same cases make the same table, and add up to no other machine's.
     made = (tmp_path / "advice.json").read_text()
     monkeypatch.delitem(sys.modules, "cupy")
     (tmp_path / "check.txt").unlink()
-    assert advise.main([*call[:2], "--cores", "7"]) == 0
+    assert making.main([*call[:2], "--cores", "7"]) == 0
     assert (tmp_path / "advice.json").read_text() == made and (tmp_path / "check.txt").is_file()
     with pytest.raises(SystemExit):
-        advise.main([*call[:2], "--within", "1", "--cores", "7"])
+        making.main([*call[:2], "--within", "1", "--cores", "7"])
     assert "another machine" in capsys.readouterr().err
 
 
-def test_a_candidate_that_disagrees_has_no_time(with_gpu, monkeypatch, capsys):
+def test_candidate_with_another_forest_has_no_time(with_gpu, monkeypatch, capsys):
     monkeypatch.setattr(KruskalOnDevice, "collect", lambda self, problem, result: result[1:])
     wrong: list[str] = []
-    times = advise.measure(generate("uniform", n=100, m=300), Hardware(1, True).candidates(False), wrong)
+    times = calls.measure(generate("uniform", n=100, m=300), Hardware(1, True).candidates(False), wrong)
     assert not any(name.endswith("@gpu") for name in times) and any(name.endswith("@device") for name in times)
-    assert len(wrong) == len(advise.FROM_HOST) and "WRONG" in capsys.readouterr().out
+    assert len(wrong) == len(FROM_HOST) and "WRONG" in capsys.readouterr().out
 
 
-def test_cases_are_what_they_say():
-    cases = advise.training(5000)
+def test_cases_have_the_size_and_kinds_that_they_claim():
+    cases = training(5000)
     assert len({repr(case) for case in cases}) == len(cases) > 20
     kinds = set()
     for case in cases:
@@ -356,12 +368,12 @@ def test_cases_are_what_they_say():
         assert 0.9 < graph.m / case.m < 1.1
         kinds.add(kind_of(traits_of(graph)))
     assert kinds >= {"even random", "skewed random", "even wide", "even few", "even equal", "even local"}
-    seen = {(case.generator, case.seed) for case in advise.training()}
-    new = advise.unseen()
+    seen = {(case.generator, case.seed) for case in training()}
+    new = unseen()
     assert not seen & {(case.generator, case.seed) for case in new} and len({c.generator for c in new}) > 9
 
 
-def test_command_says_what_it_rests_on(capsys, tmp_path):
+def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     sizes = ["--n", "1000000", "--m", "1500000", "--threads", "1", "--gpu", "none"]
     assert cli.main(["advise", *sizes, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

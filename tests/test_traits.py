@@ -7,7 +7,7 @@ import pytest
 
 from mst import Graph
 from mst.advice.traits import sampled_rows, traits_of
-from mst.bench.advise import weigh
+from mst.bench.advice.cases import weigh
 from mst.generators import generate
 
 

@@ -1,6 +1,6 @@
 """Which algorithm suits a graph and the hardware at hand: a table of measurements, looked up.
 
-The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advise`` on
+The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advice`` on
 one machine. A *cell* is a number of edges, a density, and the kinds of graph that it was measured with: a kind is a
 word for the degrees and one for the weights (`mst.advice.traits`). It holds how long each candidate took, as a
 geometric mean
@@ -377,5 +377,5 @@ def table() -> Table:
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ConfigError(
             f"{file} is no table of advice ({type(error).__name__}: {error}): make one with python -m "
-            "mst.bench.advise, or unset MST_ADVICE"
+            "mst.bench.advice, or unset MST_ADVICE"
         ) from error

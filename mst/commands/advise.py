@@ -93,7 +93,7 @@ def told(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool) -> lis
         f"measured at m={choice.m:,}, {choice.density:g} edges a vertex ({kinds}), on {choice.machine}"
     )
     if elsewhere:
-        lines.append("that is another machine: python -m mst.bench.advise measures this one")
+        lines.append("that is another machine: python -m mst.bench.advice measures this one")
     if choice.extrapolated:
         lines.append(f"extrapolated: {choice.extrapolated}")
     return lines

@@ -1,0 +1,1 @@
+"""Makes the table of advice by measurements: ``python -m mst.bench.advice``."""
