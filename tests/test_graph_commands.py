@@ -140,7 +140,7 @@ def test_info_tells_what_an_entry_is_and_whether_it_is_here(place, mst):
     assert "here: no: mst fetch square" in out
     mst("fetch", "square", "--catalog", "graphs.yaml")
     _, out, _ = mst("info", "square", "--catalog", "graphs.yaml")
-    assert "n: 4\n" in out and "reciprocal: 1\n" in out and "published numbers that it has: 2 of 2" in out
+    assert "n: 4\n" in out and "reciprocal: 1\n" in out and "published numbers confirmed: 2 of 2" in out
     _, out, _ = mst("info", "square", "--catalog", "graphs.yaml", "--json")
     told = json.loads(out)
     assert told["manifest"]["m"] == 4 and told["here"].endswith("graph.arrow")

@@ -1,4 +1,4 @@
-"""Being told to end is an interruption like any other: what was begun is cleared away."""
+"""A request to end is handled like an interruption, so that unfinished work is cleaned up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 
 def interrupt_on_sigterm() -> None:
-    """Raise `KeyboardInterrupt` when this process is told to end."""
+    """Raise `KeyboardInterrupt` when this process receives SIGTERM."""
     signal.signal(signal.SIGTERM, _raise)
 
 

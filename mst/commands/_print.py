@@ -1,8 +1,9 @@
-"""What the commands share for people to read: aligned columns and sizes."""
+"""Text that several commands print: aligned columns, sizes, and a line about a measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from mst.reporting.units import counted
 
@@ -37,7 +38,7 @@ def size(count: int) -> str:
 
 
 def graph_size(n: int, m: int) -> str:
-    """Return how many vertices and edges there are.
+    """Return the numbers of vertices and edges in words.
 
     Examples
     --------
@@ -46,6 +47,22 @@ def graph_size(n: int, m: int) -> str:
     '1 vertex, 0 edges'
     """
     return f"{n:,} {'vertex' if n == 1 else 'vertices'}, {counted(m, 'edge')}"
+
+
+def line_about(measurement: dict[str, Any]) -> str:
+    """Return a run, its status, and its time or why there is none, in one line."""
+    from mst.bench.records.store import medians
+    from mst.bench.statistics import summarise
+
+    compute, run = summarise(medians(measurement)), measurement["run"]
+    head = (
+        f"{run['algorithm']} {run['options']} width {run['width']} on {run['graph']}: {measurement['status']}"
+    )
+    if compute.median is None:
+        return f"{head}: {measurement['reason']}"
+    flags = measurement["conditions"]["flags"]
+    noise = f" [{', '.join(flags)}]" if flags else ""
+    return f"{head}: {compute.median * 1e3:.3f} ms, {compute.count} processes{noise}"
 
 
 def _aligned(column: Sequence[object]) -> list[str]:

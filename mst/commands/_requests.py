@@ -15,7 +15,7 @@ from mst.bench.measure.runner import Request
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.site import Place
 from mst.bench.records.store import STAGED, Run, run_fingerprint, write_json
-from mst.commands.solve import parse_options
+from mst.commands._arguments import assignments
 from mst.config import Config
 from mst.errors import ConfigError, UnavailableError
 from mst.solver import width_of
@@ -110,7 +110,7 @@ def _run_of(arguments: argparse.Namespace, place: Place, graph_digest: str) -> R
             )
         return planned
     algorithm = registry.get(arguments.algorithm)
-    options = algorithm.options_slug(parse_options(arguments.option))
+    options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), graph_digest)
     width = width_of(algorithm, arguments.threads, cores=place.machine.cores)
     return Run(place.name, arguments.graph, algorithm.id, options, width, fingerprint)

@@ -1,4 +1,4 @@
-"""``mst advise``: which algorithm suits a graph on this hardware, and what that rests on."""
+"""``mst advise``: the algorithm that suits a graph and this hardware, and the measurements behind it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 import json
 from dataclasses import asdict
 from typing import Any
+
+from mst.commands._arguments import add_json, add_threads
 
 HELP = "say which algorithm suits a graph and this hardware, and by what measured margin"
 
@@ -20,15 +22,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skew", type=float, metavar="S", help="mean squared degree over squared mean degree (default: even)"
     )
-    parser.add_argument("--weights", choices=WEIGHTS, help="what the weights are like (default: random)")
-    parser.add_argument("--threads", type=int, metavar="N", help="cores that may be used (default: all)")
+    parser.add_argument("--weights", choices=WEIGHTS, help="kind of weights (default: random)")
+    add_threads(parser, "cores that may be used (default: all)")
     parser.add_argument(
         "--gpu",
         choices=("auto", "none", "host", "device"),
         default="auto",
-        help="whether a GPU may be used, and where the graph lies (default: host if this machine has one)",
+        help="whether a GPU may be used, and where the graph lies (auto: host if this machine has one)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,12 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
         return 0
-    print("\n".join(told(facts, width, choice, elsewhere)))
+    print("\n".join(explanation(facts, width, choice, elsewhere)))
     return 0
 
 
-def told(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool) -> list[str]:
-    """Return the lines that say the choice and what it rests on."""
+def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool) -> list[str]:
+    """Return the lines that state the choice and the measurements behind it."""
     lines = [f"n={facts['n']:,} m={facts['m']:,}"]
     if "skew" in facts:
         lines[0] += f", degrees of skew {facts['skew']:.3g}"

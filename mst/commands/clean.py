@@ -1,4 +1,4 @@
-"""``mst clean``: what the caches hold, and their removal."""
+"""``mst clean``: the caches, their sizes and their removal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = "show the caches with their sizes, and remove those that are named"
+HELP = "show the caches with their sizes, or remove them"
 
 PARTS = {
     "raw": "raw files as fetched, and parts of them to resume",
@@ -22,11 +22,11 @@ def configure(parser: ArgumentParser) -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"what to remove: {', '.join(PARTS)}; none: only show the sizes",
+        help=f"cache to remove: {', '.join(PARTS)}; none: only show the sizes",
     )
     parser.add_argument("--all", action="store_true", help="remove every part but the checksums")
     parser.add_argument("--graph", metavar="NAME", help="only what belongs to this graph of the catalogue")
-    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, remove nothing")
 
 
 def run(args: Namespace) -> int:

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mst.commands._arguments import add_json, add_results, results_of
+
 if TYPE_CHECKING:
     from mst.bench.records.compare import Compared, Comparison
 
@@ -26,22 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="relative difference that still counts as the same (default: 0.10)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
     add_results(parser)
-
-
-def add_results(parser: argparse.ArgumentParser) -> None:
-    """Declare the argument that names the folder of results."""
-    parser.add_argument("--results", type=Path, metavar="DIR", help="default: as the configuration says")
-
-
-def results_of(arguments: argparse.Namespace) -> Path:
-    """Return the folder of results."""
-    if arguments.results is not None:
-        return arguments.results
-    from mst import config
-
-    return config.load().root
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(_document(arguments, compared), indent=1))
     else:
-        print("\n".join(_table(compared.comparisons)))
+        print(_table(compared.comparisons))
         print(_summary(arguments, compared))
     return 0
 
@@ -81,15 +69,14 @@ def _document(arguments: argparse.Namespace, compared: Compared) -> dict:
     }
 
 
-def _table(comparisons: tuple[Comparison, ...]) -> list[str]:
+def _table(comparisons: tuple[Comparison, ...]) -> str:
     """Return aligned lines, the slower runs first."""
     from mst.bench.records.compare import VERDICTS
+    from mst.commands._print import columns
 
     ranked = sorted(comparisons, key=lambda c: (VERDICTS.index(c.judgement.verdict), -(c.judgement.ratio or 0)))
     head = ("verdict", "B/A", "interval", "A", "B", "graph", "algorithm", "why not")
-    rows = [head, *map(_row, ranked)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return columns([head, *map(_row, ranked)])
 
 
 def _row(c: Comparison) -> tuple[str, ...]:

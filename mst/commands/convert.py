@@ -9,8 +9,8 @@ HELP = "convert a graph file into another format"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("source", metavar="IN", help="a graph file; its content tells the format")
-    parser.add_argument("target", metavar="OUT", help="the file to write; its name tells the format")
+    parser.add_argument("source", metavar="IN", help="a graph file; its content decides the format")
+    parser.add_argument("target", metavar="OUT", help="the file to write; its name decides the format")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="read IN as this format")
     parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="write OUT in this format")
     parser.add_argument(
@@ -21,9 +21,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--weights",
         metavar="DTYPE:LOW:HIGH[:distinct]",
-        help="make weights, such as int32:1:1000; the same edge gets the same weight whatever the file's order",
+        help="generate weights, such as int32:1:1000; the same edge gets the same weight whatever the file's order",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the made weights (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of generated weights (default: %(default)s)")
 
 
 def run(args: Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mst.commands.compare import add_results, results_of
+from mst.commands._arguments import add_results, results_of
 
 HELP = "pack a machine's records, proofs and graph manifests into one file; or everything as an RO-Crate"
 

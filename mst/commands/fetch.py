@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mst.commands._arguments import add_catalog
+
+if TYPE_CHECKING:
+    from mst.catalog import Entry
+    from mst.catalog.download import Sources
 
 HELP = "fetch or generate graphs of the catalogue"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "graphs", nargs="+", metavar="GRAPH", help="names of the catalogue; * and ? stand for characters"
+        "graphs", nargs="+", metavar="GRAPH", help="names in the catalogue, or patterns with * and ?"
     )
-    parser.add_argument("--into", metavar="FOLDER", help="a folder per graph in here (default: the cache)")
-    parser.add_argument("--raw", action="store_true", help="only the raw file; do not read it")
-    parser.add_argument("--again", action="store_true", help="make the graph anew even if it is there")
+    parser.add_argument(
+        "--into", metavar="FOLDER", help="make a folder for each graph in this one (default: the cache)"
+    )
+    parser.add_argument("--raw", action="store_true", help="fetch only the raw file, do not convert it")
+    parser.add_argument("--again", action="store_true", help="make the graph even if it is there already")
     parser.add_argument(
         "--mirror",
         action="append",
@@ -23,8 +33,10 @@ def configure(parser: ArgumentParser) -> None:
         help="a folder or address prefix to ask first, after those of MST_MIRROR; may be given again",
     )
     parser.add_argument("--offline", action="store_true", help="never touch the network")
-    parser.add_argument("--progress", action="store_true", default=None, help="show it without a terminal too")
-    parser.add_argument("--catalog", metavar="FILE", help="another catalogue than the one that comes with mst")
+    parser.add_argument(
+        "--progress", action="store_true", default=None, help="show progress even without a terminal"
+    )
+    add_catalog(parser)
 
 
 def run(args: Namespace) -> int:
@@ -42,7 +54,7 @@ def run(args: Namespace) -> int:
     return 1 if missing else 0
 
 
-def _fetch_raw(entry, sources) -> bool:
+def _fetch_raw(entry: Entry, sources: Sources) -> bool:
     from mst import catalog
     from mst.catalog.download import NotFetched
 
@@ -62,9 +74,7 @@ _CHECKS = {
 }
 
 
-def _fetch(entry, sources, args: Namespace) -> bool:
-    from pathlib import Path
-
+def _fetch(entry: Entry, sources: Sources, args: Namespace) -> bool:
     from mst import catalog
     from mst.catalog.download import NotFetched
 
@@ -77,6 +87,6 @@ def _fetch(entry, sources, args: Namespace) -> bool:
         return False
     print(f"{entry.name}: n = {manifest.n:,}, m = {manifest.m:,}, {folder / 'graph.arrow'}")
     for check in manifest.mismatches:
-        told = f"{check.by} gives {check.quantity} = {check.published}, this graph has {check.found}"
-        print(f"{entry.name}: {told}", file=sys.stderr)
+        difference = f"{check.by} gives {check.quantity} = {check.published}, this graph has {check.found}"
+        print(f"{entry.name}: {difference}", file=sys.stderr)
     return True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from mst.commands._arguments import add_format, assignments
+
 HELP = "generate a graph: uniform, grid, rmat, delaunay and more"
 
 
@@ -26,10 +28,12 @@ def configure(parser: ArgumentParser) -> None:
         help="weights to make: integers up to HIGH, floats below it (default: %(default)s)",
     )
     parser.add_argument("--connected", action="store_true", help="insist on a connected graph")
-    parser.add_argument("--order", default="shuffled", metavar="ORDER", help="of the rows: shuffled or sorted")
+    parser.add_argument(
+        "--order", default="shuffled", metavar="ORDER", help="order of the rows: shuffled or sorted"
+    )
     parser.add_argument("--relabel", action="store_true", default=None, help="rename the vertices at random")
-    parser.add_argument("--out", metavar="FILE", help="the file to write; its name tells the format")
-    parser.add_argument("--format", help="write this format, whatever the name")
+    parser.add_argument("--out", metavar="FILE", help="the file to write; its name decides the format")
+    add_format(parser, "write this format; by default the name of FILE decides")
 
 
 def run(args: Namespace) -> int:
@@ -50,26 +54,11 @@ def run(args: Namespace) -> int:
         connected=args.connected,
         order=args.order,
         relabel=args.relabel,
-        **_parameters(args.param),
+        **assignments(args.param, "--param", "n=1000"),
     )
     formats.write(args.out, graph, format=args.format)
     print(f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}")
     return 0
-
-
-def _parameters(given: list[str]) -> dict[str, str]:
-    """Split ``name=value``; what is said twice is refused."""
-    from mst.errors import ConfigError
-
-    values: dict[str, str] = {}
-    for item in given:
-        name, equals, value = item.partition("=")
-        if not (name and equals):
-            raise ConfigError(f"--param {item!r} is not NAME=VALUE, for instance n=1000")
-        if name in values:
-            raise ConfigError(f"--param {name} is given twice: {values[name]!r} and {value!r}")
-        values[name] = value
-    return values
 
 
 def _listing() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mst.commands._arguments import add_results, results_of
 from mst.commands._interrupt import interrupt_on_sigterm
-from mst.commands.compare import add_results, results_of
 
 HELP = "merge bundles of other machines into the results; conflicts are refused and named"
 

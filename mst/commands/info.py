@@ -1,21 +1,26 @@
-"""``mst info``: what is known of a graph, or which graphs there are."""
+"""``mst info``: facts about graphs, or the list of the catalogue."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-HELP = "n, m, components, degrees, weights and what was merged, of graph files or catalogue graphs"
+from mst.commands._arguments import add_catalog, add_format, add_json
+
+if TYPE_CHECKING:
+    from mst.catalog import Catalog, Entry
+
+HELP = "show n, m, components, degrees, weights and merged edges of graph files or catalogue graphs"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "graphs", nargs="*", metavar="GRAPH", help="graph files or catalogue names; none: list the catalogue"
     )
-    parser.add_argument("--format", help="read files as this format")
-    parser.add_argument("--json", action="store_true", help="for programs to read")
-    parser.add_argument("--catalog", metavar="FILE", help="another catalogue than the one that comes with mst")
+    add_format(parser, "read files as this format")
+    add_json(parser, "print JSON")
+    add_catalog(parser)
 
 
 def run(args: Namespace) -> int:
@@ -27,15 +32,15 @@ def run(args: Namespace) -> int:
     if not args.graphs:
         _list(listing, args.json)
         return 0
-    told = [_about(name, listing, args.format) for name in args.graphs]
+    facts = [_about(name, listing, args.format) for name in args.graphs]
     if args.json:
-        print(json.dumps(told if len(told) > 1 else told[0], indent=1, ensure_ascii=False))
+        print(json.dumps(facts if len(facts) > 1 else facts[0], indent=1, ensure_ascii=False))
     else:
-        print("\n\n".join(_as_text(one) for one in told))
+        print("\n\n".join(_as_text(one) for one in facts))
     return 0
 
 
-def _list(listing, as_json: bool) -> None:
+def _list(listing: Catalog, as_json: bool) -> None:
     import json
 
     from mst.commands._print import columns
@@ -47,7 +52,7 @@ def _list(listing, as_json: bool) -> None:
     print(columns([("graph", "family", "n", "m", "title"), *rows]))
 
 
-def _expected(entry) -> tuple[int | None, int | None]:
+def _expected(entry: Entry) -> tuple[int | None, int | None]:
     """Return the published vertex and undirected edge counts, where there are any."""
     n = next((p.n for p in entry.published if p.n is not None), None)
     m = next((p.edges for p in entry.published if p.edges is not None), None)
@@ -55,7 +60,7 @@ def _expected(entry) -> tuple[int | None, int | None]:
     return n, m if m is not None or arcs is None else arcs // 2
 
 
-def _about(name: str, listing, format: str | None) -> dict[str, Any]:
+def _about(name: str, listing: Catalog, format: str | None) -> dict[str, Any]:
     from mst.errors import InputError, nearest
 
     path = Path(name)
@@ -94,23 +99,23 @@ def _about_manifest(path: Path) -> dict[str, Any]:
     return read_manifest(path).model_dump(mode="json", exclude_none=True)
 
 
-def _about_entry(entry) -> dict[str, Any]:
+def _about_entry(entry: Entry) -> dict[str, Any]:
     from mst.catalog import default_folder
 
-    told = entry.model_dump(mode="json", exclude_defaults=True) | {"recipe": entry.recipe}
+    facts = entry.model_dump(mode="json", exclude_defaults=True) | {"recipe": entry.recipe}
     folder = default_folder(entry)
     if (folder / "manifest.json").is_file():
-        told["here"] = str(folder / "graph.arrow")
-        told["manifest"] = _about_manifest(folder)
+        facts["here"] = str(folder / "graph.arrow")
+        facts["manifest"] = _about_manifest(folder)
     else:
-        told["here"] = f"no: mst fetch {entry.name}"
-    return told
+        facts["here"] = f"no: mst fetch {entry.name}"
+    return facts
 
 
-def _as_text(told: dict[str, Any], indent: str = "") -> str:
+def _as_text(facts: dict[str, Any], indent: str = "") -> str:
     """Return nested keys and values as indented lines."""
     lines = []
-    for key, value in _for_people(told).items():
+    for key, value in _for_people(facts).items():
         label = f"{indent}{key.replace('_', ' ')}:"
         if isinstance(value, dict) and value:
             lines += [label, _as_text(value, indent + "  ")]
@@ -121,19 +126,19 @@ def _as_text(told: dict[str, Any], indent: str = "") -> str:
     return "\n".join(lines)
 
 
-def _for_people(told: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is said twice; of the comparisons with published numbers, name those that fail."""
-    told = dict(told)
-    if "manifest" in told:
-        said = ("version", "name", "family", "recipe")
-        told["manifest"] = {key: value for key, value in told["manifest"].items() if key not in said}
-    if checks := told.pop("checks", None):
+def _for_people(facts: dict[str, Any]) -> dict[str, Any]:
+    """Leave out repeated fields; of the comparisons with published numbers, name those that fail."""
+    facts = dict(facts)
+    if "manifest" in facts:
+        repeated = ("version", "name", "family", "recipe")
+        facts["manifest"] = {key: value for key, value in facts["manifest"].items() if key not in repeated}
+    if checks := facts.pop("checks", None):
         failing = [check for check in checks if not check["agrees"]]
-        told["published numbers that it has"] = f"{len(checks) - len(failing)} of {len(checks)}"
-        told["mismatches"] = [
+        facts["published numbers confirmed"] = f"{len(checks) - len(failing)} of {len(checks)}"
+        facts["mismatches"] = [
             f"{c['by']} gives {c['quantity']} = {c['published']}, found {c['found']}" for c in failing
         ]
-    return told
+    return facts
 
 
 def _inline(value: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``mst list``: what is in the house."""
+"""``mst list``: algorithms, graphs, papers and formats."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the rows."""
+    from mst.commands._print import columns
+
     if arguments.markdown:
         print(algorithms_page(), end="")
         return 0
@@ -33,14 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return 0
-    columns = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}.get(
+    names = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}.get(
         arguments.what, ()
     )
-    columns = columns or tuple(rows[0] if rows else ())
-    shown = [[str(row[c]) for c in columns] for row in rows]
-    widths = [max(len(line[i]) for line in [list(columns), *shown]) for i in range(len(columns))]
-    for line in [list(columns), *shown]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    names = names or tuple(rows[0] if rows else ())
+    print(columns([names, *([str(row[name]) for name in names] for row in rows)]))
     return 0
 
 

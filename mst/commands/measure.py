@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mst.commands._arguments import add_config, add_granted, add_scopes
+
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
     from mst.config import Config
@@ -20,23 +22,12 @@ HELP = "measure and prove every planned run of an experiment, where Snakemake is
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_scopes(parser)
+    add_config(parser)
     parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after so long")
     parser.add_argument(
         "--refill", action="store_true", help="repeat runs that have fewer processes than asked for"
     )
-    parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
-
-
-def add_scopes(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that choose an experiment."""
-    parser.add_argument(
-        "scopes",
-        nargs="*",
-        default=["default"],
-        metavar="SCOPE",
-        help="default, papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
-    )
-    parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
+    add_granted(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,7 +80,7 @@ def _measured(
     from mst.bench.measure.runner import Request, measure_runs
     from mst.bench.records.store import Run, proof_path, read_measurement
     from mst.bench.records.verify import make_reference, verify_record
-    from mst.commands.run import line_about
+    from mst.commands._print import line_about
 
     missing, unproved = [], []
     for row in {row.run: row for row in rows}.values():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from pathlib import Path
+
+from mst.commands._arguments import add_config, add_json, add_paper
 
 HELP = "show what would run, how long it took before, and what cannot run and why"
 
@@ -13,14 +14,9 @@ HELP = "show what would run, how long it took before, and what cannot run and wh
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_config(parser)
+    add_paper(parser)
     parser.add_argument("--all", action="store_true", help="list runs that are done, too")
-    parser.add_argument("--json", action="store_true", help="print one JSON object per row")
-
-
-def add_config(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that choose a configuration and an experiment."""
-    parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
-    parser.add_argument("--paper", metavar="NAME", help="the experiment of config/papers/NAME.yaml")
+    add_json(parser, "print one JSON object per row")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from mst.commands.compare import add_results, results_of
+from mst.commands._arguments import add_results, results_of
 
 HELP = "write the table and the page of all records, imported ones included"
 

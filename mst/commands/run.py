@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import Any
 
+from mst.commands._arguments import add_config, add_granted, add_options, add_paper, add_threads
 from mst.commands._interrupt import interrupt_on_sigterm
-from mst.commands.plan import add_config
-from mst.commands.solve import add_options
+from mst.commands._print import line_about
 
 HELP = "measure one algorithm on one graph of the catalogue and write the record"
 
@@ -19,13 +18,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="see mst list")
     parser.add_argument("graph", nargs="?", metavar="GRAPH", help="see mst list graphs")
     add_options(parser)
-    parser.add_argument("--threads", type=int, metavar="N", help="width (default: 1; all cores for threads)")
+    add_threads(parser, "width (default: 1; all cores for threads)")
     parser.add_argument(
         "--record", type=Path, metavar="FILE", help="a planned record's path names the whole run"
     )
-    parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
+    add_granted(parser)
     parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the cores")
     add_config(parser)
+    add_paper(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,19 +49,3 @@ def run(arguments: argparse.Namespace) -> int:
     for measurement in measure_runs(requests, manifest=manifest, graph_file=file, granted=arguments.granted):
         print(line_about(measurement), flush=True)
     return 0
-
-
-def line_about(measurement: dict[str, Any]) -> str:
-    """Return one line about a measurement."""
-    from mst.bench.records.store import medians
-    from mst.bench.statistics import summarise
-
-    compute, run = summarise(medians(measurement)), measurement["run"]
-    head = (
-        f"{run['algorithm']} {run['options']} width {run['width']} on {run['graph']}: {measurement['status']}"
-    )
-    if compute.median is None:
-        return f"{head}: {measurement['reason']}"
-    flags = measurement["conditions"]["flags"]
-    noise = f" [{', '.join(flags)}]" if flags else ""
-    return f"{head}: {compute.median * 1e3:.3f} ms, {compute.count} processes{noise}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
 from mst.commands._print import graph_size
 from mst.reporting.units import counted
 
@@ -20,27 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="graph file of any known format, plain or compressed")
     parser.add_argument("--algorithm", default="auto", metavar="ID", help="see mst list (default: auto)")
     add_options(parser)
-    parser.add_argument("--threads", type=int, metavar="N", help="width: threads or GPUs")
-    parser.add_argument("--format", metavar="F", help="read FILE as this format instead of asking its content")
+    add_threads(parser, "width: threads or GPUs")
+    add_format(parser, "read FILE as this format; by default its content decides")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the forest's edges there (u v w)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--option K=V``, which may be given several times."""
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="K=V", help="an option of the algorithm; repeatable"
-    )
-
-
-def parse_options(pairs: list[str]) -> dict[str, str]:
-    """Return ``K=V`` texts as a mapping."""
-    from mst.errors import ConfigError
-
-    for pair in pairs:
-        if "=" not in pair:
-            raise ConfigError(f"--option {pair!r}: expected K=V, such as sort=radix")
-    return dict(pair.split("=", 1) for pair in pairs)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.kernels.primitives.machine_code import FirstCompiled, code_seconds
     from mst.solver import choose, width_of
 
-    options = parse_options(arguments.option)
+    options = assignments(arguments.option, "--option", "sort=radix")
     with FirstCompiled(_say_that_it_compiles):
         started = perf_counter()
         graph = mst.read_graph(arguments.file, format=arguments.format)

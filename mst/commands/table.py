@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from mst.commands.measure import add_scopes
+from mst.commands._arguments import add_config, add_scopes
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 HELP = "print an experiment's times on this machine, and how they compare with one algorithm's"
 
-Measurement = Mapping[str, Any]
+Measurement = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_scopes(parser)
+    add_config(parser)
     parser.add_argument(
         "--part",
         choices=sorted(PARTS),

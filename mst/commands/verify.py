@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mst.commands._arguments import add_format, add_json
 from mst.reporting.units import counted
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
@@ -16,10 +17,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("graph", metavar="GRAPH", nargs="?", type=Path, help="graph file")
     parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges)")
-    parser.add_argument("--format", metavar="F", help="read both files as this format")
+    add_format(parser, "read both files as this format")
     parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")
     parser.add_argument("--reference", type=Path, metavar="FILE", help="reference.json of the record's graph")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,14 +35,14 @@ def run(arguments: argparse.Namespace) -> int:
         proof = verify_record(arguments.record, arguments.reference)
         verdict = {"record": str(arguments.record), **proof}
         wrong = proof["status"] == "wrong"
-        told = _of_record(verdict)
+        text = _of_record(verdict)
     else:
         if not arguments.graph or not arguments.forest:
             raise ConfigError("give a graph file and a forest file, or --record and --reference")
         verdict = _verify_files(arguments)
         wrong = not verdict["ok"]
-        told = _of_files(arguments, verdict)
-    print(json.dumps(verdict) if arguments.json else told)
+        text = _of_files(arguments, verdict)
+    print(json.dumps(verdict) if arguments.json else text)
     return 1 if wrong else 0
 
 
@@ -73,5 +74,5 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
 
 
 def _of_record(verdict: dict[str, Any]) -> str:
-    told = {key: value for key, value in verdict.items() if value not in (None, {}, "")}
-    return "\n".join(f"{key}: {value}" for key, value in told.items())
+    shown = {key: value for key, value in verdict.items() if value not in (None, {}, "")}
+    return "\n".join(f"{key}: {value}" for key, value in shown.items())

@@ -1,0 +1,111 @@
+"""Arguments that several commands take, each declared here alone."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def add_json(parser: ArgumentParser, help: str = "print one JSON object") -> None:
+    """Declare ``--json``."""
+    parser.add_argument("--json", action="store_true", help=help)
+
+
+def add_format(parser: ArgumentParser, help: str) -> None:
+    """Declare ``--format``."""
+    parser.add_argument("--format", metavar="FORMAT", help=help)
+
+
+def add_threads(parser: ArgumentParser, help: str) -> None:
+    """Declare ``--threads``."""
+    parser.add_argument("--threads", type=int, metavar="N", help=help)
+
+
+def add_granted(parser: ArgumentParser) -> None:
+    """Declare ``--granted``."""
+    parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
+
+
+def add_catalog(parser: ArgumentParser) -> None:
+    """Declare ``--catalog``."""
+    parser.add_argument("--catalog", metavar="FILE", help="another catalogue than the one that comes with mst")
+
+
+def add_config(parser: ArgumentParser) -> None:
+    """Declare ``--configfile``."""
+    parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
+
+
+def add_paper(parser: ArgumentParser) -> None:
+    """Declare ``--paper``."""
+    parser.add_argument("--paper", metavar="NAME", help="the experiment of config/papers/NAME.yaml")
+
+
+def add_scopes(parser: ArgumentParser) -> None:
+    """Declare the scopes that choose an experiment."""
+    parser.add_argument(
+        "scopes",
+        nargs="*",
+        default=["default"],
+        metavar="SCOPE",
+        help="default, papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
+    )
+
+
+def add_results(parser: ArgumentParser) -> None:
+    """Declare ``--results``, which `results_of` reads."""
+    parser.add_argument("--results", type=Path, metavar="DIR", help="default: as in the configuration")
+
+
+def results_of(arguments: Namespace) -> Path:
+    """Return the folder of results."""
+    if arguments.results is not None:
+        return arguments.results
+    from mst import config
+
+    return config.load().root
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Declare ``--option``, which `assignments` reads."""
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the algorithm; repeatable",
+    )
+
+
+def assignments(given: Iterable[str], flag: str, example: str) -> dict[str, str]:
+    """Return texts ``NAME=VALUE`` as a mapping.
+
+    Parameters
+    ----------
+    given : iterable of str
+    flag, example : str
+        For messages: the argument that they were given with, and a legal one.
+
+    Raises
+    ------
+    ConfigError
+        A text has another form, or a name is given twice.
+
+    Examples
+    --------
+    >>> from mst.commands._arguments import assignments
+    >>> assignments(["sort=radix"], "--option", "sort=radix")
+    {'sort': 'radix'}
+    """
+    from mst.errors import ConfigError
+
+    values: dict[str, str] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not (name and equals):
+            raise ConfigError(f"{flag} {item!r} is not NAME=VALUE, for instance {example}")
+        if name in values:
+            raise ConfigError(f"{flag} {name} is given twice: {values[name]!r} and {value!r}")
+        values[name] = value
+    return values
