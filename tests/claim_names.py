@@ -1,28 +1,67 @@
-"""What the claims' and exhibits' formulas ask of records besides times: phases and counters, by name."""
+"""Sources that have every number: they show which algorithms, graphs, phases and counters formulas name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cache
 
-from test_claims import Everything
-
 from mst import registry
 from mst.reporting.papers import claims
 from mst.reporting.papers.exhibits import exhibits, fill
-from mst.reporting.papers.formula import Selection, evaluate
+from mst.reporting.papers.formula import Leaf, Names, Selection, evaluate
+from mst.reporting.papers.observations import published
 
 PROFILED = {"stall_cycles", "stalled_share", "largest_m"}
 """Counters that a profiler reads (`mst.bench.measure.profiler`), and one of which its claim says that nothing
 has it."""
 
 
-class Asking(Everything):
-    """Has whatever it is asked for, and notes the names."""
+class Everything:
+    """A source with every number of every known algorithm and graph; times fall with the width.
 
-    name = "asking"
+    `selections` collects the selections asked for, without their widths.
+    """
 
-    def __init__(self):
+    name = "everything"
+
+    def __init__(self, names: Names):
+        self.names, self.selections = names, set()
+
+    def leaf(self, quantity, selection, graph, name=""):
+        self.widths(selection, graph)
+        if quantity in ("wrong", "excess"):
+            return Leaf(0.0)
+        return Leaf((1 + len(selection.what + graph) % 7) / max(selection.width, 1))
+
+    def widths(self, selection, graph):
+        assert selection.algorithm in self.names.algorithms and graph in self.names.graphs, (selection, graph)
+        self.selections.add(selection.what)
+        return (1, 2, 4)
+
+    def fact(self, name, graph):
+        assert graph in self.names.graphs, graph
+        return {"n": 1000.0, "m": 5000.0, "degree": float(len(graph))}.get(name, 2.0)
+
+    def published(self, table, column, row):
+        return published(table).number(column, row)
+
+    def has(self, graph):
+        return graph in self.names.graphs
+
+    measured = has
+
+
+def formulas_of(claim: claims.Claim) -> list[str]:
+    """Return every formula of a claim."""
+    criteria = [c for c in (claim.there, claim.elsewhere, claim.anywhere) if c]
+    return list(dict.fromkeys([claim.quantity, *(c.quantity or claim.quantity for c in criteria)]))
+
+
+class Recording(Everything):
+    """Notes the names of phases and counters."""
+
+    def __init__(self, names: Names):
+        super().__init__(names)
         self.found: set[tuple[str, Selection, str]] = set()
 
     def leaf(self, quantity, selection, graph, name=""):
@@ -34,13 +73,13 @@ class Asking(Everything):
 @cache
 def asked() -> frozenset[tuple[str, Selection, str]]:
     """Return (``phase``, ``share`` or ``counter``; selection; name) of every formula."""
-    book, source = claims.document(), Asking()
+    book = claims.document()
     names = book.names()
+    source = Recording(names)
     for made in book.claims.values():
         for claim in made:
-            for criterion in (claim.there, claim.elsewhere, claim.anywhere):
-                if criterion:
-                    evaluate(criterion.quantity or claim.quantity, source, names)
+            for formula in formulas_of(claim):
+                evaluate(formula, source, names)
     for paper, made in exhibits().items():
         for exhibit in made:
             fill(paper, exhibit, [source], names)

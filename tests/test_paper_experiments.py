@@ -99,10 +99,8 @@ def test_names_are_known_or_are_programs_of_the_claims():
 class PlannedRuns:
     """A source that has what the papers' experiments run on a machine, at full scale: ones for all numbers."""
 
-    draws = 0
-
     def __init__(self, machine, originals=True, made=None):
-        self.machine, self.aliases, self._originals = machine, {}, originals
+        self.machine, self.programs, self._originals = machine, {}, originals
         self.widths_of = defaultdict(set)
         for experiment in made or experiments("full").values():
             for row in planned(experiment, machine, Path("nowhere")):
@@ -115,13 +113,13 @@ class PlannedRuns:
                     most = machine.hardware_threads if block.hyperthreads else machine.cores
                     self.widths_of[graph, name, "default"].update(w for w in widths if w <= most)
 
-    def with_aliases(self, aliases):
+    def of_programs(self, originals):
         source = copy(self)
-        source.aliases = aliases
+        source.programs = originals
         return source
 
     def leaf(self, quantity, selection, graph, name=""):
-        if name and "command-" in self.aliases.get(selection.what, ""):
+        if name and "command-" in self.programs.get(selection.what, ""):
             raise Missing(f"programs tell no {quantity}")
         widths = self.widths(selection, graph)
         if selection.width not in (0, *widths) and quantity != "wrong":
@@ -129,7 +127,9 @@ class PlannedRuns:
         return Leaf(1.0)
 
     def widths(self, selection, graph):
-        chosen = parse_selection(self.aliases.get(selection.what, selection.what))
+        if self.programs and selection.what not in self.programs:
+            raise Missing(f"no program is known as {selection.what}")
+        chosen = parse_selection(self.programs.get(selection.what, selection.what))
         found = self.widths_of.get((graph, chosen.algorithm, options_text(chosen)))
         if not found:
             raise Missing(f"{chosen} on {graph}: not planned")

@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from mst import registry, resources
 from mst.errors import ConfigError, nearest
-from mst.reporting.papers.formula import Missing, Names, Result, check, evaluate, parse_selection
+from mst.reporting.papers.formula import Missing, Names, Result, evaluate, parse_selection
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -92,6 +93,19 @@ class Criterion(StrictModel):
             return True if low > self.above else False if high <= self.above else None
         assert self.below is not None
         return True if high < self.below else False if low >= self.below else None
+
+    def __str__(self) -> str:
+        if self.range is not None:
+            least, most = self.range
+            return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+        return f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
+
+    @property
+    def undecided(self) -> str:
+        """The reason why an interval decides nothing."""
+        if self.range is not None:
+            return f"only one of the value and its interval meets {self}"
+        return f"the interval lies on both sides of {str(self).split()[-1]}"
 
 
 class Needs(StrictModel):
@@ -190,7 +204,7 @@ class Document(StrictModel):
     claims: dict[str, list[Claim]]
 
     def names(self) -> Names:
-        """Return what formulas may name."""
+        """Return the names that formulas may use."""
         from mst import catalog
 
         sets: dict[str, Any] = {name: _frozen(members) for name, members in self.sets.items()}
@@ -198,6 +212,16 @@ class Document(StrictModel):
         return Names(
             sets | dict(self.selections), frozenset(catalog.load()), frozenset(algorithms), self.stand_ins
         )
+
+    def checked(self) -> Document:
+        """Return this document, or raise `ConfigError` where its stand-ins are unknown or ambiguous."""
+        graphs, stated = self.names().graphs, [*self.stand_ins, *self.stand_ins.values()]
+        for graph in stated:
+            if graph not in graphs:
+                raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, graphs)}")
+            if stated.count(graph) > 1:
+                raise ConfigError(f"stand_ins: {graph!r} is named twice: a stand-in replaces one graph only")
+        return self
 
 
 def _frozen(value: Any) -> Any:
@@ -208,7 +232,7 @@ def _frozen(value: Any) -> Any:
 def document(file: Path | None = None) -> Document:
     """Return the claims, or raise `ConfigError` with the place of what is wrong."""
     file = file or resources.path("report/claims.yaml")
-    return parse(Document, read_yaml(file), str(file))
+    return parse(Document, read_yaml(file), str(file)).checked()
 
 
 def stand_ins_of(experiment: Experiment) -> dict[str, str]:
@@ -219,24 +243,24 @@ def stand_ins_of(experiment: Experiment) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the records of one machine say of a claim.
+    """Verdict of one machine's records on a claim.
 
     Attributes
     ----------
     verdict : str
         One of `VERDICTS`.
     reason : str
-        Why it is not comparable or not measured; what the interval was held against otherwise.
-    value, low, high : float or None
-        What was measured, with its interval; of a part where `partial`.
-    by : str
-        ``original``, ``port`` or ``facts``: whose runs gave the value.
-    agrees : bool or None
-        Where a port or stand-ins cannot judge: whether they go the same way.
+        Why it is not comparable or not measured; otherwise the range or bound that was applied.
     on_kind : bool
         Whether this is the paper's kind of machine.
+    by : str
+        Whose runs gave the value: ``original``, ``port`` or ``facts``.
+    value, low, high : float or None
+        The measured value with its interval; of a part where `partial`.
+    agrees : bool or None
+        Where a port or stand-ins cannot judge: whether they point the same way.
     stood_in : mapping
-        What was measured in place of inputs that could not be had.
+        Graphs that were measured in place of unavailable ones.
     """
 
     claim: str
@@ -252,215 +276,144 @@ class Outcome:
     agrees: bool | None = None
     records: tuple[str, ...] = ()
     graphs: tuple[str, ...] = ()
-    missing: tuple[str, ...] = field(default=())
+    missing: tuple[str, ...] = ()
     stood_in: Mapping[str, str] = field(default_factory=dict)
 
 
 def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
     """Return the verdict of one machine's records on one claim."""
+    case = _Case(claim, claim.judge or paper.judge, source, book, names)
     lacking = claim.needs.lacking(source.machine)
     if lacking is None:
-        found = _judged(claim, paper, source, book, names)
-        if found.verdict == NOT_MEASURED:
-            return _with_stand_ins(claim, paper, source, book, names) or found
-        return found
+        found = case.judged()
+        return (found.verdict == NOT_MEASURED and case.with_stand_ins()) or found
     if claim.counterexample is not None and not claim.counterexample.lacking(source.machine):
-        found = _judged(claim, paper, source, book, names)
+        found = case.judged()
         if found.verdict == CONTRADICTED:
             return found
-    return Outcome(claim.id, source.name, NOT_COMPARABLE, lacking, _on_kind(claim, source, book))
+    return case.outcome(NOT_COMPARABLE, lacking)
 
 
-def _on_kind(claim: Claim, source: Measured, book: Document) -> bool:
-    kind = book.machines.get(claim.machine or "")
-    return kind is not None and kind.matches(source.machine)
+@dataclass(frozen=True)
+class _Case:
+    """One claim and one machine's records."""
 
+    claim: Claim
+    judge: Judge
+    source: Measured
+    book: Document
+    names: Names
 
-def _judged(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
-    on_kind = _on_kind(claim, source, book)
-    who = claim.judge or paper.judge
+    @property
+    def on_kind(self) -> bool:
+        kind = self.book.machines.get(self.claim.machine or "")
+        return kind is not None and kind.matches(self.source.machine)
 
-    def outcome(verdict: str, reason: str, **more: Any) -> Outcome:
-        return Outcome(claim.id, source.name, verdict, reason, on_kind, **more)
+    def outcome(self, verdict: str, reason: str, found: _Found | None = None, **more: Any) -> Outcome:
+        if found is not None:
+            result, by = found
+            more |= {name: getattr(result, name) for name in ("value", "low", "high")}
+            more |= {"by": by, "partial": bool(result.missing), "records": tuple(result.records)}
+            more |= {"graphs": tuple(result.used), "missing": tuple(dict.fromkeys(result.missing))}
+            if result.failed and verdict != NOT_MEASURED:
+                reason += f"; skipped: {'; '.join(result.failed)}"
+        return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, **more)
 
-    criterion = claim.criterion(on_kind=on_kind)
-    stated = book.machines[claim.machine].title if claim.machine else "another machine"
-    elsewhere = f"stated for {stated}, which this machine is not"
-    formula = (criterion.quantity if criterion else None) or claim.quantity
-    try:
-        result, by = _measure(formula, who, source, book, names)
-    except Missing as reason:
-        # Whatever were measured, it could not be judged here.
-        return outcome(NOT_MEASURED, str(reason)) if criterion else outcome(NOT_COMPARABLE, elsewhere)
-    told = _told(result, by)
-    if criterion is None:
-        return outcome(NOT_COMPARABLE, elsewhere, **told)
-    holds = criterion.judge(result.value, result.low, result.high)
-    if not result.used:
-        return outcome(NOT_MEASURED, "it was worked out from printed numbers alone", **told)
-    if result.thin:
-        if claim.every and (found := _counterexample(formula, who, source, book, names, criterion)):
-            few = "; runs of fewer than three processes were left out"
-            why = _stated(criterion) + few + _passed_over(found[0])
-            return outcome(CONTRADICTED, why, **_told(*found))
-        return outcome(NOT_MEASURED, "a run had fewer than three processes: no interval", **told)
-    if result.missing and not (claim.every and holds is False):
-        count = len(told["missing"])
-        return outcome(
-            NOT_MEASURED, f"{count} of its numbers are missing, the first: {told['missing'][0]}", **told
-        )
-    if who == "original" and by == "port":
-        way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
-        return outcome(
-            NOT_COMPARABLE,
-            f"the program itself was not measured; our port {way}{_passed_over(result)}",
-            agrees=holds,
-            **told,
-        )
-    if holds is None:
-        why = f"cannot tell: {_undecided(criterion)}{_passed_over(result)}"
-        return outcome(NOT_COMPARABLE, why, **told)
-    return outcome(CONFIRMED if holds else CONTRADICTED, _stated(criterion) + _passed_over(result), **told)
+    def measure(self, formula: str, **options: bool) -> _Found:
+        """Return the formula's value and whose runs gave it: the original programs where they were measured."""
+        if self.judge != "original":
+            return _Found(evaluate(formula, self.source, self.names, **options), self.judge)
+        with suppress(Missing):
+            result = evaluate(formula, self.source.of_programs(self.book.originals), self.names, **options)
+            if not result.missing:
+                return _Found(result, "original")
+        return _Found(evaluate(formula, self.source, self.names, **options), "port")
 
+    def judged(self) -> Outcome:
+        """Return the verdict on a machine that has what the claim needs, stand-ins aside."""
+        claim, criterion = self.claim, self.claim.criterion(on_kind=self.on_kind)
+        stated = self.book.machines[claim.machine].title if claim.machine else "another machine"
+        elsewhere = f"stated for {stated}; this is another machine"
+        formula = (criterion.quantity if criterion else None) or claim.quantity
+        try:
+            found = self.measure(formula)
+        except Missing as reason:
+            # Whatever were measured, it could not be judged here.
+            return (
+                self.outcome(NOT_MEASURED, str(reason))
+                if criterion
+                else self.outcome(NOT_COMPARABLE, elsewhere)
+            )
+        result = found.result
+        if criterion is None:
+            return self.outcome(NOT_COMPARABLE, elsewhere, found)
+        holds = criterion.judge(result.value, result.low, result.high)
+        if not result.used:
+            return self.outcome(NOT_MEASURED, "computed from printed numbers alone", found)
+        if result.few_processes:
+            return self.counterexample(formula, criterion) or self.outcome(
+                NOT_MEASURED, "a run had fewer than three processes: no interval", found
+            )
+        if result.missing and not (claim.every and holds is False):
+            missing = list(dict.fromkeys(result.missing))
+            return self.outcome(
+                NOT_MEASURED, f"{len(missing)} of its numbers are missing, the first: {missing[0]}", found
+            )
+        if found.is_port(self.judge):
+            way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
+            reason = f"the program itself was not measured; our port {way}"
+            return self.outcome(NOT_COMPARABLE, reason, found, agrees=holds)
+        if holds is None:
+            return self.outcome(NOT_COMPARABLE, f"cannot tell: {criterion.undecided}", found)
+        return self.outcome(CONFIRMED if holds else CONTRADICTED, f"counts: {criterion}", found)
 
-def _told(result: Result, by: str) -> dict[str, Any]:
-    return {
-        "by": by,
-        "value": result.value,
-        "low": result.low,
-        "high": result.high,
-        "partial": bool(result.missing),
-        "records": tuple(result.records),
-        "graphs": tuple(result.used),
-        "missing": tuple(dict.fromkeys(result.missing)),
-    }
-
-
-def _passed_over(result: Result) -> str:
-    return f"; passed over: {'; '.join(result.failed)}" if result.failed else ""
-
-
-def _counterexample(
-    formula: str, who: str, source: Measured, book: Document, names: Names, criterion: Criterion
-) -> tuple[Result, str] | None:
-    """Return a claim's value over its runs of enough processes, and whose they are, if that does not meet it."""
-    try:
-        result, by = _measure(formula, who, source, book, names, thin=False)
-    except Missing:
+    def counterexample(self, formula: str, criterion: Criterion) -> Outcome | None:
+        """Return that runs of enough processes contradict a claim about every graph or width, if they do."""
+        if not self.claim.every:
+            return None
+        with suppress(Missing):
+            found = self.measure(formula, accept_few=False)
+            value = found.result
+            judges = value.used and not found.is_port(self.judge)
+            if judges and criterion.judge(value.value, value.low, value.high) is False:
+                few = "; runs of fewer than three processes were left out"
+                return self.outcome(CONTRADICTED, f"counts: {criterion}{few}", found)
         return None
-    judged = result.used and not (who == "original" and by == "port")
-    return (result, by) if judged and criterion.judge(result.value, result.low, result.high) is False else None
+
+    def with_stand_ins(self) -> Outcome | None:
+        """Return whether stand-ins for missing graphs agree with the claim; None where numbers are still missing.
+
+        They never confirm and never contradict. Facts of graphs have no stand-ins: these were made to have the same.
+        """
+        criterion = self.claim.criterion(on_kind=self.on_kind)
+        if self.judge == "facts" or criterion is None:
+            return None
+        try:
+            found = self.measure(criterion.quantity or self.claim.quantity, stand_ins=True)
+        except Missing:
+            return None
+        result = found.result
+        if not result.stood_in or result.missing or result.few_processes:
+            return None
+        holds = criterion.judge(result.value, result.low, result.high)
+        would = "our port would" if found.is_port(self.judge) else "would"
+        way = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}[
+            holds
+        ]
+        are = "is a stand-in" if len(result.stood_in) == 1 else "are stand-ins"
+        inputs = f"{len(result.stood_in)} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)})"
+        return self.outcome(NOT_COMPARABLE, f"{inputs}: {way}", found, agrees=holds, stood_in=result.stood_in)
 
 
-def _with_stand_ins(
-    claim: Claim, paper: Paper, source: Measured, book: Document, names: Names
-) -> Outcome | None:
-    """Return what stand-ins tell of a claim that inputs are missing for; None where the whole of it still is not there.
+class _Found(NamedTuple):
+    """A formula's value, and whose runs gave it."""
 
-    They never confirm and never contradict. Facts of graphs are not asked of them: they were made to have the same.
-    """
-    who, on_kind = claim.judge or paper.judge, _on_kind(claim, source, book)
-    criterion = claim.criterion(on_kind=on_kind)
-    if who == "facts" or criterion is None:
-        return None
-    formula = criterion.quantity or claim.quantity
-    try:
-        result, by = _measure(formula, who, source, book, names, stand_ins=True)
-    except Missing:
-        return None
-    if not result.stood_in or result.missing or result.thin:
-        return None
-    holds = criterion.judge(result.value, result.low, result.high)
-    would = "our port would" if who == "original" and by == "port" else "would"
-    way = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}[holds]
-    count = len(result.stood_in)
-    are = "is a stand-in" if count == 1 else "are stand-ins"
-    told = f"{count} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)}): {way}{_passed_over(result)}"
-    return Outcome(
-        claim.id,
-        source.name,
-        NOT_COMPARABLE,
-        told,
-        on_kind,
-        by=by,
-        value=result.value,
-        low=result.low,
-        high=result.high,
-        agrees=holds,
-        records=tuple(result.records),
-        graphs=tuple(result.used),
-        stood_in=result.stood_in,
-    )
+    result: Result
+    by: str
 
-
-def _measure(
-    formula: str,
-    who: str,
-    source: Measured,
-    book: Document,
-    names: Names,
-    *,
-    stand_ins: bool = False,
-    thin: bool = True,
-) -> tuple[Result, str]:
-    """Return the formula's value and whose runs gave it; originals first, where they are to be had."""
-
-    def value(runs: Any) -> Result:
-        return evaluate(formula, runs, names, stand_ins=stand_ins, thin=thin)
-
-    if who != "original":
-        return value(source), who
-    try:
-        originals = value(_Originals(source, book.originals))
-        if not originals.missing:
-            return originals, "original"
-    except Missing:
-        pass
-    return value(source), "port"
-
-
-class _Originals:
-    """A source in which programs stand in place of our ports of them; a port without one is missing."""
-
-    def __init__(self, source: Measured, originals: Mapping[str, str]):
-        self._all, self._source = originals, source.with_aliases(originals)
-        self.draws = source.draws
-
-    def leaf(self, quantity: str, selection: Any, graph: str, name: str = "") -> Any:
-        """Return a number of the program's record."""
-        self._known(selection)
-        return self._source.leaf(quantity, selection, graph, name)
-
-    def widths(self, selection: Any, graph: str) -> tuple[int, ...]:
-        """Return the widths that the program was run at."""
-        self._known(selection)
-        return self._source.widths(selection, graph)
-
-    def _known(self, selection: Any) -> None:
-        if selection.what not in self._all:
-            raise Missing(f"no program is known as {selection.what}")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
-
-def _stated(criterion: Criterion) -> str:
-    if criterion.range is not None:
-        return f"counts: {_span(*criterion.range)}"
-    if criterion.above is not None:
-        return f"counts: above {criterion.above:g}"
-    return f"counts: below {criterion.below:g}"
-
-
-def _undecided(criterion: Criterion) -> str:
-    if criterion.range is not None:
-        return f"only one of the value and its interval meets {_span(*criterion.range)}"
-    bound = criterion.above if criterion.above is not None else criterion.below
-    return f"the interval lies on both sides of {bound:g}"
-
-
-def _span(least: float, most: float) -> str:
-    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+    def is_port(self, judge: Judge) -> bool:
+        """Return whether our port was measured in place of the program that alone may judge."""
+        return judge == "original" and self.by == "port"
 
 
 @dataclass(frozen=True)
@@ -495,39 +448,3 @@ def overall(outcomes: Iterable[Outcome]) -> str:
         return NOT_COMPARABLE
     # A machine that could measure it has not yet; where none could, that is what is to be said.
     return NOT_MEASURED if not known or any(o.verdict == NOT_MEASURED for o in known) else NOT_COMPARABLE
-
-
-def check_document(book: Document | None = None) -> set[str]:
-    """Refuse formulas and stand-ins that name what there is not; return the selections that formulas name.
-
-    Raises
-    ------
-    ConfigError
-        A formula does not parse, or names an unknown function, set, graph or algorithm; or a stand-in is unknown, or
-        stands in for two inputs, or for one that is a stand-in itself.
-    """
-    book = book or document()
-    names = book.names()
-    _check_stand_ins(book.stand_ins, names)
-    found: set[str] = set()
-    for claims in book.claims.values():
-        for claim in claims:
-            for formula in (
-                claim.quantity,
-                *(c.quantity for c in (claim.there, claim.elsewhere, claim.anywhere) if c),
-            ):
-                if formula:
-                    found |= check(formula, names)
-    return found
-
-
-def _check_stand_ins(stand_ins: Mapping[str, str], names: Names) -> None:
-    known = [*stand_ins, *stand_ins.values()]
-    for graph in known:
-        if graph not in names.graphs:
-            raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, names.graphs)}")
-    twice = next((graph for graph in known if known.count(graph) > 1), None)
-    if twice is not None:
-        raise ConfigError(
-            f"stand_ins: {twice!r} is named twice: a stand-in is of one input, and an input is no stand-in"
-        )

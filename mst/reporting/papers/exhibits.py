@@ -16,9 +16,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mst import resources
-from mst.reporting.papers.claims import Document
-from mst.reporting.papers.formula import Missing, Names, Source, Unfit, check, evaluate
-from mst.reporting.papers.observations import Measured, Printed, published
+from mst.reporting.papers.formula import Missing, Names, Source, Unfit, evaluate
+from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 PRINTED = "printed"
@@ -269,33 +268,6 @@ def _cell(formula: str, source: Source, names: Names, bound: Mapping[str, Any], 
     if whole and result.missing:
         # A mean over a part would stand beside one over all.
         return Cell(reason=f"{len(result.missing)} missing, the first: {result.missing[0]}")
-    spread = source.draws and not result.thin
-    low, high = (result.low, result.high) if spread else (None, None)
+    measured = not isinstance(source, Printed) and not result.few_processes
+    low, high = (result.low, result.high) if measured else (None, None)
     return Cell(result.value, low, high, graphs=tuple(result.used), stood_in=result.stood_in)
-
-
-def check_exhibits(book: Document) -> None:
-    """Refuse exhibits that name what there is not.
-
-    Raises
-    ------
-    ConfigError
-        A formula does not parse, or names an unknown function, set, graph or algorithm.
-    """
-    names = book.names()
-    for paper, made in exhibits().items():
-        for exhibit in made:
-            if exhibit.static:
-                published(exhibit.static)
-            bound = [*exhibit.rows, *exhibit.panels, *exhibit.each]
-            for column in exhibit.columns.values():
-                for formula in (column.quantity, column.printed):
-                    if formula:
-                        check(formula, names, bound)
-            for aggregate, over in exhibit.means.values():
-                check(f"{aggregate}(1 for x in {over})", names)
-            for formulas in exhibit.printed_means.values():
-                for formula in formulas.values():
-                    check(formula, names)
-            if paper not in book.papers:
-                raise KeyError(paper)

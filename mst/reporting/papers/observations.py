@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,7 @@ from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import summarise
 from mst.errors import ConfigError, nearest
 from mst.facts import Facts
-from mst.reporting.papers.formula import DRAWS, Failed, Leaf, Missing, Selection, Unfit, parse_selection
+from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Unfit, parse_selection
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 Key = tuple[str, str, str, int]
@@ -47,29 +47,24 @@ class Measured:
         Manifests by graph.
     reasons : dict
         Planned runs that were not possible.
-    aliases : mapping
-        What is looked up in place of an algorithm with its options: the program that a port stands for. A
-        selection without an entry keeps its name.
+    programs : mapping, optional
+        The program that is looked up in place of each port (an algorithm with its options).
     """
 
     machine: Mapping[str, Any]
     runs: dict[Key, Record] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reasons: dict[Key, Reason] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    draws: ClassVar[int] = DRAWS
-
-    def __post_init__(self) -> None:
-        self._graphs: set[str] | None = None
+    programs: Mapping[str, str] | None = None
 
     @property
     def name(self) -> str:
         """Name of the machine in results."""
         return str(self.machine["name"])
 
-    def with_aliases(self, aliases: Mapping[str, str]) -> Measured:
-        """Return this source with originals in place of ports."""
-        return Measured(self.machine, self.runs, self.facts, self.reasons, aliases)
+    def of_programs(self, originals: Mapping[str, str]) -> Measured:
+        """Return this source with each port replaced by its program; ports without one are missing."""
+        return replace(self, programs=originals)
 
     def leaf(self, quantity: str, selection: Selection, graph: str, name: str = "") -> Leaf:
         """Return a number of a record; raise `Missing` with the best reason known."""
@@ -119,14 +114,17 @@ class Measured:
 
     def measured(self, graph: str) -> bool:
         """Return whether the machine has a record of the graph; its facts may be known from another machine."""
-        if self._graphs is None:
-            self._graphs = {key[0] for key in self.runs}
         return graph in self._graphs
 
+    @cached_property
+    def _graphs(self) -> set[str]:
+        return {key[0] for key in self.runs}
+
     def _looked_up(self, selection: Selection) -> tuple[str, str]:
-        alias = self.aliases.get(selection.what)
-        if alias is not None:
-            selection = parse_selection(alias)
+        if self.programs is not None:
+            if selection.what not in self.programs:
+                raise Missing(f"no program is known as {selection.what}")
+            selection = parse_selection(self.programs[selection.what])
         return selection.algorithm, options_text(selection)
 
     def _record(self, algorithm: str, options: str, selection: Selection, graph: str) -> Record:
@@ -388,8 +386,6 @@ def published(table: str) -> PublishedNumbers:
 
 class Printed:
     """What one paper printed for one kind of machine, as a source of formulas: values without intervals."""
-
-    draws: ClassVar[int] = 0
 
     def __init__(self, paper: str, machine: str | None = None):
         self.paper, self.machine = paper, machine
