@@ -296,12 +296,13 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
     The lightest have it first. Of the others, those whose ends they have joined already need none.
     """
     from mst.kernels.filter_boruvka.filter import flatten, giant_label, mark_outside
+    from mst.kernels.primitives.bitmap import set_bits, zeroed
     from mst.kernels.proof.reconstruction import id_dtype
-    from mst.kernels.proof.replay import bitmap, replay, still_open
+    from mst.kernels.proof.replay import replay, still_open
 
     u, v = _unsigned(graph.u), _unsigned(graph.v)
-    inside = np.zeros(graph.m // 32 + 1, np.uint32)
-    bitmap(ids, inside)
+    inside = zeroed(graph.m, np.uint32)
+    set_bits(ids, inside)
     parent = np.arange(graph.n, dtype=u.dtype)
     pending: np.ndarray = np.arange(graph.m, dtype=id_dtype(graph.m))
     joined, share = 0, 0.0

@@ -17,6 +17,7 @@ from mst import order
 from mst.graph import Graph
 from mst.kernels.graph.merge_parallel_edges import lightest_of_pairs
 from mst.kernels.primitives import sources
+from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
 from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.exact_sum import bin_sums
 from mst.kernels.primitives.jit import njit
@@ -102,6 +103,33 @@ def test_radix_sort_is_stable(dtype, m, rng):
         before = keys.copy()
         assert np.array_equal(argsort(keys), np.argsort(keys, kind="stable"))
         assert np.array_equal(keys, before)
+
+
+@pytest.mark.parametrize("dtype", (np.uint32, np.uint64))
+def test_bitmap_words_hold_the_bits_of_packbits(dtype, rng):
+    present = rng.random(200) < 0.3
+    words = np.packbits(np.append(present, np.zeros(56, bool)), bitorder="little").view(dtype)
+
+    @njit
+    def bits(words, size):
+        return [get_bit(words, i) for i in range(size)]
+
+    assert bits(words, 200) == present.tolist()
+    if dtype == np.uint32:
+        written = zeroed(200, dtype)
+        set_bits(np.flatnonzero(present), written)
+        assert np.array_equal(written, words[: len(written)])
+    else:
+
+        @njit
+        def ones(word, out):
+            return count_ones(word), write_positions_of_ones(word, 1000, out, 1)
+
+        for word in (*words[:3], np.uint64(0), np.uint64(2**64 - 1), np.uint64(2**63)):
+            positions = np.zeros(66, np.int64)
+            expected = [1000 + i for i in range(64) if int(word) >> i & 1]
+            assert ones(word, positions) == (len(expected), 1 + len(expected))
+            assert positions[1 : 1 + len(expected)].tolist() == expected
 
 
 def test_find_halves_paths():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.compact import count_ones
 from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.primitives.bitmap import count_ones
 from mst.kernels.primitives.jit import njit
 
 _GATHER_BITS = np.uint64(0x0102040810204080)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.primitives.hashing import GOLDEN, mix
 from mst.kernels.primitives.jit import njit
 
 # What is wrong with a number of an adjacency row.
@@ -65,14 +66,6 @@ def adjacency(numbers, ends, row, position, skip, weighted, n, u, v, w):
 
 
 @njit
-def _mix(x):
-    """The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit
 def imbalance(u, v, bits, negative_zero):
     """Return 0 when every arc a→b has its twin b→a of the same weight, up to an accident of 64 bits.
 
@@ -95,11 +88,11 @@ def imbalance(u, v, bits, negative_zero):
         if a != b:
             salt = np.uint64(0)
             if bits.size and np.uint64(bits[e]) != negative_zero:
-                salt = _mix(np.uint64(bits[e]) + np.uint64(0x9E3779B97F4A7C15))
+                salt = mix(np.uint64(bits[e]) + GOLDEN)
             if a < b:
-                total += _mix(_mix(a + salt) + b)
+                total += mix(mix(a + salt) + b)
             else:
-                total -= _mix(_mix(b + salt) + a)
+                total -= mix(mix(b + salt) + a)
     return total
 
 

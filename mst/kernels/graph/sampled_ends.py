@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.primitives.hashing import half_mix, multiplicative_hash
 from mst.kernels.primitives.jit import njit
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_S11, _S27, _S30 = np.uint64(11), np.uint64(27), np.uint64(30)
 
 
 @njit
 def hashed_rows(m, rows):
-    """Fill `rows` with hashed numbers below `m`; some may be there twice."""
+    """Fill `rows`, int64 of shape (k,), with pseudo-random numbers below `m`; some may be there twice."""
     for i in range(len(rows)):
-        x = np.uint64(i + 1) * _GOLDEN
-        x = (x ^ (x >> _S30)) * _FIRST
-        x ^= x >> _S27
-        rows[i] = np.int64((x >> _S11) * (2.0**-53 * m))
+        rows[i] = np.int64((half_mix(multiplicative_hash(i + 1)) >> np.uint64(11)) * (2.0**-53 * m))
 
 
 @njit
@@ -60,7 +54,7 @@ def shared_ends(rows, u, v, rank, reach):
         if u[i] == v[i]:
             continue
         for x in (np.int64(u[i]), np.int64(v[i])):
-            place = (np.uint64(x) * _GOLDEN) >> shift
+            place = multiplicative_hash(x) >> shift
             while vertex[place] != -1 and vertex[place] != x:
                 place = (place + np.uint64(1)) & mask
             if vertex[place] == x:

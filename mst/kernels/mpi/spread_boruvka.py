@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.parallel.compact import positions_of_ones
 from mst.kernels.parallel.keys import key_of
+from mst.kernels.primitives.bitmap import write_positions_of_ones
 from mst.kernels.primitives.jit import njit
 
 NONE = np.uint32(2**32 - 1)
@@ -29,7 +29,7 @@ def gather_marked(mask, words, kind, u, v, label, start, ends, out_words, out_id
     picked = np.empty(64, np.int64)
     count = 0
     for base in range(0, words.size, 64):
-        for j in range(positions_of_ones(mask[base >> 6], base, picked, 0)):
+        for j in range(write_positions_of_ones(mask[base >> 6], base, picked, 0)):
             i = picked[j]
             a, b = np.uint64(u[i]), np.uint64(v[i])
             if label.size > 0:

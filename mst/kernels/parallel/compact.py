@@ -8,31 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import prange
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.primitives.bitmap import count_ones, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
-
-_ONE = np.uint64(1)
-
-
-@njit
-def count_ones(word):
-    """Number of set bits of a 64-bit word."""
-    word -= (word >> _ONE) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit
-def positions_of_ones(word, base, out, at):
-    """Write ``base + i`` for every set bit `i` of `word` from ``out[at]`` on; return the next free place."""
-    while word:
-        out[at] = base + np.int64(trailing_zeros(word))
-        at += 1
-        word &= word - _ONE
-    return at
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
@@ -83,5 +62,5 @@ def write_positions(width, grain, mask, starts, out, counters):
         while first < last:
             at = starts[first // grain]
             for j in range(first, last):
-                at = positions_of_ones(mask[j], 64 * j, out, at)
+                at = write_positions_of_ones(mask[j], 64 * j, out, at)
             first, last = next_chunk(counters, worker, width, grain, mask.size)

@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 from mst.kernels.primitives.atomics import fetch_add, load
+from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 
 # Places in a counters array, 128 bytes apart: neighbouring cache lines are fetched in pairs.
@@ -108,9 +109,7 @@ def inject_delay(counters, chunk):
 
 @njit
 def _wait(seed, chunk, counters):
-    x = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(chunk) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(32)
+    x = hash1(np.uint64(seed), np.uint64(chunk))
     if x & np.uint64(3) == 0:
         for _ in range((x >> np.uint64(8)) & np.uint64(4095)):
             fetch_add(counters, _WASTE, 1)

@@ -1,1 +1,1 @@
-"""What all other kernels are made of: compilation, atomics, hashing, sorting, keys."""
+"""What all other kernels are made of: compilation, atomics, prefetching, bitmaps, hashing, sorting and keys."""

@@ -1,6 +1,6 @@
-"""Counter-based randomness: numbers and permutations that are functions of (key, counter), without a state.
+"""Hashes, and counter-based randomness: numbers and permutations that are functions of (key, counter).
 
-Every draw can be made by any thread in any order, in integer arithmetic only, so that a seed means the same
+Without a state, any thread can make any draw in any order, in integer arithmetic only, so that a seed means the same
 numbers on every platform and at every width. The mixer is the finaliser of SplitMix64 (Steele, Lea and Flood,
 OOPSLA 2014; constants of Stafford's variant 13), the unbiased range reduction is Lemire's (TOMACS 2019), and
 permutations are Feistel networks with cycle walking (Black and Rogaway, CT-RSA 2002).
@@ -16,7 +16,9 @@ from numba import prange
 
 from mst.kernels.primitives.jit import njit
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ divided by the golden ratio, odd."""
+
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _LOW32 = np.uint64(0xFFFFFFFF)
@@ -45,7 +47,7 @@ class Permutation(NamedTuple):
 
 
 def stream(seed: int, label: str) -> np.uint64:
-    """Return the key of one independent stream of draws: what `label` names, under `seed`.
+    """Return the key of an independent stream of draws, one for each `seed` and `label`.
 
     Examples
     --------
@@ -81,29 +83,41 @@ def permutation(seed: int, label: str, size: int) -> Permutation:
     )
 
 
+@njit(inline="always")
+def half_mix(x):
+    """Return a uint64 whose highest bits depend on all bits of `x`, a uint64; a bijection, the first half of `mix`."""
+    x = (x ^ (x >> _S30)) * _FIRST
+    return x ^ (x >> _S27)
+
+
 @njit
 def mix(x):
-    """Scatter the 64 bits of `x`; a bijection."""
-    x = (x ^ (x >> _S30)) * _FIRST
-    x = (x ^ (x >> _S27)) * _SECOND
+    """Return a uint64 each of whose bits depends on all bits of `x`, a uint64; a bijection."""
+    x = half_mix(x) * _SECOND
     return x ^ (x >> _S31)
+
+
+@njit(inline="always")
+def multiplicative_hash(x):
+    """Return a uint64 whose highest bits are a hash of the integer `x` (Knuth, *TAOCP*, volume 3, §6.4)."""
+    return np.uint64(x) * GOLDEN
 
 
 @njit
 def hash1(key, i):
-    """64 random bits for counter `i` of the stream `key`."""
-    return mix(key + _GOLDEN * np.uint64(i))
+    """Return 64 random bits for counter `i` of the stream `key`, both uint64."""
+    return mix(key + GOLDEN * np.uint64(i))
 
 
 @njit
 def hash2(key, i, j):
-    """64 random bits for the pair of counters ``(i, j)`` of the stream `key`."""
+    """Return 64 random bits for the pair of counters ``(i, j)`` of the stream `key`, all uint64."""
     return hash1(hash1(key, i), j)
 
 
 @njit
 def wide_product(x, y):
-    """High and low 64 bits of the 128-bit product."""
+    """Return the high and the low 64 bits of the 128-bit product of two uint64."""
     x0, x1, y0, y1 = x & _LOW32, x >> _S32, y & _LOW32, y >> _S32
     low, middle = x0 * y0, x1 * y0
     middle += low >> _S32
@@ -114,7 +128,7 @@ def wide_product(x, y):
 
 @njit
 def below(bits, count):
-    """Map 64 random bits to ``0 … count - 1``, every number equally likely; count 0 stands for 2⁶⁴.
+    """Map 64 random bits to ``0 … count - 1``, every number equally likely; all uint64, and count 0 stands for 2⁶⁴.
 
     The few bit patterns that would favour some numbers are replaced by their hash.
     """
@@ -124,14 +138,14 @@ def below(bits, count):
     if low < count:
         unfair = (~count + _ONE) % count  # 2⁶⁴ mod count
         while low < unfair:
-            bits = mix(bits + _GOLDEN)
+            bits = mix(bits + GOLDEN)
             high, low = wide_product(bits, count)
     return high
 
 
 @njit
 def permuted(permutation, x):
-    """The image of `x` under a `Permutation`."""
+    """Return the image of `x`, a uint64, under a `Permutation`."""
     size, rows, shift, mask, keys = permutation
     x = np.uint64(x)
     while True:
@@ -148,7 +162,7 @@ def permuted(permutation, x):
 
 @njit
 def unpermuted(permutation, x):
-    """The number whose image is `x`."""
+    """Return the uint64 whose image under a `Permutation` is `x`."""
     size, rows, shift, mask, keys = permutation
     x = np.uint64(x)
     while True:
@@ -164,7 +178,7 @@ def unpermuted(permutation, x):
 
 @njit(parallel=True)
 def permuted_range(permutation, count):
-    """Images of ``0 … count - 1``, as uint64."""
+    """Return the images of ``0 … count - 1``: uint64, shape (count,)."""
     out = np.empty(count, np.uint64)
     for i in prange(count):
         out[i] = permuted(permutation, i)
@@ -173,9 +187,19 @@ def permuted_range(permutation, count):
 
 @njit(parallel=True)
 def fill_hashed(out, u, v, key, count, start, unit):
-    """Give ``{u[i], v[i]}`` the weight ``(start + number) * unit``, its number a hash below `count`.
+    """Give the edge ``{u[i], v[i]}`` the weight ``out[i] = (start + number) * unit``, its number a hash below `count`.
 
     Arithmetic is modulo 2⁶⁴ and read as signed, so `start` may stand for a negative integer.
+
+    Parameters
+    ----------
+    out : numpy.ndarray of any weight dtype, shape (m,)
+        Overwritten.
+    u, v : numpy.ndarray of int, shape (m,)
+    key : numpy.uint64
+        From `stream`.
+    count, start : int
+    unit : int or float
     """
     count, start = np.uint64(count), np.uint64(start)
     for i in prange(u.size):
@@ -185,7 +209,10 @@ def fill_hashed(out, u, v, key, count, start, unit):
 
 @njit(parallel=True)
 def fill_permuted(out, rows, permutation, start, unit):
-    """As `fill_hashed`, with the image of `i` as the number of ``rows[i]``: none occurs twice."""
+    """As `fill_hashed`, with the image of `i` as the number of edge ``rows[i]``: none occurs twice.
+
+    `rows` has an int dtype and shape (m,).
+    """
     start = np.uint64(start)
     for i in prange(rows.size):
         out[rows[i]] = np.int64(start + permuted(permutation, i)) * unit

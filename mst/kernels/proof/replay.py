@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.filter_boruvka.filter import bit_of_32
+from mst.kernels.primitives.bitmap import get_bit
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.primitives.radix import id_at
 from mst.kernels.union_find.sequential import find
 
 _EDGES_AHEAD, _PARENTS_AHEAD = np.uint64(24), np.uint64(12)
-_ZERO, _ONE, _FIVE, _31 = (np.uint64(x) for x in (0, 1, 5, 31))
-
-
-@njit
-def bitmap(ids, bits):
-    """Set the bits of `ids` in a zeroed bitmap, 32 a word."""
-    for e in ids:
-        bits[np.uint64(e) >> _FIVE] |= np.uint32(_ONE << (np.uint64(e) & _31))
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit
@@ -59,7 +52,7 @@ def still_open(u, v, label, outside, ids, count):
         for j in range(np.uint64(count)):
             e = np.uint64(ids[j])
             ids[kept] = e
-            kept += bit_of_32(outside, u[e]) | bit_of_32(outside, v[e])
+            kept += get_bit(outside, u[e]) | get_bit(outside, v[e])
     else:
         for j in range(np.uint64(count)):
             e = np.uint64(ids[j])
@@ -78,7 +71,7 @@ def replay(edges, words, places, inside, parent):
     words, places : numpy.ndarray
         Sorted records of their places (`mst.kernels.primitives.radix`); empty where the edges are in order themselves.
     inside : numpy.ndarray of uint32
-        `bitmap` of the edges of the forest.
+        Bitmap (`mst.kernels.primitives.bitmap`) of the edges of the forest.
     parent : numpy.ndarray, shape (n,)
         A union-find whose parents have the smaller index.
 
@@ -107,7 +100,7 @@ def replay(edges, words, places, inside, parent):
         weight_before, before = weight, e
         x, y = find(parent, edges[i].u), find(parent, edges[i].v)
         if x != y:
-            if bit_of_32(inside, e) == _ZERO:
+            if get_bit(inside, e) == _ZERO:
                 return -1, ascending
             parent[max(x, y)] = min(x, y)
             joined += 1

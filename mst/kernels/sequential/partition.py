@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.primitives.hashing import below, hash1
 from mst.kernels.primitives.jit import njit
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -22,9 +23,9 @@ def split(words, ids, start, stop, pivot, spare_words, spare_ids):
         words[light] = spare_words[heavy] = word
         if ids.size > 0:
             ids[light] = spare_ids[heavy] = ids[i]
-        below = np.uint64(word <= pivot)
-        light += below
-        heavy += _ONE - below
+        is_light = np.uint64(word <= pivot)
+        light += is_light
+        heavy += _ONE - is_light
     for j in range(heavy):
         words[light + j] = spare_words[j]
         if ids.size > 0:
@@ -42,12 +43,8 @@ def sampled_quantile(words, start, stop, wanted, sample):
     m = stop - start
     count = min(sample, m)
     probes = np.empty(count, np.uint64)
-    state = np.uint64(0x9E3779B97F4A7C15)
     for s in range(count):
         low, high = start + m * s // count, start + m * (s + 1) // count
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
-        probes[s] = words[low + np.int64((state >> np.uint64(33)) % np.uint64(high - low))]
+        probes[s] = words[low + np.int64(below(hash1(_ZERO, np.uint64(s)), np.uint64(high - low)))]
     probes.sort()
     return probes[min(count - 1, wanted * count // m)]

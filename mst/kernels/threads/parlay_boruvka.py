@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.compact import count_ones, positions_of_ones
 from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store
+from mst.kernels.primitives.bitmap import count_ones, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id
 from mst.kernels.union_find.concurrent import find, root
@@ -185,7 +185,7 @@ def compact(schedule, size, mask, starts, edges, out):
         while first < last:
             place = starts[first // grain]
             for base in range(first, last, 64):
-                for j in range(positions_of_ones(mask[base >> 6], base, positions, 0)):
+                for j in range(write_positions_of_ones(mask[base >> 6], base, positions, 0)):
                     i = positions[j]
                     out_a[place], out_b[place], out_words[place] = a[i], b[i], words[i]
                     if ids.size:

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.compact import count_ones, starts
+from mst.kernels.parallel.compact import starts
 from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import load, lower, store
+from mst.kernels.primitives.bitmap import count_ones
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find
 

@@ -1,0 +1,77 @@
+"""Bitmaps: element `i` is bit ``i % b`` of word ``i // b``, in words of `b` = 32 or 64 bits.
+
+A bitmap of 32-bit words takes half the cache of single words that are read at random; one of 64-bit words is compacted
+with fewer instructions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import overload
+
+from mst.kernels.primitives.jit import intrinsic, njit
+
+_ONE = np.uint64(1)
+
+
+def zeroed(size: int, dtype: type = np.uint64) -> np.ndarray:
+    """Return a bitmap of `size` elements, none of them set; `dtype` is that of its words.
+
+    Examples
+    --------
+    >>> from mst.kernels.primitives.bitmap import zeroed
+    >>> zeroed(65).shape
+    (2,)
+    """
+    bits = 8 * np.dtype(dtype).itemsize
+    return np.zeros(-(-size // bits), dtype)
+
+
+def get_bit(words, i):
+    """Return bit `i`, as a uint64, of `words`: uint32 or uint64, shape (k,)."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(get_bit, inline="always")
+def _get_bit(words, i):
+    shift, mask = np.uint64(words.dtype.bitwidth.bit_length() - 1), np.uint64(words.dtype.bitwidth - 1)
+    return lambda words, i: (np.uint64(words[np.uint64(i) >> shift]) >> (np.uint64(i) & mask)) & _ONE
+
+
+@njit
+def set_bits(ids, words):
+    """Set the bits `ids`, int of shape (k,), in `words`, uint32 of shape (⌈m / 32⌉,)."""
+    for e in ids:
+        words[np.uint64(e) >> np.uint64(5)] |= np.uint32(_ONE << (np.uint64(e) & np.uint64(31)))
+
+
+@intrinsic
+def count_ones(typing_context, word):
+    """Return the number of set bits of a uint64, as int64."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def count_trailing_zeros(typing_context, word):
+    """Return the number of zeros below the lowest set bit of a uint64, as int64."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return types.int64(types.uint64), generate
+
+
+@njit
+def write_positions_of_ones(word, base, out, at):
+    """Write ``base + i`` for each set bit `i` of a uint64, ascending, to `out` from `at` on; return where it ends."""
+    while word:
+        out[at] = base + count_trailing_zeros(word)
+        at += 1
+        word &= word - _ONE
+    return at
