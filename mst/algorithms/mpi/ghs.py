@@ -1,23 +1,24 @@
-"""The algorithm of Gallager, Humblet and Spira, vertices dealt to ranks.
+"""The algorithm of Gallager, Humblet and Spira, its vertices distributed over ranks.
 
 R. G. Gallager, P. A. Humblet and P. M. Spira, "A distributed algorithm for minimum-weight spanning trees", ACM
 TOPLAS 5(1), 1983: every vertex is a state machine that knows only its edges. Shou and He, "Parallel MST" (15-418,
-2023), §3.4, deal vertex x to rank x mod p, which plays all of its vertices; their three optimisations are the options
+2023), §3.4, assign vertex x to rank x mod p, which runs all of its vertices; their three optimisations are the options
 `queue`, `lookup` and `basic`. Their future work, shortcuts inside a rank, is `contract`: fragments that vertices of
 one rank form by themselves start as one node.
 
-Theirs ends when a timer expires. Here messages travel in supersteps, packed by destination, and the run is over
-after one in which no rank has sent any: counted, not guessed. Components of a forest halt each by itself.
+Their program ends when a timer expires. Here messages travel in supersteps, packed by destination, and the run ends
+after a superstep in which no rank has sent a message. Each component of a forest halts by itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst.algorithms.mpi._spread import between, everything, rows_of
+from mst.edge_slice import EdgeSlice
 from mst.errors import UnsupportedError
 from mst.kernels.mpi import ghs as kernels
 from mst.kernels.mpi.exchange import allreduce, by_rank, exchange, gather, reduced
@@ -32,13 +33,21 @@ ALGORITHM = dict(
     input="edges",
     options=dict(
         queue=dict(
-            default="vertex", choices=("vertex", "rank"), help="where messages wait that come too early"
+            default="vertex",
+            choices=("vertex", "rank"),
+            help="messages that arrive too early wait at their vertex, or in the rank's queue",
         ),
-        lookup=dict(default="map", choices=("map", "linear"), help="find the edge that a message came by"),
+        lookup=dict(
+            default="map",
+            choices=("map", "linear"),
+            help="find the edge of a message by a map, or by linear search",
+        ),
         basic=dict(
-            default="ordered", choices=("ordered", "linear"), help="find a vertex's lightest basic edge"
+            default="ordered",
+            choices=("ordered", "linear"),
+            help="find a vertex's lightest basic edge by a cursor, or by linear search",
         ),
-        contract=dict(default=False, help="join fragments inside a rank first (not in the paper)"),
+        contract=dict(default=False, help="unite fragments inside a rank first (not in the paper)"),
     ),
     requires=("numba", "mpi4py"),
     limits=dict(n=2_147_483_647),
@@ -50,7 +59,17 @@ _LOW = np.uint64(2**32 - 1)
 
 @dataclass
 class Arcs:
-    """This rank's arcs: every edge from each end that is dealt to it; `source` counts the rank's own vertices."""
+    """This rank's arcs: every edge from each end that this rank has.
+
+    Attributes
+    ----------
+    source : numpy.ndarray of int64, shape (arcs,)
+        The end on this rank, as a number among the rank's vertices.
+    target : numpy.ndarray of int64, shape (arcs,)
+        The other end, as a vertex of the graph.
+    words : numpy.ndarray of uint64, shape (arcs,)
+    ids : numpy.ndarray of int64, shape (arcs,)
+    """
 
     source: np.ndarray
     target: np.ndarray
@@ -58,20 +77,34 @@ class Arcs:
     ids: np.ndarray
 
 
+class Slots(NamedTuple):
+    """The slots of this rank's nodes.
+
+    Attributes
+    ----------
+    offsets : numpy.ndarray of int64, shape (nodes + 1,)
+        Node `x` has the slots ``offsets[x] … offsets[x + 1] - 1``.
+    records : numpy.ndarray of `mst.kernels.mpi.ghs.SLOT`
+    """
+
+    offsets: np.ndarray
+    records: np.ndarray
+
+
 @dataclass
 class Problem:
-    """The rank's arcs, its nodes' slots unless contraction comes first, and the options."""
+    """The rank's arcs, the options, and the slots of its nodes, unless contraction comes first."""
 
     comm: Any
     nodes: int
     arcs: Arcs
     options: dict[str, Any]
-    slots: tuple[np.ndarray, np.ndarray] | None
+    slots: Slots | None
 
 
 @dataclass
 class Result:
-    """Edge ids found by this rank, messages by kind, and what else was counted."""
+    """Edge ids found by this rank, messages sent by kind, supersteps, and edges contracted inside the rank."""
 
     edge_ids: np.ndarray
     messages: np.ndarray
@@ -79,8 +112,8 @@ class Result:
     contracted: int
 
 
-def prepare(part, *, comm, **options):
-    arcs = deal(part, comm)
+def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
+    arcs = distribute(part, comm)
     nodes = len(range(comm.rank, part.n, comm.size))
     problem = Problem(comm, nodes, arcs, options, None)
     if not options["contract"]:
@@ -88,23 +121,23 @@ def prepare(part, *, comm, **options):
     return problem
 
 
-def solve(problem):
-    made, taken = problem.slots, np.empty(0, np.int64)
-    if made is None:
+def solve(problem: Problem) -> Result:
+    slots, taken = problem.slots, np.empty(0, np.int64)
+    if slots is None:
         arcs, node, taken = contracted(problem)
-        made = slots_of(problem, arcs, node)
-    slots, messages, supersteps = run(problem, *made)
-    branch = slots["id"][slots["state"] == kernels.BRANCH]
+        slots = slots_of(problem, arcs, node)
+    records, messages, supersteps = run(problem, slots)
+    branch = records["id"][records["state"] == kernels.BRANCH]
     return Result(np.concatenate([taken, branch]), messages, supersteps, len(taken))
 
 
-def collect(problem, result):
-    # Both ends of a branch know of it, perhaps on two ranks.
+def collect(problem: Problem, result: Result) -> np.ndarray:
+    # Both ends of a branch, perhaps on two ranks, list it.
     return np.unique(gather(problem.comm, result.edge_ids))
 
 
-def counters(problem, result):
-    """Return the messages of all ranks by kind, supersteps, what contraction found, and how long paths are."""
+def counters(problem: Problem, result: Result) -> dict[str, int]:
+    """Return the messages of all ranks by kind, supersteps, contracted edges, and the longest path of the forest."""
     comm = problem.comm
     messages = allreduce(comm, result.messages.copy(), "SUM").tolist()
     return dict(
@@ -117,8 +150,8 @@ def counters(problem, result):
     )
 
 
-def longest_path(problem, result) -> int:
-    """Return the edges of the longest path of the forest: how far a broadcast may have to go, hop by hop."""
+def longest_path(problem: Problem, result: Result) -> int:
+    """Return the number of edges of the longest path of the forest: the hops of its longest broadcast."""
     comm, arcs = problem.comm, problem.arcs
     branch = np.isin(arcs.ids, result.edge_ids)
     columns = arcs.ids, arcs.source * comm.size + comm.rank, arcs.target
@@ -129,7 +162,7 @@ def longest_path(problem, result) -> int:
     return reduced(comm, tree_paths.longest_path(n, *edges[once, 1:].T) if comm.rank == 0 else 0)
 
 
-def deal(part, comm) -> Arcs:
+def distribute(part: EdgeSlice, comm: Any) -> Arcs:
     """Send every edge of the slice to the ranks of both its ends."""
     rows = rows_of(part, comm)
     edges = between(rows, *everything(rows))
@@ -140,35 +173,35 @@ def deal(part, comm) -> Arcs:
     columns = source, target, np.tile(edges.words.view(np.int64), 2), np.tile(ids, 2)
     arcs, _ = exchange(comm, np.stack(columns, axis=1)[order], counts)
     if len(arcs) >= 2**31:
-        raise UnsupportedError(f"rank {comm.rank} got {len(arcs):,} ends of edges, above 2³¹: give more ranks")
+        raise UnsupportedError(f"rank {comm.rank} has {len(arcs):,} ends of edges, above 2³¹: use more ranks")
     source, target, words, ids = arcs.T.copy()
     return Arcs(source // comm.size, target, words.view(np.uint64), ids)
 
 
-def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the slots of each node begin, and the slots; vertex `x` of this rank is node ``node[x]``."""
+def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> Slots:
+    """Return the slots of all nodes; vertex `x` of this rank is node ``node[x]``."""
     comm, options = problem.comm, problem.options
     owner = node[arcs.source]
     weight = (arcs.words,) if options["basic"] == "ordered" else ()
     order = order_by(arcs.ids, *weight, owner)
     ids, at = arcs.ids[order], owner[order]
     offsets = np.searchsorted(at, np.arange(problem.nodes + 1))
-    # Each end tells the other which slot (or node) it has; sorted by edge and end, what came in fits one to one.
+    # Each end sends the other its slot (or node); sorted by edge and end, sent and received rows match one to one.
     source, target = arcs.source[order] * comm.size + comm.rank, arcs.target[order]
     address = at if options["lookup"] == "linear" else np.arange(len(order))
     places, counts = by_rank(target % comm.size, comm.size)
     sent = np.stack([2 * ids + (target > source), address], axis=1)[places]
-    told, incoming = exchange(comm, sent, counts)
-    fits = np.empty(len(order), order.dtype)
-    fits[order_by(2 * ids + (source > target))] = order_by(told[:, 0])
-    slots = kernels.in_lines(len(order), kernels.SLOT)
+    received, incoming = exchange(comm, sent, counts)
+    match = np.empty(len(order), order.dtype)
+    match[order_by(2 * ids + (source > target))] = order_by(received[:, 0])
+    slots = kernels.aligned_records(len(order), kernels.SLOT)
     slots["node"], slots["id"], slots["word"] = at, ids, arcs.words[order]
-    slots["peer"], slots["peer_rank"] = told[fits, 1], np.repeat(np.arange(comm.size), incoming)[fits]
-    return offsets, slots
+    slots["peer"], slots["peer_rank"] = received[match, 1], np.repeat(np.arange(comm.size), incoming)[match]
+    return Slots(offsets, slots)
 
 
 def order_by(*columns: np.ndarray) -> np.ndarray:
-    """Return the order of rows by columns of numbers from 0 on, the last of which counts first."""
+    """Return the order that sorts rows by columns of non-negative integers, by the last column first."""
     order = radix.argsort(columns[0].astype(np.uint64))
     for column in columns[1:]:
         order = order[radix.argsort(column.astype(np.uint64)[order])]
@@ -186,28 +219,28 @@ def contracted(problem: Problem) -> tuple[Arcs, np.ndarray, np.ndarray]:
     return Arcs(arcs.source[kept], arcs.target[kept], arcs.words[kept], arcs.ids[kept]), node, taken[:count]
 
 
-def run(problem: Problem, offsets: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Play all nodes until no message is left anywhere; return slots, messages by kind, and supersteps."""
-    comm, options = problem.comm, problem.options
-    how = kernels.How(
-        comm.rank,
-        options["basic"] == "ordered",
-        options["lookup"] == "linear",
-        options["queue"] == "vertex",
+def run(problem: Problem, given: Slots) -> tuple[np.ndarray, np.ndarray, int]:
+    """Run all nodes until no message is left on any rank; return slots, messages by kind, and supersteps."""
+    comm = problem.comm
+    options = kernels.Options(
+        rank=comm.rank,
+        ordered=problem.options["basic"] == "ordered",
+        linear_lookup=problem.options["lookup"] == "linear",
+        queue_by_node=problem.options["queue"] == "vertex",
     )
-    nodes, post = kernels.new_nodes(offsets), kernels.new_post()
-    slots, given = kernels.in_lines(len(slots), kernels.SLOT), slots
-    slots[:] = given
+    nodes, post = kernels.new_nodes(given.offsets), kernels.new_post()
+    slots = kernels.aligned_records(len(given.records), kernels.SLOT)
+    slots[:] = given.records
     waiting, following = post.queue.copy(), np.empty(len(post.queue), np.int64)
-    post = kernels.wake_all(nodes, slots, post, how)
+    post = kernels.wake_nodes(nodes, slots, post, options)
     supersteps = 0
     while True:
-        post, waiting, following = kernels.work_off(nodes, slots, post, how, waiting, following)
+        post, waiting, following = kernels.process_messages(nodes, slots, post, options, waiting, following)
         supersteps += 1
-        out = kernels.take_out(post)
+        out = kernels.take_outgoing(post)
         if not reduced(comm, len(out)):
             return slots, post.counts, supersteps
         order, counts = by_rank(out["to"], comm.size)
         words = out[order].view(np.uint64).reshape(len(out), kernels.MESSAGE.itemsize // 8)
         arrived, _ = exchange(comm, words, counts)
-        post = kernels.bring_in(post, arrived.reshape(-1).view(kernels.MESSAGE))
+        post = kernels.add_arrived(post, arrived.reshape(-1).view(kernels.MESSAGE))

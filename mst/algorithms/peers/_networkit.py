@@ -1,30 +1,40 @@
-"""What NetworKit's two algorithms share: its graph, and the way back from its forests."""
+"""NetworKit's graph, and edge ids from its forests, for both of its algorithms."""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from mst.algorithms.peers._simple import double_weights, simple_edges
+from mst.algorithms.peers._simple import SimpleEdges, double_weights, simple_edges
+from mst.graph import Graph
 
 
-def build(graph):
-    """Return the simple edges and NetworKit's graph of them; its Prim takes infinity for "not reached"."""
+class Problem(NamedTuple):
+    """The simple edges, and NetworKit's graph of them."""
+
+    edges: SimpleEdges
+    own: Any
+
+
+def build(graph: Graph) -> Problem:
+    """Return the simple edges and NetworKit's graph of them; its Prim reads infinity as "not reached"."""
     import networkit
 
     simple = simple_edges(graph)
     ends = simple.u.astype(np.int64), simple.v.astype(np.int64)  # 32-bit ends crash it
     weights = double_weights(simple.w, positive=True)
     own = networkit.GraphFromCoo((weights, ends), n=graph.n, weighted=True)
-    return simple, own
+    return Problem(simple, own)
 
 
-def run(algorithm):
+def run(algorithm: Any) -> Any:
     """Return the forest that an algorithm object finds."""
     algorithm.run()
     return algorithm.getForest()
 
 
-def edge_ids(simple, forest):
+def edge_ids(problem: Problem, forest: Any) -> np.ndarray:
     """Return the original edge ids of NetworKit's forest."""
     ends = np.array(list(forest.iterEdges()), np.int64).reshape(-1, 2)
-    return simple.edge_ids(ends[:, 0], ends[:, 1])
+    return problem.edges.edge_ids(ends[:, 0], ends[:, 1])

@@ -1,4 +1,4 @@
-"""Any program on disk as an algorithm: it is given a file, started, and read (see `mst.programs`)."""
+"""Any program on disk as an algorithm: its input is written, it is run, and its output read (see `mst.programs`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from mst.programs import UNITS, Program
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph on disk and the call that solves it; the folder goes with the problem."""
+    """A graph on disk and the command that solves it; the folder is deleted with the problem."""
 
     graph: Graph
     edges: SimpleEdges
@@ -32,21 +33,21 @@ class Problem:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the program printed, and what it wrote to its output file."""
+    """The program's standard output, and its output file, if it wrote one."""
 
     printed: str
     written: str | None
 
 
 class Command:
-    """The contract's functions, bound to one program."""
+    """The functions of an algorithm (see `mst.registry`), for one program."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program) -> None:
         self.program = program
         if program.seconds:
             self.timed_solve = self._timed_solve
 
-    def prepare(self, graph, *, width, **options):
+    def prepare(self, graph: Graph, *, width: int, **options: Any) -> Problem:
         program = self.program
         edges = simple_edges(graph)
         given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name) if program.simple else graph
@@ -59,7 +60,7 @@ class Command:
         environment = {name: text.format_map(values) for name, text in program.environment.items()}
         return Problem(graph, edges, folder, words, environment, output)
 
-    def solve(self, problem):
+    def solve(self, problem: Problem) -> Answer:
         problem.output.unlink(missing_ok=True)
         done = subprocess.run(
             problem.words,
@@ -69,22 +70,22 @@ class Command:
         )
         printed = done.stdout.decode(errors="replace")
         if done.returncode:
-            said = (done.stderr.decode(errors="replace") + printed).strip().splitlines() or [""]
-            raise MSTError(f"{problem.words[0]} ended with code {done.returncode}: {shorten(said[-1], 200)}")
+            message = (done.stderr.decode(errors="replace") + printed).strip().splitlines() or [""]
+            raise MSTError(f"{problem.words[0]} ended with code {done.returncode}: {shorten(message[-1], 200)}")
         written = problem.output.read_text(errors="replace") if problem.output.is_file() else None
         return Answer(printed, written)
 
-    def _timed_solve(self, problem):
+    def _timed_solve(self, problem: Problem) -> tuple[Answer, float]:
         answer = self.solve(problem)
         return answer, float(self._found("seconds", answer)) * UNITS[self.program.unit]
 
-    def collect(self, problem, answer):
+    def collect(self, problem: Problem, answer: Answer) -> np.ndarray | None:
         """Return the forest's edge ids, or None when the program prints a total only."""
         if self.program.edges is None:
             return None
-        where = answer.printed if answer.written is None else answer.written
+        text = answer.printed if answer.written is None else answer.written
         pattern = re.compile(self.program.edges, re.MULTILINE)
-        found = [(int(edge["u"]), int(edge["v"])) for edge in pattern.finditer(where)]
+        found = [(int(edge["u"]), int(edge["v"])) for edge in pattern.finditer(text)]
         ends = np.array(found, np.int64).reshape(-1, 2) - self.program.first_vertex
         inside = ((ends >= 0) & (ends < problem.graph.n)).all(axis=1)
         ids = np.full(len(ends), -1)
@@ -94,11 +95,11 @@ class Command:
             raise MSTError(f"{self.program.name} lists the edge {a}–{b}, which the graph does not have")
         return ids
 
-    def weight(self, problem, answer):
+    def weight(self, problem: Problem, answer: Answer) -> str:
         """Return the total that the program printed, as it printed it."""
         return self._found("total", answer)
 
-    def counters(self, problem, answer):
+    def counters(self, problem: Problem, answer: Answer) -> dict[str, str]:
         return {"clock": "program" if self.program.seconds else "process"}
 
     def _found(self, key: str, answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""What every peer needs before its clock starts: simple graphs, weights as doubles, and the way back to ids."""
+"""Preparation of peers' inputs: simple graphs, weights as doubles, and edge ids from pairs of ends."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mst import order
+from mst.graph import Graph
 from mst.kernels.graph.merge_parallel_edges import lightest_of_pairs
 from mst.kernels.primitives.radix import argsort
 
@@ -39,10 +40,10 @@ class SimpleEdges:
         return np.where(pairs[at] == wanted, self.ids[at], -1)
 
 
-def simple_edges(graph) -> SimpleEdges:
+def simple_edges(graph: Graph) -> SimpleEdges:
     """Return the lightest edge of each pair of distinct ends; of equal ones, the smallest id.
 
-    Libraries differ in what they make of parallel edges: some add them up, some keep the last one.
+    Libraries differ in how they treat parallel edges: some add their weights, some keep the last one.
     """
     pairs = _pairs(graph.n, graph.u, graph.v)
     if (graph.u < graph.v).all() and (pairs[1:] > pairs[:-1]).all():
@@ -55,9 +56,9 @@ def simple_edges(graph) -> SimpleEdges:
 def double_weights(weights: np.ndarray, *, positive: bool = False) -> np.ndarray:
     """Return float64 weights of the same order and the same ties.
 
-    Integers above 2⁵³ become their ranks, counted from 1. So do all weights when `positive` is asked for, by
-    libraries that read zero as "no edge", or infinity or the largest float as "not reached", and some are not
-    positive or that large.
+    If some integers are above 2⁵³, all weights become their ranks, counted from 1. With `positive` they do so, too, if
+    some are not positive, or infinite or the largest float: some libraries read zero as "no edge", and infinity or
+    the largest float as "not reached".
     """
     doubles = weights.astype(np.float64)
     if len(weights) == 0:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms.peers._simple import double_weights, simple_edges
+from mst.algorithms.peers._simple import SimpleEdges, double_weights, simple_edges
 from mst.errors import DependencyError, OutOfMemoryError, UnsupportedError
+from mst.graph import Graph
 
 ALGORITHM = dict(
     id="cugraph",
@@ -27,8 +30,18 @@ def skip(facts, *, width, precision):
     return None if width == 1 else f"it runs on one GPU, not on {width}"
 
 
-def prepare(graph, *, width, precision):
-    """Merge parallel edges and double the others: cuGraph wants a simple, symmetric graph."""
+class Problem(NamedTuple):
+    """Both arcs of every simple edge on the host, and cuGraph's handle and graph once they are transferred."""
+
+    edges: SimpleEdges
+    sources: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    device: tuple[Any, Any] | None = None
+
+
+def prepare(graph: Graph, *, width: int, precision: str) -> Problem:
+    """Merge parallel edges and double the others: cuGraph needs a simple, symmetric graph."""
     simple = simple_edges(graph)
     # RAFT breaks ties by noise below the least gap between weights, but takes gaps between absolute values: where -1
     # is beside 1, noise changes the order. And it reads the largest float as "no edge".
@@ -42,10 +55,10 @@ def prepare(graph, *, width, precision):
         weights = narrow
     sources = np.concatenate((simple.u, simple.v)).astype(np.int32)
     targets = np.concatenate((simple.v, simple.u)).astype(np.int32)
-    return simple, sources, targets, np.concatenate((weights, weights)), None
+    return Problem(simple, sources, targets, np.concatenate((weights, weights)))
 
 
-def transfer(problem):
+def transfer(problem: Problem) -> Problem:
     import cupy
     import pylibcugraph
 
@@ -70,25 +83,25 @@ def transfer(problem):
             do_expensive_check=False,
         )
         cupy.cuda.runtime.deviceSynchronize()
-    return simple, sources, targets, weights, (handle, graph)
+    return problem._replace(device=(handle, graph))
 
 
-def solve(problem):
-    if problem[4] is None:
+def solve(problem: Problem) -> Any:
+    if problem.device is None:
         return None
     import cupy
     import pylibcugraph
 
-    with _memory_errors(problem[0]):
-        found = pylibcugraph.minimum_spanning_tree(*problem[4], do_expensive_check=False)
+    with _memory_errors(problem.edges):
+        found = pylibcugraph.minimum_spanning_tree(*problem.device, do_expensive_check=False)
         # The handle has a stream of its own, which is not CuPy's.
         cupy.cuda.runtime.deviceSynchronize()
     return found
 
 
 @contextmanager
-def _memory_errors(simple):
-    """Turn RAPIDS' ways to say that memory ran out into ours."""
+def _memory_errors(simple: SimpleEdges) -> Iterator[None]:
+    """Turn RAPIDS' errors for exhausted memory into `OutOfMemoryError`."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -101,8 +114,8 @@ def _memory_errors(simple):
         ) from None
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Any) -> np.ndarray:
     if result is None:
         return np.empty(0, np.int64)
     # Each edge comes in both directions.
-    return np.unique(problem[0].edge_ids(result[0].get(), result[1].get()))
+    return np.unique(problem.edges.edge_ids(result[0].get(), result[1].get()))

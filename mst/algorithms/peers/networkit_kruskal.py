@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from mst.algorithms.peers import _networkit
+from mst.graph import Graph
 
 ALGORITHM = dict(
     id="networkit-kruskal",
@@ -15,15 +20,15 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width):
+def prepare(graph: Graph, *, width: int) -> _networkit.Problem:
     return _networkit.build(graph)
 
 
-def solve(problem):
+def solve(problem: _networkit.Problem) -> Any:
     from networkit.graph import KruskalMSF
 
-    return _networkit.run(KruskalMSF(problem[1]))
+    return _networkit.run(KruskalMSF(problem.own))
 
 
-def collect(problem, result):
-    return _networkit.edge_ids(problem[0], result)
+def collect(problem: _networkit.Problem, result: Any) -> np.ndarray:
+    return _networkit.edge_ids(problem, result)

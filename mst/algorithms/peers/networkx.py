@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from mst.algorithms.peers._simple import double_weights, simple_edges
+from mst.algorithms.peers._simple import SimpleEdges, double_weights, simple_edges
+from mst.graph import Graph
 
 ALGORITHM = dict(
     id="networkx",
@@ -22,7 +25,15 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width, method):
+class Problem(NamedTuple):
+    """The simple edges, networkx's graph of them, and the method."""
+
+    edges: SimpleEdges
+    own: Any
+    method: str
+
+
+def prepare(graph: Graph, *, width: int, method: str) -> Problem:
     import networkx
 
     # Its Borůvka leaves out edges of infinite weight.
@@ -31,16 +42,15 @@ def prepare(graph, *, width, method):
     own = networkx.Graph()
     own.add_nodes_from(range(graph.n))
     own.add_weighted_edges_from(zip(simple.u.tolist(), simple.v.tolist(), weights.tolist()))
-    return simple, own, method
+    return Problem(simple, own, method)
 
 
-def solve(problem):
+def solve(problem: Problem) -> list[tuple[int, int]]:
     import networkx
 
-    _, own, method = problem
-    return list(networkx.minimum_spanning_edges(own, algorithm=method, data=False))
+    return list(networkx.minimum_spanning_edges(problem.own, algorithm=problem.method, data=False))
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: list[tuple[int, int]]) -> np.ndarray:
     ends = np.array(result, np.int64).reshape(-1, 2)
-    return problem[0].edge_ids(ends[:, 0], ends[:, 1])
+    return problem.edges.edge_ids(ends[:, 0], ends[:, 1])

@@ -1,8 +1,13 @@
-"""SciPy's `scipy.sparse.csgraph.minimum_spanning_tree`: what most Python users reach for."""
+"""SciPy's `scipy.sparse.csgraph.minimum_spanning_tree`, which most Python users call."""
 
 from __future__ import annotations
 
-from mst.algorithms.peers._simple import double_weights, simple_edges
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.algorithms.peers._simple import SimpleEdges, double_weights, simple_edges
+from mst.graph import Graph
 
 ALGORITHM = dict(
     id="scipy",
@@ -15,22 +20,28 @@ ALGORITHM = dict(
 )
 
 
-def prepare(graph, *, width):
+class Problem(NamedTuple):
+    """The simple edges, and SciPy's matrix of them."""
+
+    edges: SimpleEdges
+    matrix: Any
+
+
+def prepare(graph: Graph, *, width: int) -> Problem:
     from scipy.sparse import csr_array
 
     # Forest edges of weight zero vanish from its result (scipy issue 18892).
     simple = simple_edges(graph)
     weights = double_weights(simple.w, positive=True)
-    return simple, csr_array((weights, (simple.u, simple.v)), shape=(graph.n, graph.n))
+    return Problem(simple, csr_array((weights, (simple.u, simple.v)), shape=(graph.n, graph.n)))
 
 
-def solve(problem):
+def solve(problem: Problem) -> Any:
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    simple, matrix = problem
-    return minimum_spanning_tree(matrix) if simple.n else matrix
+    return minimum_spanning_tree(problem.matrix) if problem.edges.n else problem.matrix
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Any) -> np.ndarray:
     tree = result.tocoo()
-    return problem[0].edge_ids(tree.row, tree.col)
+    return problem.edges.edge_ids(tree.row, tree.col)

@@ -1,11 +1,20 @@
 """The state machine of Gallager, Humblet and Spira, for all nodes of one rank.
 
 "A distributed algorithm for minimum-weight spanning trees", ACM TOPLAS 5(1), 1983: the procedures below are the
-paper's, (1) to (10) of its appendix, under its names. A node's *slots* are its edges' ends. A fragment's name is
-the edge id of its core. Weights are (word, id), ascending in the order by (weight, edge id).
+paper's, (1) to (10) of its appendix, under its names. A *slot* is one end of an edge, at the node of that end. The name
+of a fragment is the edge id of its core. Weights are (word, id), ascending in the order by (weight, edge id).
 
-Nodes, slots and messages are records: what belongs together lies in one cache line, and passing few arrays from
-one procedure to the next matters, since counting references to each costs more than the work on a message.
+Arrays that the procedures share:
+
+- ``nodes``: `NODE` records, shape (nodes of this rank,); ``node`` is one of them;
+- ``slots``: `SLOT` records, shape (ends of edges at this rank,); `j` is the position of one of them;
+- ``post``: a `Post`; ``options``: an `Options`;
+- ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): lists of messages
+that wait at
+  a node, each linked to the next by its position, or -1.
+
+Records keep the fields of a node, slot or message in one cache line, and keep the number of arrays small that one
+procedure passes to the next: counting references to each array would cost more than the work on a message.
 """
 
 from __future__ import annotations
@@ -24,6 +33,7 @@ BASIC, BRANCH, REJECTED = range(3)
 NEVER = np.int64(2**63 - 1)
 _NIL = np.int64(-1)
 _HEAVIEST = np.uint64(2**64 - 1)
+_NO_FIELDS = (0, 0, _HEAVIEST, NEVER)
 _QUEUED, _SENT, _WAITING, _FREE = range(4)
 _SLOTS_AHEAD, _NODES_AHEAD = 24, 12
 
@@ -39,21 +49,21 @@ NODE = np.dtype(
         ("in_branch", np.int32),
         ("test_edge", np.int32),
         ("best_edge", np.int32),
-        ("waiting", np.int32),  # the first message that waits here
+        ("waiting", np.int32),  # the first message in the list of those that wait here
         ("level", np.uint8),  # LN
         ("finding", np.uint8),  # SN: 1 is Find, 0 is Found
-        ("woken", np.uint8),  # what waits may be tried again
+        ("woken", np.uint8),  # 1 if waiting messages may be tried again
         ("_", np.uint8, 5),
     ]
 )
-"""A node, of 64 bytes; slots and messages are meant by their places, and -1 is none."""
+"""A node, of 64 bytes. Slots and messages are referred to by position; -1 stands for none."""
 
 SLOT = np.dtype(
     [
         ("word", np.uint64),
         ("id", np.int64),
         ("node", np.int32),
-        ("peer", np.int32),  # the other end's slot on its rank, or its node there if receivers search
+        ("peer", np.int32),  # the other end's slot on its rank, or with linear look-up its node there
         ("peer_rank", np.int32),
         ("state", np.uint8),  # SE
         ("_", np.uint8, 3),
@@ -63,10 +73,10 @@ SLOT = np.dtype(
 
 MESSAGE = np.dtype(
     [
-        ("address", np.int64),  # the receiver's slot, or node if receivers search
+        ("address", np.int64),  # the receiver's slot, or with linear look-up its node
         ("edge", np.int64),
-        ("first", np.uint64),  # a fragment's name, or the word that is reported
-        ("second", np.int64),  # the id that is reported
+        ("first", np.uint64),  # the fragment's name, or the word of the reported weight
+        ("second", np.int64),  # the id of the reported weight
         ("to", np.int32),
         ("kind", np.uint8),
         ("level", np.uint8),
@@ -82,10 +92,10 @@ class Post(NamedTuple):
 
     Attributes
     ----------
-    queue, out : numpy.ndarray of MESSAGE
-        For this rank, and for the others.
-    marks : numpy.ndarray of int64
-        How many are in either, and how `waiting` is used: places so far, and the first that is free again.
+    queue, out : numpy.ndarray of MESSAGE, shape (space,)
+        To this rank, and to the others.
+    marks : numpy.ndarray of int64, shape (4,)
+        The length of `queue` and of `out`, the positions of `waiting` used so far, and the first that is free again.
     counts : numpy.ndarray of int64, shape (7,)
         Messages sent, by kind.
     """
@@ -96,25 +106,36 @@ class Post(NamedTuple):
     counts: np.ndarray
 
 
-class How(NamedTuple):
-    """This rank, and the options: slots ascend in weight; receivers search; messages wait at nodes."""
+class Options(NamedTuple):
+    """This rank, and the options of Shou and He.
+
+    Attributes
+    ----------
+    rank : int
+    ordered : bool
+        The slots of a node ascend in weight, so that its lightest basic edge is found by a cursor.
+    linear_lookup : bool
+        The receiver of a message searches its slots for the edge; else the message names the slot.
+    queue_by_node : bool
+        A message that arrives too early waits at its node; else at the end of the rank's queue.
+    """
 
     rank: int
     ordered: bool
-    searching: bool
-    by_node: bool
+    linear_lookup: bool
+    queue_by_node: bool
 
 
-def in_lines(size: int, dtype: np.dtype) -> np.ndarray:
-    """Return zeroed records that start where a cache line does."""
+def aligned_records(size: int, dtype: np.dtype) -> np.ndarray:
+    """Return zeroed records, shape (size,), aligned to a cache line."""
     raw = np.zeros(size * dtype.itemsize + 64, np.uint8)
     first = -raw.ctypes.data % 64
     return raw[first : first + size * dtype.itemsize].view(dtype)
 
 
 def new_nodes(offsets: np.ndarray) -> np.ndarray:
-    """Return nodes that have not woken up yet; node `x` has the slots ``offsets[x] … offsets[x + 1] - 1``."""
-    nodes = in_lines(len(offsets) - 1, NODE)
+    """Return sleeping nodes; node `x` has the slots ``offsets[x] … offsets[x + 1] - 1``."""
+    nodes = aligned_records(len(offsets) - 1, NODE)
     nodes["begin"] = nodes["cursor"] = offsets[:-1]
     nodes["end"] = offsets[1:]
     nodes["name"] = nodes["best_id"] = NEVER
@@ -125,19 +146,19 @@ def new_nodes(offsets: np.ndarray) -> np.ndarray:
 
 
 def new_post() -> Post:
-    """Return a post office without messages."""
+    """Return a post without messages."""
     few = np.zeros(64, MESSAGE)
     return Post(few, few.copy(), np.array([0, 0, 0, -1]), np.zeros(len(KINDS), np.int64))
 
 
-def take_out(post: Post) -> np.ndarray:
-    """Return the messages for other ranks; the next ones will overwrite them."""
+def take_outgoing(post: Post) -> np.ndarray:
+    """Return the messages to other ranks, which the next ones will overwrite."""
     sent = int(post.marks[_SENT])
     post.marks[_SENT] = 0
     return post.out[:sent]
 
 
-def bring_in(post: Post, arrived: np.ndarray) -> Post:
+def add_arrived(post: Post, arrived: np.ndarray) -> Post:
     """Return the post with messages appended to the queue."""
     queued = int(post.marks[_QUEUED])
     post.marks[_QUEUED] += len(arrived)
@@ -148,17 +169,18 @@ def bring_in(post: Post, arrived: np.ndarray) -> Post:
 
 
 @njit(forceinline=True)
-def _send(slots, post, how, j, kind, level, finding, first, second):
+def _send(slots, post, options, j, kind, fields):
+    """Send a message over slot `j`; `fields` are its level, whether it finds, and its first and second field."""
     slot = slots[j]
-    if slot.peer_rank == how.rank:
+    if slot.peer_rank == options.rank:
         message = post.queue[post.marks[_QUEUED]]
         post.marks[_QUEUED] += 1
     else:
         message = post.out[post.marks[_SENT]]
         post.marks[_SENT] += 1
     message.address, message.edge, message.to = slot.peer, slot.id, slot.peer_rank
-    message.kind, message.level, message.finding = kind, level, finding
-    message.first, message.second = first, second
+    message.kind = kind
+    message.level, message.finding, message.first, message.second = fields
     post.counts[kind] += 1
 
 
@@ -168,8 +190,8 @@ def _lighter(word, e, than_word, than_id):
 
 
 @njit(forceinline=True)
-def _lightest_basic(node, slots, how):
-    if how.ordered:
+def _lightest_basic(node, slots, options):
+    if options.ordered:
         j = node.cursor
         while j < node.end and slots[j].state != BASIC:
             j += 1
@@ -180,152 +202,153 @@ def _lightest_basic(node, slots, how):
         if slots[j].state == BASIC and (
             best < 0 or _lighter(slots[j].word, slots[j].id, slots[best].word, slots[best].id)
         ):
-            best = j
+            best = np.int64(j)
     return best
 
 
 @njit
-def _wake_up(node, slots, post, how):
-    j = _lightest_basic(node, slots, how)
+def _wake_up(node, slots, post, options):
+    j = _lightest_basic(node, slots, options)
     if j >= 0:
         slots[j].state = BRANCH
-        _send(slots, post, how, j, CONNECT, 0, 0, _HEAVIEST, NEVER)
+        _send(slots, post, options, j, CONNECT, _NO_FIELDS)
 
 
 @njit(forceinline=True)
-def _connect(node, slots, post, how, j, level):
+def _on_connect(node, slots, post, options, j, level):
     if level < node.level:
         slots[j].state = BRANCH
-        _send(slots, post, how, j, INITIATE, node.level, node.finding, np.uint64(node.name), NEVER)
+        _send(slots, post, options, j, INITIATE, (node.level, node.finding, np.uint64(node.name), NEVER))
         node.find_count += node.finding
     elif slots[j].state == BASIC:
         return False
     else:
-        _send(slots, post, how, j, INITIATE, node.level + 1, 1, np.uint64(slots[j].id), NEVER)
+        _send(slots, post, options, j, INITIATE, (node.level + 1, 1, np.uint64(slots[j].id), NEVER))
     return True
 
 
 @njit(forceinline=True)
-def _initiate(node, slots, post, how, j, level, name, finding):
+def _on_initiate(node, slots, post, options, j, message):
+    level, name, finding = message.level, np.int64(message.first), message.finding
     node.level, node.name, node.finding, node.in_branch = level, name, finding, j
     node.best_edge, node.best_word, node.best_id = _NIL, _HEAVIEST, NEVER
     node.woken = 1
     for i in range(node.begin, node.end):
         if i != j and slots[i].state == BRANCH:
-            _send(slots, post, how, i, INITIATE, level, finding, np.uint64(name), NEVER)
+            _send(slots, post, options, i, INITIATE, (level, finding, np.uint64(name), NEVER))
             node.find_count += finding
     if finding:
-        _test(node, slots, post, how)
+        _test(node, slots, post, options)
 
 
 @njit(forceinline=True)
-def _test(node, slots, post, how):
-    j = _lightest_basic(node, slots, how)
+def _test(node, slots, post, options):
+    j = _lightest_basic(node, slots, options)
     node.test_edge = j
     if j >= 0:
-        _send(slots, post, how, j, TEST, node.level, 0, np.uint64(node.name), NEVER)
+        _send(slots, post, options, j, TEST, (node.level, 0, np.uint64(node.name), NEVER))
     else:
-        _report(node, slots, post, how)
+        _report(node, slots, post, options)
 
 
 @njit(forceinline=True)
-def _asked(node, slots, post, how, j, level, name):
+def _on_test(node, slots, post, options, j, level, name):
     if level > node.level:
         return False
     if name != node.name:
-        _send(slots, post, how, j, ACCEPT, 0, 0, _HEAVIEST, NEVER)
+        _send(slots, post, options, j, ACCEPT, _NO_FIELDS)
         return True
     if slots[j].state == BASIC:
         slots[j].state = REJECTED
     if node.test_edge != j:
-        _send(slots, post, how, j, REJECT, 0, 0, _HEAVIEST, NEVER)
+        _send(slots, post, options, j, REJECT, _NO_FIELDS)
     else:
-        _test(node, slots, post, how)
+        _test(node, slots, post, options)
     return True
 
 
 @njit(forceinline=True)
-def _accepted(node, slots, post, how, j):
+def _on_accept(node, slots, post, options, j):
     node.test_edge = _NIL
     if _lighter(slots[j].word, slots[j].id, node.best_word, node.best_id):
         node.best_edge, node.best_word, node.best_id = j, slots[j].word, slots[j].id
-    _report(node, slots, post, how)
+    _report(node, slots, post, options)
 
 
 @njit(forceinline=True)
-def _rejected(node, slots, post, how, j):
+def _on_reject(node, slots, post, options, j):
     if slots[j].state == BASIC:
         slots[j].state = REJECTED
-    _test(node, slots, post, how)
+    _test(node, slots, post, options)
 
 
 @njit(forceinline=True)
-def _report(node, slots, post, how):
+def _report(node, slots, post, options):
     if node.find_count == 0 and node.test_edge == _NIL:
         node.finding = 0
         node.woken = 1
-        _send(slots, post, how, node.in_branch, REPORT, 0, 0, node.best_word, node.best_id)
+        _send(slots, post, options, node.in_branch, REPORT, (0, 0, node.best_word, node.best_id))
 
 
 @njit(forceinline=True)
-def _reported(node, slots, post, how, j, word, e):
+def _on_report(node, slots, post, options, j, word, e):
     if j != node.in_branch:
         node.find_count -= 1
         if _lighter(word, e, node.best_word, node.best_id):
             node.best_edge, node.best_word, node.best_id = j, word, e
-        _report(node, slots, post, how)
+        _report(node, slots, post, options)
         return True
     if node.finding:
         return False
     if _lighter(node.best_word, node.best_id, word, e):
-        _change_root(node, slots, post, how)
+        _change_root(node, slots, post, options)
     # Else the other half has the lighter edge; or neither has one, and the fragment is a tree of the forest.
     return True
 
 
 @njit(forceinline=True)
-def _change_root(node, slots, post, how):
+def _change_root(node, slots, post, options):
     j = node.best_edge
     if slots[j].state == BRANCH:
-        _send(slots, post, how, j, CHANGE_ROOT, 0, 0, _HEAVIEST, NEVER)
+        _send(slots, post, options, j, CHANGE_ROOT, _NO_FIELDS)
     else:
-        _send(slots, post, how, j, CONNECT, node.level, 0, _HEAVIEST, NEVER)
+        _send(slots, post, options, j, CONNECT, (node.level, 0, _HEAVIEST, NEVER))
         slots[j].state = BRANCH
         node.woken = 1
 
 
 @njit(forceinline=True)
-def _respond(node, slots, post, how, j, message):
-    """Let a node respond to a message; return False if it has to wait."""
+def _respond(node, slots, post, options, j, message):
+    """Let a node respond to a message; return False if the message must wait."""
     kind = message.kind
     if kind == INITIATE:
-        _initiate(node, slots, post, how, j, message.level, np.int64(message.first), message.finding)
+        _on_initiate(node, slots, post, options, j, message)
     elif kind == REPORT:
-        return _reported(node, slots, post, how, j, message.first, message.second)
+        return _on_report(node, slots, post, options, j, message.first, message.second)
     elif kind == TEST:
-        return _asked(node, slots, post, how, j, message.level, np.int64(message.first))
+        return _on_test(node, slots, post, options, j, message.level, np.int64(message.first))
     elif kind == ACCEPT:
-        _accepted(node, slots, post, how, j)
+        _on_accept(node, slots, post, options, j)
     elif kind == REJECT:
-        _rejected(node, slots, post, how, j)
+        _on_reject(node, slots, post, options, j)
     elif kind == CONNECT:
-        return _connect(node, slots, post, how, j, message.level)
+        return _on_connect(node, slots, post, options, j, message.level)
     else:
-        _change_root(node, slots, post, how)
+        _change_root(node, slots, post, options)
     return True
 
 
-def with_room(post: Post, more: int) -> Post:
-    """Return a post office with room for `more` messages of either kind, after all that are there were moved once.
+def with_space(post: Post, more: int) -> Post:
+    """Return a post with space for `more` messages in either array, even after all present ones are queued once more.
 
-    With less, messages that wait would be started on again before each of them has been tried.
+    With less, waiting messages would be retried before each of them has been tried.
     """
     needed = [2 * int(mark) + more for mark in post.marks[:2]]
     return post._replace(queue=longer(post.queue, needed[0]), out=longer(post.out, needed[1]))
 
 
 def longer(messages: np.ndarray, size: int) -> np.ndarray:
-    """Return the messages with room for `size`, or twice what there was."""
+    """Return the messages in an array of at least `size`, at least doubled if it grows."""
     if size <= len(messages):
         return messages
     more = np.empty(max(size, 2 * len(messages)), messages.dtype)
@@ -333,34 +356,43 @@ def longer(messages: np.ndarray, size: int) -> np.ndarray:
     return more
 
 
-def wake_all(nodes: np.ndarray, slots: np.ndarray, post: Post, how: How) -> Post:
-    """Wake up every node of this rank; return the post, which may have grown."""
-    post = with_room(post, len(nodes))
-    _wake_all(nodes, slots, post, how)
+def wake_nodes(nodes: np.ndarray, slots: np.ndarray, post: Post, options: Options) -> Post:
+    """Wake up every node of this rank; return the post, whose arrays may have grown."""
+    post = with_space(post, len(nodes))
+    _wake_nodes(nodes, slots, post, options)
     return post
 
 
 @njit
-def _wake_all(nodes, slots, post, how):
+def _wake_nodes(nodes, slots, post, options):
     for x in range(nodes.size):
-        _wake_up(nodes[x], slots, post, how)
+        _wake_up(nodes[x], slots, post, options)
 
 
-def work_off(
-    nodes: np.ndarray, slots: np.ndarray, post: Post, how: How, waiting: np.ndarray, following: np.ndarray
+def process_messages(
+    nodes: np.ndarray,
+    slots: np.ndarray,
+    post: Post,
+    options: Options,
+    waiting: np.ndarray,
+    following: np.ndarray,
 ) -> tuple[Post, np.ndarray, np.ndarray]:
-    """Respond to messages until none can be responded to without news from another rank.
+    """Respond to messages until every remaining one must wait for another rank.
 
-    A message that has to wait goes to the end of the queue, which is over when all in it have to; or, ``by_node``,
-    to a list that its node has until its state changes, in `waiting`, linked by `following`. Returns ``(post,
-    waiting, following)``, which may have grown. (Messages may not be put off until the queue is empty: a report
-    that waits for the node to have found would be overtaken by a new initiate.)
+    A message that must wait goes to the end of the queue, and processing ends when all in the queue must wait; with
+    `queue_by_node` it goes to a list at its node until the node's state changes. (It must not wait until the queue is
+    empty: a report that waits for the node to be *found* would be overtaken by a new *initiate*.)
+
+    Returns
+    -------
+    post, waiting, following
+        As given; the arrays may have grown.
     """
     while True:
-        lacking = _work_off(nodes, slots, post, how, waiting, following)
+        lacking = _process_messages(nodes, slots, post, options, waiting, following)
         if lacking == 0:
             return post, waiting, following
-        post = with_room(post, lacking)
+        post = with_space(post, lacking)
         if post.marks[_WAITING] == len(waiting):
             waiting, old = longer(waiting, len(waiting) + 1), following
             following = np.empty(len(waiting), np.int64)
@@ -368,27 +400,27 @@ def work_off(
 
 
 @njit
-def _work_off(nodes, slots, post, how, waiting, following):
-    """Return 0, or for how many messages there has to be room before it can go on.
+def _process_messages(nodes, slots, post, options, waiting, following):
+    """Return 0 at the end, or the number of messages for which space is needed to go on.
 
     Arrays are never replaced here: counting references to them would cost more than the work on a message.
     """
     marks = post.marks
-    done, in_vain = np.int64(0), np.int64(0)
-    while done < marks[_QUEUED] and in_vain < marks[_QUEUED] - done:
-        # What has been responded to makes room before more is taken.
+    done, fruitless = np.int64(0), np.int64(0)
+    while done < marks[_QUEUED] and fruitless < marks[_QUEUED] - done:
+        # Processed messages are dropped before the array would have to grow.
         if done > post.queue.size // 2:
             _drop(post, done)
             done = np.int64(0)
         message = post.queue[done]
-        if not how.searching:
-            # Whose turn it is soon is known, and where it lies is nowhere near.
+        if not options.linear_lookup:
+            # The next receivers are known, and their slots and nodes lie anywhere in memory.
             last = marks[_QUEUED] - 1
             prefetch_to_write(slots, post.queue[min(done + _SLOTS_AHEAD, last)].address)
             soon = slots[post.queue[min(done + _NODES_AHEAD, last)].address].node
             prefetch_to_write(nodes, soon)
         j = np.int64(message.address)
-        if how.searching:
+        if options.linear_lookup:
             j = np.int64(nodes[j].begin)
             while slots[j].id != message.edge:
                 j += 1
@@ -402,15 +434,15 @@ def _work_off(nodes, slots, post, how, waiting, following):
             _drop(post, done)
             return most
         done += 1
-        if _respond(nodes[x], slots, post, how, j, message):
-            in_vain = 0
-        elif how.by_node:
+        if _respond(nodes[x], slots, post, options, j, message):
+            fruitless = np.int64(0)
+        elif options.queue_by_node:
             _wait(nodes[x], marks, waiting, following, message)
         else:
             post.queue[marks[_QUEUED]] = message
             marks[_QUEUED] += 1
-            in_vain += 1
-        if how.by_node and nodes[x].woken and nodes[x].waiting >= 0:
+            fruitless += 1
+        if options.queue_by_node and nodes[x].woken and nodes[x].waiting >= 0:
             _retry(nodes[x], post, waiting, following)
         nodes[x].woken = 0
     _drop(post, done)
@@ -419,7 +451,7 @@ def _work_off(nodes, slots, post, how, waiting, following):
 
 @njit
 def _drop(post, done):
-    """Forget the first `done` messages of the queue."""
+    """Drop the first `done` messages of the queue."""
     rest = post.marks[_QUEUED] - done
     for i in range(rest):
         post.queue[i] = post.queue[done + i]
@@ -440,7 +472,7 @@ def _wait(node, marks, waiting, following, message):
 
 @njit(forceinline=True)
 def _retry(node, post, waiting, following):
-    """Queue what waits at a node again."""
+    """Move all messages that wait at a node back to the queue."""
     at = np.int64(node.waiting)
     while at >= 0:
         post.queue[post.marks[_QUEUED]] = waiting[at]
@@ -453,10 +485,20 @@ def _retry(node, post, waiting, following):
 
 @njit
 def contract(source, target, inner, words, ids, node, taken):
-    """Join, over and over, nodes whose lightest edge leads to a node of the same rank; return how many edges.
+    """Unite nodes whose lightest edge leads to a node of the same rank, until there is none; return the edges used.
 
-    `source` and, where `inner`, `target` are nodes; ``node[x]`` becomes the smallest node that `x` was joined with.
-    The edges' ids go to `taken`.
+    Parameters
+    ----------
+    source, target : array of int64, shape (arcs,)
+        Nodes; `target` only where `inner`.
+    inner : array of bool, shape (arcs,)
+        Whether the arc ends at a node of this rank.
+    words : array of uint64, shape (arcs,)
+    ids : array of int64, shape (arcs,)
+    node : array of int64, shape (nodes,)
+        A union-find of nodes; in the end ``node[x]`` is the smallest node that `x` was united with.
+    taken : array of int64, shape (nodes,)
+        Written: the ids of the edges used.
     """
     count = 0
     best = np.empty(node.size, np.int64)
