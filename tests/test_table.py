@@ -51,10 +51,11 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     assert main(["measure", "--configfile", str(file)]) == 0
     capsys.readouterr()
     assert main(["table", "--configfile", str(file), "--part", "first"]) == 0
-    head, kruskal, ours = capsys.readouterr().out.splitlines()
+    head, kruskal, ours, note = capsys.readouterr().out.splitlines()
     assert head.split() == ["ms", "uniform-10k", "kruskal", "/", "this", "least", "greatest"]
     assert kruskal.split()[0] == "kruskal" and kruskal.split()[2:] == ["1", "1", "1"]
     assert ours.split()[0] == "filter-boruvka" and float(ours.split()[1]) > 0
+    assert note.startswith("2 runs")
 
 
 @pytest.fixture

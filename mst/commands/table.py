@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
     places = [Place(settings.machine_name, config.machine_of(settings))]
     papers, entries = config.papers(settings), catalog.load()
     planned = [config.scope_plan(settings, papers, entries, places, scope) for scope in arguments.scopes]
-    found = _figures(settings, chain.from_iterable(planned), PARTS[arguments.part])
+    measured = dict(_measured(settings, chain.from_iterable(planned)))
+    part = PARTS[arguments.part]
+    found = {key: value for key, m in measured.items() if (value := part(m)) is not None}
     if not found:
         raise InputError(f"{settings.records} has no proved measurement of this by today's code: mst measure")
     against = arguments.against or config.scope_experiment(settings, papers, arguments.scopes[0]).baseline
     unit = "MiB" if arguments.part == "memory" else "ms"
     print(columns(table(found, registry.get(against).id, unit)))
+    flags = Counter(flag for key in found for flag in measured[key]["conditions"]["flags"])
+    print(f"{len(found)} runs" + "".join(f"; {count} flagged {flag}" for flag, count in flags.most_common()))
     return 0
 
 
@@ -85,26 +91,20 @@ def table(
     return rows
 
 
-def _figures(
-    settings: Config, rows: Sequence[Planned] | chain[Planned], part: Callable[[Measurement], float | None]
-) -> dict[tuple[str, str], float]:
-    """Return the figure of every proved run, by its name and graph."""
-    import json
-
+def _measured(settings: Config, rows: Iterable[Planned]) -> Iterator[tuple[tuple[str, str], Measurement]]:
+    """Yield every proved measurement with the name of its run and its graph."""
     from mst.bench.records.store import proof_path, read_measurement
 
-    found = {}
     for row in rows:
         if row.status != "done" or row.run is None:
             continue
         path = settings.records / row.run.path
         measurement = read_measurement(path)
         proved = json.loads(proof_path(path).read_text())["status"] == "ok"
-        if proved and measurement["status"] == "ok" and (value := part(measurement)) is not None:
+        if proved and measurement["status"] == "ok":
             options = f"[{row.options}]" if row.options != "default" else ""
             width = f" ×{row.width}" if row.width > 1 else ""
-            found[f"{row.algorithm}{options}{width}", row.graph] = value
-    return found
+            yield (f"{row.algorithm}{options}{width}", row.graph), measurement
 
 
 def _milliseconds(*parts: str) -> Callable[[Measurement], float | None]:
