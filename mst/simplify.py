@@ -65,23 +65,23 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
     >>> merged
     MergeCounts(loops=1, reciprocal=2, parallel=0)
     """
-    from mst.kernels.graph.simplify import merge
+    from mst.kernels.graph.simplify import merge_edges
 
     if graph.n > _SPARSE * graph.m + 1024:
         u, v, w, *counts = _merge_used(graph)
     else:
-        u, v, w, *counts = merge(graph.n, graph.u, graph.v, graph.w)
+        u, v, w, *counts = merge_edges(graph.n, graph.u, graph.v, graph.w)
     if len(u) < 0.9 * graph.m:  # let go of the memory of the rows that were merged
         u, v, w = u.copy(), v.copy(), w.copy()
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
 
 
 def _merge_used(graph: Graph):
-    """`merge` over the vertices in use alone: almost all of a huge, nearly empty graph is isolated."""
-    from mst.kernels.graph.relabel import compact
-    from mst.kernels.graph.simplify import merge
+    """`merge_edges` over the vertices in use alone: almost all of a huge, nearly empty graph is isolated."""
+    from mst.kernels.graph.relabel import compact_ids
+    from mst.kernels.graph.simplify import merge_edges
 
-    used, u, v = compact(graph.u, graph.v)
-    a, b, *rest = merge(len(used), u, v, graph.w)
+    used, u, v = compact_ids(graph.u, graph.v)
+    a, b, *rest = merge_edges(len(used), u, v, graph.w)
     ids = used.astype(graph.u.dtype)
     return (ids[a], ids[b], *rest)

@@ -7,7 +7,7 @@ import pytest
 from numba import prange
 
 from mst.kernels.parallel.runtime import refusal, workers
-from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, lower, store_where
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store_where, write_min
 from mst.kernels.primitives.jit import njit
 
 STEPS = 200_000
@@ -32,9 +32,9 @@ def swap_many(cell, steps):
 
 
 @njit
-def lower_many(cell, steps, worker):
+def write_min_many(cell, steps, worker):
     for i in range(steps):
-        lower(cell, 0, 2 * (steps - i) + worker)
+        write_min(cell, 0, 2 * (steps - i) + worker)
 
 
 @njit(parallel=True)
@@ -50,9 +50,9 @@ def swap_all(cell, width, steps):
 
 
 @njit(parallel=True)
-def lower_all(cell, width, steps):
+def write_min_all(cell, width, steps):
     for worker in prange(width):
-        lower_many(cell, steps, worker)
+        write_min_many(cell, steps, worker)
 
 
 def total(kernel, steps=STEPS):
@@ -71,7 +71,7 @@ def test_no_update_is_lost(kernel):
 def test_lower_keeps_the_smallest(dtype):
     cell = np.full(1, np.iinfo(dtype).max, dtype)
     with workers(2):
-        lower_all(cell, 2, 10_000)
+        write_min_all(cell, 2, 10_000)
     assert cell[0] == 2
 
 

@@ -25,7 +25,8 @@ from mst.errors import ConfigError, FormatError, InputError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
 from mst.generators import GENERATORS, ROW_ORDERS
-from mst.kernels.union_find.connectivity import count_components, degrees
+from mst.kernels.graph.degrees import degrees
+from mst.kernels.union_find.connectivity import count_components
 from mst.reporting.papers.claims import document
 
 LISTED = catalog.load()

@@ -181,7 +181,7 @@ def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
         ("def sort_words(", "m <= _FEW", "m < _FEW", LIBRARIES | SORTERS | KRUSKALS | FILTERS),
         ("def _argsort(keys", "bitwidth == 32", "bitwidth <= 32", LIBRARIES | SORTERS),
         ("def yield_core(", "sched_yield", "pause", SHARED_TREES),
-        ("def lightest_of_pairs(", "return", "return 1 *", LIBRARIES),
+        ("def lightest_of_parallel_edges(", "return", "return 1 *", LIBRARIES),
         ("def permuted(", "return", "return 1 +", set()),
         ("DEVICE u32 row_of_slot(", "<= slot", "< slot", {"contract-boruvka-cuda", "gunrock-cuda"}),
         (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mst import FormatError
 from mst.formats import read_raw
-from mst.kernels.graph.relabel import compact
+from mst.kernels.graph.relabel import compact_ids
 from mst.kernels.io.digits import adjacency_lines
 from mst.kernels.io.parse import decimal, number
 
@@ -141,7 +141,7 @@ def test_weights_of_a_file_equal_those_of_python(tmp_path_factory, values):
 def test_ids_are_compacted_in_ascending_order(pairs, scale):
     u = np.array([a * scale for a, _ in pairs], np.int64)
     v = np.array([b * scale for _, b in pairs], np.int64)
-    ids, a, b = compact(u, v)
+    ids, a, b = compact_ids(u, v)
     assert ids.tolist() == sorted({*u.tolist(), *v.tolist()})
     assert ids[a].tolist() == u.tolist() and ids[b].tolist() == v.tolist()
     assert a.dtype == b.dtype == np.int32

@@ -655,7 +655,7 @@ def test_collinear_points_are_joined_along_their_line():
 
 
 def test_unique_and_compact_keep_the_order():
-    nothing = int(pairs.NOTHING)
+    nothing = int(pairs.DROPPED)
     some = np.array([3, 3, 5, 9, 9, 9, nothing, nothing], np.uint64)
     assert some[: pairs.unique(some)].tolist() == [3, 5, 9]
     some = np.array([nothing, 8, 2, nothing, 8], np.uint64)

@@ -15,7 +15,7 @@ import pytest
 
 from mst import order
 from mst.graph import Graph
-from mst.kernels.graph.merge_parallel_edges import lightest_of_pairs
+from mst.kernels.graph.simplify import lightest_of_parallel_edges
 from mst.kernels.primitives import sources
 from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
 from mst.kernels.primitives.cache import cache_root
@@ -152,7 +152,7 @@ def forest_records(graph, ids, dtype):
 
 
 @pytest.mark.parametrize("dtype", (np.uint32, np.uint64))
-def test_reconstruction_knows_who_joined_whom(dtype, rng):
+def test_reconstruction_tree_gives_joining_edges_and_root_paths(dtype, rng):
     n = 60
     graph = Graph(n, rng.integers(0, n, 55), rng.integers(0, n, 55), rng.integers(0, 30, 55))
     ids = np.array(oracles.by_python_kruskal(graph))
@@ -190,7 +190,7 @@ def test_reconstruction_knows_who_joined_whom(dtype, rng):
         assert above[x] == (by_rank[rank] + 1 if rank >= 0 else 0)
 
 
-def test_what_is_not_in_order_is_told():
+def test_places_out_of_order_are_detected():
     graph = Graph(4, [0, 1, 2], [1, 2, 3], [5, 5, 4])
     ids = np.arange(3)
     edges = np.empty(3, edge_dtype(np.dtype(np.uint32), 3, graph.w.dtype))
@@ -209,12 +209,12 @@ def test_join_stops_at_a_cycle():
         assert hooks[:, 1].tolist() == [0, 3 + 3, 1, 3 + 1]
 
 
-def test_lightest_of_pairs_prefers_the_first_of_equals():
+def test_of_equally_light_parallel_edges_the_first_is_kept():
     u, v = np.array([0, 1, 0, 2, 2, 0]), np.array([1, 0, 1, 2, 1, 1])
     w = np.array([5, 4, 4, 1, 9, 6])
     pairs = np.array([1, 1, 1, 8, 5, 1], np.uint64)
     by_pair = np.argsort(pairs, kind="stable")
-    assert lightest_of_pairs(u, v, w, pairs, by_pair).tolist() == [1, 4]
+    assert lightest_of_parallel_edges(u, v, w, pairs, by_pair).tolist() == [1, 4]
 
 
 def test_bins_hold_every_significand():

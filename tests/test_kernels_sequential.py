@@ -10,12 +10,12 @@ from mst.graph import frozen
 from mst.kernels.filter_boruvka import batches, filter_rows
 from mst.kernels.filter_boruvka import filter as edge_filter
 from mst.kernels.graph import csr
-from mst.kernels.primitives import radix
+from mst.kernels.primitives import buckets, radix
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, keys_at, lazy_keys
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.proof.tree_paths import longest_path
-from mst.kernels.sequential import buckets, kruskal, partition
+from mst.kernels.sequential import kruskal, partition
 from mst.kernels.union_find.sequential import fourth_ancestor
 
 U32, U64 = np.uint32, np.uint64

@@ -16,7 +16,7 @@ from numba import prange
 
 from mst.kernels.filter_boruvka.parallel_join import begin, new_state, take_chunk
 from mst.kernels.parallel.runtime import new_counters, next_chunk, refusal, reset_queue, workers
-from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, lower, store, yield_core
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, write_min, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
 
@@ -64,7 +64,7 @@ def lowering(cell, worker, gate, later):
     meet(gate)
     if worker == 0:
         wait_for(later, 1)
-    lower(cell, 0, 5 - worker)
+    write_min(cell, 0, 5 - worker)
     fetch_add(later, 0, 1)
     return 1
 

@@ -78,7 +78,7 @@ def traits_of(graph: Any) -> Traits:
     n, m = graph.n, graph.m
     if m == 0:
         return Traits(1.0, "equal", 0, 0.0, 0)
-    from mst.kernels.graph.sampled_ends import shared_ends
+    from mst.kernels.graph.sampled_edges import shared_ends
 
     rows = sampled_rows(n, m)
     u, v, w = (_taken(array, rows) for array in (graph.u, graph.v, graph.w))
@@ -115,7 +115,7 @@ def sampled_rows(n: int, m: int) -> np.ndarray:
     size = sample_size(n)
     if size >= m // 2:
         return np.arange(min(m, 2 * _MOST))
-    from mst.kernels.graph.sampled_ends import hashed_rows
+    from mst.kernels.graph.sampled_edges import hashed_rows
 
     rows = np.empty(size, np.int64)
     hashed_rows(m, rows)

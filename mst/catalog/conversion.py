@@ -231,7 +231,8 @@ def _origin_of_weights(entry: Entry) -> str:
 
 def describe(graph: Graph) -> dict[str, Any]:
     """Return n, m, components, degrees and weight range of a graph, under the names of `Manifest`."""
-    from mst.kernels.union_find.connectivity import count_components, degrees
+    from mst.kernels.graph.degrees import degrees
+    from mst.kernels.union_find.connectivity import count_components
 
     degree = degrees(graph.n, graph.u, graph.v)
     return dict(

@@ -35,13 +35,13 @@ def paired(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> Edges:
 
 def balanced(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:
     """Return a sum that is 0 (mod 2⁶⁴) when every arc has its twin; sums of parts add up."""
-    from mst.kernels.graph.arcs import imbalance
+    from mst.kernels.io.adjacency import pairing_checksum
 
     if w is None:
-        return int(imbalance(u, v, np.empty(0, np.uint64), np.uint64(0)))
+        return int(pairing_checksum(u, v, np.empty(0, np.uint64), np.uint64(0)))
     width = 8 * w.dtype.itemsize
     negative_zero = 1 << (width - 1) if w.dtype.kind == "f" else 0
-    return int(imbalance(u, v, w.view(f"u{w.dtype.itemsize}"), np.uint64(negative_zero)))
+    return int(pairing_checksum(u, v, w.view(f"u{w.dtype.itemsize}"), np.uint64(negative_zero)))
 
 
 def raw_graph(

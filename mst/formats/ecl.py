@@ -36,7 +36,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> RawGraph:
     """Read a graph; each edge once where every arc has its twin."""
-    from mst.kernels.graph.arcs import owners
+    from mst.kernels.io.adjacency import row_of_each_slot
 
     n, arcs = (int(x) for x in source.array(_INT, 2, "counts"))
     if n < 0 or arcs < 0:
@@ -46,7 +46,7 @@ def read(source: Source) -> RawGraph:
     v = source.array(_INT, arcs, "neighbours")
     w = None if source.at_end() else source.array(_INT, arcs, "weights")
     source.expect_end()
-    return raw_graph(source.path, "ecl", n, owners(offsets[:n], arcs, np.int32(0)), v, w, arcs)
+    return raw_graph(source.path, "ecl", n, row_of_each_slot(offsets[:n], arcs, np.int32(0)), v, w, arcs)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
@@ -57,7 +57,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     InputError
         Weights that are no int32, or 2³¹ arcs and more.
     """
-    from mst.kernels.graph.arcs import symmetric_rows
+    from mst.kernels.io.adjacency import symmetric_rows
 
     weights = integer_weights(graph, np.int32, "ECL")
     if graph.n >= 2**31 or 2 * graph.m >= 2**31:

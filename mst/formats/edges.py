@@ -233,9 +233,9 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
 
 def _compacted(path, u: np.ndarray, v: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ids in ascending order; vertices that are counted and never named follow as -1."""
-    from mst.kernels.graph.relabel import compact
+    from mst.kernels.graph.relabel import compact_ids
 
-    ids, u, v = compact(u, v)
+    ids, u, v = compact_ids(u, v)
     if n is not None and len(ids) > n:
         raise FormatError(path, f"declares {n:,} vertices and names {len(ids):,}: the file is cut or mixed up")
     if n is not None and n > _MOST_VERTICES_PER_ROW * (u.size + 16):

@@ -46,7 +46,7 @@ def _read_floats(source: Source) -> RawGraph:
 
 
 def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
-    from mst.kernels.graph.arcs import owners
+    from mst.kernels.io.adjacency import row_of_each_slot
 
     version, width, n, arcs = (int(x) for x in source.array(_WORD, 4, "words of the header"))
     if version not in (1, 2):
@@ -69,12 +69,12 @@ def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
     # Ends below n need no sign: the same bytes serve.
     id_dtype = np.int32 if version == 1 and n < 2**31 else np.int64
     v = v.view(id_dtype) if v.itemsize == np.dtype(id_dtype).itemsize else v.astype(id_dtype)
-    return raw_graph(source.path, format, n, owners(offsets[:n], arcs, id_dtype(0)), v, w, arcs)
+    return raw_graph(source.path, format, n, row_of_each_slot(offsets[:n], arcs, id_dtype(0)), v, w, arcs)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write version 1 (2 from 2³² vertices on) with both arcs of each edge, in the graph's weight dtype."""
-    from mst.kernels.graph.arcs import symmetric_rows
+    from mst.kernels.io.adjacency import symmetric_rows
 
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, graph.w)
     version, arcs = (1 if graph.n < 2**32 else 2), len(neighbours)

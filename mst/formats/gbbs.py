@@ -26,7 +26,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> RawGraph:
     """Read a graph; each edge once where every arc has its twin."""
-    from mst.kernels.graph.arcs import owners
+    from mst.kernels.io.adjacency import row_of_each_slot
 
     text = Text(source)
     line = text.line()
@@ -42,13 +42,13 @@ def read(source: Source) -> RawGraph:
     w = numbers.take(arcs, "weights") if _WORDS[line.strip()] else None
     if not numbers.ended():
         raise text.error("expected the end of the file after the last number", text=text.line_at(text.start))
-    u = owners(offsets, arcs, np.int32(0) if n < 2**31 else np.int64(0))
+    u = row_of_each_slot(offsets, arcs, np.int32(0) if n < 2**31 else np.int64(0))
     return raw_graph(source.path, "gbbs", n, u, v, w, arcs)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write both arcs of each edge, with weights."""
-    from mst.kernels.graph.arcs import symmetric_rows
+    from mst.kernels.io.adjacency import symmetric_rows
 
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, graph.w)
     sink.write(f"WeightedAdjacencyGraph\n{graph.n}\n{len(neighbours)}\n".encode())

@@ -145,14 +145,14 @@ class _Rows:
         self.header, self.count = header, 0
 
     def __iter__(self):
-        from mst.kernels.graph import arcs as kernel
+        from mst.kernels.io import adjacency as kernel
 
         header = self.header
         u, v = np.empty(BLOCK // 2 + 1, np.int64), np.empty(BLOCK // 2 + 1, np.int64)
         w = np.empty(len(u) if header.weighted else 0, np.int64 if self.numbers.integers else np.float64)
         position = 0
         for values, ends in self.numbers.blocks():
-            mistake, at, self.count, position, arcs = kernel.adjacency(
+            mistake, at, self.count, position, arcs = kernel.read_neighbours(
                 values, ends, self.count, position, header.skip, header.weighted, header.n, u, v, w
             )
             if mistake:
@@ -218,7 +218,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     InputError
         The graph has self-loops, or weights that are no whole numbers of int64.
     """
-    from mst.kernels.graph.arcs import symmetric_rows
+    from mst.kernels.io.adjacency import symmetric_rows
     from mst.kernels.io.digits import WIDEST, adjacency_lines
 
     if (graph.u == graph.v).any():

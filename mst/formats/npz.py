@@ -35,7 +35,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> RawGraph:
     """Read a matrix."""
-    from mst.kernels.graph.arcs import owners
+    from mst.kernels.io.adjacency import row_of_each_slot
 
     if source.packed:
         raise FormatError(source.path, "an npz file is compressed inside: decompress the outer layer first")
@@ -49,7 +49,7 @@ def read(source: Source) -> RawGraph:
         v = _ids(source, arrays, "indices", len(w))
         offsets = _ids(source, arrays, "indptr", n + 1)
         check_offsets(source.path, offsets, len(v))
-        u = owners(offsets[:n], len(v), np.int32(0) if n < 2**31 else np.int64(0))
+        u = row_of_each_slot(offsets[:n], len(v), np.int32(0) if n < 2**31 else np.int64(0))
     else:
         raise FormatError(source.path, f"expected a csr, csc or coo matrix, found {kind}: save it as csr")
     return raw_graph(source.path, "npz", n, *_added_up(u, v, w), declared_m=len(w))

@@ -13,7 +13,7 @@ _SMALL = 2**16
 
 
 def distinct(pairs: np.ndarray) -> np.ndarray:
-    """Sort in place; return the front part, where every pair is left once and NOTHING is gone."""
+    """Sort in place; return the front part, with every pair once and without `DROPPED`."""
     from mst.kernels.primitives.pairs import unique
 
     pairs.sort()

@@ -54,7 +54,7 @@ def first_connected(generator: str, make: Callable[[int], Edges], remedy: str) -
     InputError
         When none of 100 attempts is connected.
     """
-    from mst.kernels.union_find.components import is_connected
+    from mst.kernels.union_find.connectivity import is_connected
 
     for attempt in range(_ATTEMPTS):
         edges = make(attempt)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mst import order
 from mst.graph import Graph
-from mst.kernels.graph.merge_parallel_edges import lightest_of_pairs
+from mst.kernels.graph.simplify import lightest_of_parallel_edges
 from mst.kernels.primitives.radix import argsort
 
 
@@ -48,7 +48,7 @@ def simple_edges(graph: Graph) -> SimpleEdges:
     pairs = _pairs(graph.n, graph.u, graph.v)
     if (graph.u < graph.v).all() and (pairs[1:] > pairs[:-1]).all():
         return SimpleEdges(graph.n, graph.u, graph.v, graph.w, np.arange(graph.m))
-    ids = lightest_of_pairs(graph.u, graph.v, graph.w, pairs, argsort(pairs))
+    ids = lightest_of_parallel_edges(graph.u, graph.v, graph.w, pairs, argsort(pairs))
     low, high = np.minimum(graph.u[ids], graph.v[ids]), np.maximum(graph.u[ids], graph.v[ids])
     return SimpleEdges(graph.n, low, high, graph.w[ids], ids)
 

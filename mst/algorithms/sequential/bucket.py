@@ -13,8 +13,8 @@ from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 from mst.algorithms.sequential.filter_boruvka import NARROW, EdgeList, Result, grow
 from mst.errors import UnsupportedError
 from mst.graph import frozen
+from mst.kernels.primitives.buckets import bucket_numbers
 from mst.kernels.primitives.keys import LazyKeys
-from mst.kernels.sequential.buckets import bucket_numbers
 
 ALGORITHM = dict(
     id="bucket",

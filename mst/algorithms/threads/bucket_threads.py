@@ -72,7 +72,7 @@ def solve_rounded(problem: Problem, tuning: Tuning) -> Result:
 
 
 def rounded(weights: np.ndarray, bits: int, width: int) -> np.ndarray:
-    """Return the bucket of each weight (`mst.kernels.sequential.buckets.bucket_numbers`)."""
+    """Return the bucket of each weight (`mst.kernels.primitives.buckets.bucket_numbers`)."""
     numbers = np.empty(len(weights), np.uint32)
     grain = grain_for(len(weights), width, smallest=1 << 12, largest=1 << 16)
     with workers(width):

@@ -7,7 +7,7 @@ from numba import prange
 
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.pairs import NOTHING, packed
+from mst.kernels.primitives.pairs import DROPPED, packed
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 _S32 = np.uint64(32)
@@ -26,7 +26,7 @@ def _quarter(bits, right, lower, lower_right):
 def fill_rmat(pairs, first, scale, cuts, key, simple):
     """Write arcs number ``first …``; `cuts` are the quarters' cumulative probabilities times 2³².
 
-    Simple ones have their smaller end first, and loops are NOTHING. One hash serves two levels.
+    Simple ones have their smaller end first, and loops are DROPPED. One hash serves two levels.
     """
     right, lower, lower_right = cuts
     for i in prange(pairs.size):
@@ -43,6 +43,6 @@ def fill_rmat(pairs, first, scale, cuts, key, simple):
         if not simple:
             pairs[i] = row << _S32 | column
         elif row == column:
-            pairs[i] = NOTHING
+            pairs[i] = DROPPED
         else:
             pairs[i] = packed(row, column)

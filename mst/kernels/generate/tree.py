@@ -11,7 +11,7 @@ from numba import prange
 
 from mst.kernels.primitives.hashing import below, hash1, permuted, unpermuted
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.pairs import NOTHING, packed
+from mst.kernels.primitives.pairs import DROPPED, packed
 
 _ZERO = np.uint64(0)
 _S32 = np.uint64(32)
@@ -41,10 +41,10 @@ def in_tree(pair, ranks, key):
 
 @njit(parallel=True)
 def erase_tree(pairs, ranks, key):
-    """Overwrite the edges of the tree by NOTHING."""
+    """Overwrite the edges of the tree by DROPPED."""
     for i in prange(pairs.size):
-        if pairs[i] != NOTHING and in_tree(pairs[i], ranks, key):
-            pairs[i] = NOTHING
+        if pairs[i] != DROPPED and in_tree(pairs[i], ranks, key):
+            pairs[i] = DROPPED
 
 
 @njit

@@ -1,1 +1,1 @@
-"""From an edge list to rows, to a simple graph, to consecutive ids."""
+"""Edge lists and compressed sparse rows: building, simplifying, relabelling and sampling them."""

@@ -7,7 +7,7 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 
 
-def compact(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``(ids, u, v)``: the ids in use, ascending, and the ends as positions among them.
 
     Parameters

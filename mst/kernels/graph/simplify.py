@@ -13,7 +13,7 @@ from mst.kernels.primitives.jit import njit
 
 
 @njit
-def merge(n, u, v, w):
+def merge_edges(n, u, v, w):
     """Sort edges by (smaller end, larger end), drop self-loops, keep the smallest weight of each pair.
 
     Parameters
@@ -57,7 +57,7 @@ def merge(n, u, v, w):
     # offsets[x] is now the end of bucket x.
     starts = np.zeros(n + 1, np.int64)
     for e in range(m):
-        starts[_end(low[e]) + 1] += 1
+        starts[_vertex(low[e]) + 1] += 1
     for x in range(n):
         starts[x + 1] += starts[x]
     other = np.empty(m, u.dtype)
@@ -65,7 +65,7 @@ def merge(n, u, v, w):
     e = 0
     for high in range(n):
         while e < offsets[high]:
-            x = _end(low[e])
+            x = _vertex(low[e])
             at = starts[x]
             starts[x] = at + 1
             other[at] = high if low[e] >= 0 else ~high
@@ -77,12 +77,12 @@ def merge(n, u, v, w):
     for x in range(n):
         end = starts[x]
         while e < end:
-            y = _end(other[e])
+            y = _vertex(other[e])
             lightest = sorted_weight[e]
             first = other[e] >= 0
             both = False
             count = 0
-            while e < end and _end(other[e]) == y:
+            while e < end and _vertex(other[e]) == y:
                 lightest = min(lightest, sorted_weight[e])
                 both |= (other[e] >= 0) != first
                 count += 1
@@ -97,6 +97,34 @@ def merge(n, u, v, w):
 
 
 @njit
-def _end(signed):
+def _vertex(signed):
     """The vertex, without its direction."""
     return signed if signed >= 0 else ~signed
+
+
+@njit
+def lightest_of_parallel_edges(u, v, w, pairs, by_pair):
+    """Return the id of the lightest edge of each pair of distinct ends, in the order of pairs.
+
+    Parameters
+    ----------
+    u, v, w, pairs : numpy.ndarray, shape (m,)
+        The edges; equal ``pairs`` mark parallel ones.
+    by_pair : numpy.ndarray, shape (m,)
+        A stable order of `pairs`: of equally light parallel edges the smallest id comes first and stays.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (k,)
+    """
+    ids = np.empty(by_pair.size, np.int64)
+    count = 0
+    for e in by_pair:
+        if u[e] == v[e]:
+            continue
+        if count == 0 or pairs[ids[count - 1]] != pairs[e]:
+            ids[count] = e
+            count += 1
+        elif w[e] < w[ids[count - 1]]:
+            ids[count - 1] = e
+    return ids[:count]

@@ -1,1 +1,1 @@
-"""Building blocks of parallel kernels, whether their workers are threads or ranks."""
+"""What kernels for many workers are made of: the work queue, radix sort, compaction, and keys made while reading."""

@@ -1,7 +1,8 @@
 """Atomic operations on elements of one-dimensional arrays, by LLVM intrinsics; for use inside `njit` code.
 
-Loads acquire and stores release, so whatever a thread wrote before it published an index is visible to whoever
-reads that index. On x86-64 both are plain moves. Everything that modifies is acquire and release at once.
+Arrays hold integers of 32 or 64 bits. Loads acquire and stores release, so all that a thread wrote before it published
+an index is visible to every thread that reads that index. On x86-64 both are plain moves. Read-modify-write operations
+acquire and release at once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def _element(context, builder, array_type, array, index_type, index):
 
 @intrinsic
 def load(typing_context, array, index):
-    """Return ``array[index]``, read in one piece and never from a register kept over from before."""
+    """Return ``array[index]``, read in one piece from memory and never from a register (acquire)."""
 
     def generate(context, builder, signature, arguments):
         address = _element(context, builder, array, arguments[0], index, arguments[1])
@@ -32,7 +33,7 @@ def load(typing_context, array, index):
 
 @intrinsic
 def store(typing_context, array, index, value):
-    """Write ``array[index] = value`` in one piece, after everything that this thread wrote before."""
+    """Write ``array[index] = value`` in one piece, after all earlier writes of this thread (release)."""
 
     def generate(context, builder, signature, arguments):
         address = _element(context, builder, array, arguments[0], index, arguments[1])
@@ -61,7 +62,7 @@ def store_where(typing_context, condition, array, index, other, place, value):
 
 @intrinsic
 def fetch_add(typing_context, array, index, value):
-    """Add `value` to ``array[index]`` and return what was there before."""
+    """Add `value` to ``array[index]`` and return the old value (acquire and release)."""
 
     def generate(context, builder, signature, arguments):
         address = _element(context, builder, array, arguments[0], index, arguments[1])
@@ -72,7 +73,10 @@ def fetch_add(typing_context, array, index, value):
 
 @intrinsic
 def compare_and_swap(typing_context, array, index, expected, value):
-    """Write `value` to ``array[index]`` if it holds `expected`; return what was there before either way."""
+    """Write `value` to ``array[index]`` if it holds `expected`; return the old value either way.
+
+    Acquire and release; acquire where nothing is written.
+    """
 
     def generate(context, builder, signature, arguments):
         address = _element(context, builder, array, arguments[0], index, arguments[1])
@@ -84,7 +88,7 @@ def compare_and_swap(typing_context, array, index, expected, value):
 
 @intrinsic
 def yield_core(typing_context):
-    """Let another thread run on this core, if one waits for it."""
+    """Let another thread run on this core, if one waits for it (``sched_yield``)."""
 
     def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.IntType(32), [])
@@ -95,11 +99,11 @@ def yield_core(typing_context):
 
 
 @njit(inline="always")
-def lower(array, index, value):
-    """Make ``array[index]`` at most `value`.
+def write_min(array, index, value):
+    """Set ``array[index]`` to the minimum of itself and `value`.
 
-    A plain read comes first: most offers are too high, and a read leaves the cache line shared where an atomic
-    minimum would take it away from every other core.
+    A load comes first: most values are too high, and a load leaves the cache line shared where an atomic minimum would
+    take it away from every other core.
     """
     seen = load(array, index)
     while value < seen:

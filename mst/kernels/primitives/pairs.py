@@ -1,4 +1,4 @@
-"""Edges as packed pairs: two ends of 32 bits in one uint64, ``u << 32 | v``; one array sorts and moves."""
+"""Edges as packed pairs: two ends of 32 bits in one uint64, ``u << 32 | v``, so that one array is sorted and moved."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from mst.kernels.primitives.jit import njit
 
 _S32 = np.uint64(32)
 _LOW32 = np.uint64(0xFFFFFFFF)
-NOTHING = np.uint64(2**64 - 1)  # a loop at a vertex that no graph here has: marks what is to be dropped
+DROPPED = np.uint64(2**64 - 1)
+"""A loop at a vertex that no graph here has; it marks pairs to drop."""
 
 
 @njit
 def packed(a, b):
-    """The pair ``{a, b}``, smaller end first."""
+    """Return the pair ``{a, b}`` as a uint64, smaller end first."""
     a, b = np.uint64(a), np.uint64(b)
     return a << _S32 | b if a < b else b << _S32 | a
 
 
 @njit(parallel=True)
 def pack_ends(u, v, shift):
-    """Pack the ends of every edge, the smaller one first and above the lowest `shift` bits."""
+    """Return the packed ends of every edge, the smaller one above the lowest `shift` bits: uint64, shape (m,).
+
+    `u` and `v` are int, of shape (m,).
+    """
     out = np.empty(u.size, np.uint64)
     for i in prange(u.size):
         a, b = np.uint64(u[i]), np.uint64(v[i])
@@ -32,14 +36,14 @@ def pack_ends(u, v, shift):
 
 @njit(parallel=True)
 def unpack(u, v, pairs):
-    """Write both ends of every pair, in the pairs' order."""
+    """Write the ends of every pair to `u` and `v`: int and uint64, all of shape (m,)."""
     for i in prange(pairs.size):
         u[i], v[i] = pairs[i] >> _S32, pairs[i] & _LOW32
 
 
 @njit(parallel=True)
 def unpack_permuted(u, v, pairs, permutation):
-    """Write both ends of every pair; row `i` gets the pair at the image of `i`."""
+    """As `unpack`; row `i` gets the pair at the image of `i`."""
     for i in prange(pairs.size):
         pair = pairs[permuted(permutation, i)]
         u[i], v[i] = pair >> _S32, pair & _LOW32
@@ -47,7 +51,7 @@ def unpack_permuted(u, v, pairs, permutation):
 
 @njit(parallel=True)
 def relabel(pairs, permutation):
-    """Rename every end to its image, in place; the smaller end comes first again."""
+    """Replace the ends of every pair, uint64 of shape (m,), by their images; the smaller end comes first again."""
     for i in prange(pairs.size):
         a, b = pairs[i] >> _S32, pairs[i] & _LOW32
         pairs[i] = packed(permuted(permutation, a), permuted(permutation, b))
@@ -55,10 +59,10 @@ def relabel(pairs, permutation):
 
 @njit
 def compact(pairs):
-    """Move what is not NOTHING to the front, in its order; return how much it is."""
+    """Move the pairs that are not DROPPED to the front, in their order; return how many there are."""
     kept = 0
     for i in range(pairs.size):
-        if pairs[i] != NOTHING:
+        if pairs[i] != DROPPED:
             pairs[kept] = pairs[i]
             kept += 1
     return kept
@@ -66,7 +70,7 @@ def compact(pairs):
 
 @njit(parallel=True)
 def gather(pairs, permutation, count):
-    """Return the pairs at the images of ``0 … count - 1``."""
+    """Return the pairs at the images of ``0 … count - 1``: uint64, shape (count,)."""
     out = np.empty(count, np.uint64)
     for i in prange(count):
         out[i] = pairs[permuted(permutation, i)]
@@ -75,18 +79,18 @@ def gather(pairs, permutation, count):
 
 @njit(parallel=True)
 def erase_random(pairs, permutation, count):
-    """Overwrite the pairs at the images of ``0 … count - 1`` by NOTHING."""
+    """Overwrite the pairs at the images of ``0 … count - 1`` by DROPPED."""
     for i in prange(count):
-        pairs[permuted(permutation, i)] = NOTHING
+        pairs[permuted(permutation, i)] = DROPPED
 
 
 @njit
 def unique(pairs):
-    """Move one of each to the front of sorted pairs, NOTHING left out; return how many they are."""
+    """Move the distinct ones of sorted pairs to the front, without DROPPED; return how many there are."""
     kept = 0
-    previous = NOTHING
+    previous = DROPPED
     for pair in pairs:
-        if pair != previous and pair != NOTHING:
+        if pair != previous and pair != DROPPED:
             pairs[kept] = pair
             kept += 1
             previous = pair

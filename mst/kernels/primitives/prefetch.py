@@ -1,4 +1,4 @@
-"""Asking for a cache line ahead of its use, as LLVM's prefetch intrinsic; for compiled code only."""
+"""Loading a cache line ahead of its use, by LLVM's prefetch intrinsic; for compiled code only."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _generator(for_writing):
 
 @intrinsic
 def prefetch(typing, array, index):
-    """Ask for the line of ``array[index]``, or of the start of that row; any index is harmless."""
+    """Prefetch the cache line of ``array[index]``, or of the start of that row; any index is harmless."""
     return types.void(array, index), _generator(0)
 
 
 @intrinsic
 def prefetch_to_write(typing, array, index):
-    """As `prefetch`, for a line that will be written."""
+    """As `prefetch`, for a line that is going to be written."""
     return types.void(array, index), _generator(1)

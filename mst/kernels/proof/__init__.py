@@ -1,1 +1,1 @@
-"""Paths in forests, and the comparison of every edge with them."""
+"""That a forest is minimum: Kruskal's reconstruction tree, maxima on tree paths, and a second scan in order."""

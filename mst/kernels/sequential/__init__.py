@@ -1,1 +1,1 @@
-"""Loops of sequential algorithms."""
+"""Kernels of the sequential Kruskal algorithms: their scan, and the partition of quicksort."""

@@ -1,12 +1,12 @@
-"""`mst.kernels.sequential.buckets` by many threads."""
+"""`mst.kernels.primitives.buckets` by many threads."""
 
 from __future__ import annotations
 
 from numba import prange
 
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.primitives.buckets import bucket_numbers
 from mst.kernels.primitives.jit import njit
-from mst.kernels.sequential.buckets import bucket_numbers
 
 
 @njit(parallel=True)

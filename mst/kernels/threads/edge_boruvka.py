@@ -18,7 +18,7 @@ import numpy as np
 from numba import prange
 
 from mst.kernels.parallel.runtime import FOREST, LIVE, next_chunk, reset_queue
-from mst.kernels.primitives.atomics import fetch_add, load, lower, store
+from mst.kernels.primitives.atomics import fetch_add, load, store, write_min
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import NONE, edge_id
 from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root
@@ -87,8 +87,8 @@ def find_minima(schedule, size, edges, state):
         first, last = next_chunk(counters, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
-                lower(least, a[i], words[i])
-                lower(least, b[i], words[i])
+                write_min(least, a[i], words[i])
+                write_min(least, b[i], words[i])
             first, last = next_chunk(counters, worker, width, chunk, size)
 
 
@@ -104,9 +104,9 @@ def break_ties(schedule, size, edges, state):
         while first < last:
             for i in range(first, last):
                 if load(least, a[i]) == words[i]:
-                    lower(least_id, a[i], ids[i])
+                    write_min(least_id, a[i], ids[i])
                 if load(least, b[i]) == words[i]:
-                    lower(least_id, b[i], ids[i])
+                    write_min(least_id, b[i], ids[i])
             first, last = next_chunk(counters, worker, width, chunk, size)
 
 
@@ -206,8 +206,8 @@ def relabel_filter_and_find_minima(schedule, size, edges, out, state):
                 if x != y:
                     place = fetch_add(counters, LIVE, 1)
                     write(edges, i, (x, y), out, place)
-                    lower(least, x, words[i])
-                    lower(least, y, words[i])
+                    write_min(least, x, words[i])
+                    write_min(least, y, words[i])
             first, last = next_chunk(counters, worker, width, chunk, size)
     return counters[LIVE]
 

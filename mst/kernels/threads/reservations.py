@@ -16,7 +16,7 @@ from numba import prange
 
 from mst.kernels.parallel.compact import starts
 from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
-from mst.kernels.primitives.atomics import load, lower, store
+from mst.kernels.primitives.atomics import load, store, write_min
 from mst.kernels.primitives.bitmap import count_ones
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find
@@ -129,8 +129,8 @@ def reserve(schedule, size, iterates, loop):
                 a[e], b[e] = x, y
                 waiting[i] = x != y
                 if x != y:
-                    lower(reservations, x, e)
-                    lower(reservations, y, e)
+                    write_min(reservations, x, e)
+                    write_min(reservations, y, e)
             first, last = next_chunk(counters, worker, width, grain, size)
 
 

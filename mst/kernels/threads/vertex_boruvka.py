@@ -13,7 +13,7 @@ import numpy as np
 from numba import prange
 
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
-from mst.kernels.primitives.atomics import fetch_add, load, lower
+from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter
 from mst.kernels.threads.edge_boruvka import find_set, is_least, reset, unite
@@ -99,7 +99,7 @@ def scan_rows(schedule, rows, slots, kept, state):
                 total += place - begins[x]
                 ends[x], roots[x], lightest[x] = place, mine, best
                 if place > begins[x]:
-                    lower(state.least, mine, kept_words[best])
+                    write_min(state.least, mine, kept_words[best])
             first, last = next_chunk(counters, worker, width, chunk, begins.size)
         fetch_add(counters, LIVE, total)
     return counters[LIVE]
@@ -116,7 +116,7 @@ def break_row_ties(schedule, rows, slots, state):
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x] and load(state.least, roots[x]) == slots.words[lightest[x]]:
-                    lower(state.least_id, roots[x], slots.ids[lightest[x]])
+                    write_min(state.least_id, roots[x], slots.ids[lightest[x]])
             first, last = next_chunk(counters, worker, width, chunk, begins.size)
 
 

@@ -1,1 +1,1 @@
-"""Union-find, for one thread and for many, and components by it."""
+"""Union-find, sequential and concurrent, and connected components by it."""

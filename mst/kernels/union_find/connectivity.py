@@ -1,23 +1,26 @@
-"""Connected components and degrees of an edge list."""
+"""Connected components of edge lists and of packed pairs, by union-find."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mst.kernels.primitives.jit import njit
-from mst.kernels.union_find.sequential import find
+from mst.kernels.union_find.sequential import unite
+
+_S32 = np.uint64(32)
+_LOW32 = np.uint64(0xFFFFFFFF)
 
 
 @njit
 def count_components(n, u, v):
-    """Number of connected components, isolated vertices included."""
+    """Return the number of connected components of `n` vertices, isolated ones included.
+
+    `u` and `v`, int32 or int64 of shape (m,), are the ends of the edges.
+    """
     parent = np.arange(n, dtype=u.dtype)
     components = n
     for e in range(u.size):
-        a, b = find(parent, u[e]), find(parent, v[e])
-        if a != b:
-            # The smaller root wins: with halving, paths stay short on every real input seen so far.
-            parent[max(a, b)] = min(a, b)
+        if unite(parent, u[e], v[e]):
             components -= 1
             if components == 1:
                 break
@@ -25,10 +28,41 @@ def count_components(n, u, v):
 
 
 @njit
-def degrees(n, u, v):
-    """Degree of every vertex as int64; a self-loop counts twice."""
-    out = np.zeros(n, np.int64)
-    for e in range(u.size):
-        out[u[e]] += 1
-        out[v[e]] += 1
-    return out
+def is_connected(n, pairs):
+    """Return whether the pairs connect all of `n` vertices; no vertex and one vertex are connected.
+
+    `pairs`, uint64 of shape (m,), are packed ends (`mst.kernels.primitives.pairs`).
+    """
+    parent = np.arange(n)
+    components = n
+    for pair in pairs:
+        if components <= 1:
+            return True
+        components -= _unite_ends(parent, pair)
+    return components <= 1
+
+
+@njit
+def keep_connected(n, pairs, m):
+    """Of pairs that connect `n` vertices, move `m` to the front that still do; their order stays.
+
+    Kept are the pairs that join two components when taken one by one, and the first of the others. `pairs` is as for
+    `is_connected`.
+    """
+    parent = np.arange(n)
+    spare = m - (n - 1)
+    kept = 0
+    for pair in pairs:
+        if _unite_ends(parent, pair):
+            keep = True
+        else:
+            keep = spare > 0
+            spare -= keep
+        if keep:
+            pairs[kept] = pair
+            kept += 1
+
+
+@njit
+def _unite_ends(parent, pair):
+    return unite(parent, np.int64(pair >> _S32), np.int64(pair & _LOW32))

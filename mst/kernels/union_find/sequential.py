@@ -1,4 +1,8 @@
-"""Sequential union-find over a parent array; roots point to themselves."""
+"""Sequential union-find over a parent array, int or unsigned of shape (n,); roots point to themselves.
+
+Roots are linked by index: the larger one becomes a child of the smaller. Parents thus have smaller indices than their
+children, and with path halving, paths stay short on every real graph that was measured.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,16 @@ def fourth_ancestor(parent, x):
 
     That is nearly always the root, and takes no branch, so that many look-ups overlap.
     """
-    above = parent[parent[parent[parent[x]]]]
-    parent[x] = above
-    return above
+    ancestor = parent[parent[parent[parent[x]]]]
+    parent[x] = ancestor
+    return ancestor
+
+
+@njit(inline="always")
+def unite(parent, x, y):
+    """Join the trees of `x` and `y`; return whether they were apart."""
+    x, y = find(parent, x), find(parent, y)
+    if x == y:
+        return False
+    parent[max(x, y)] = min(x, y)
+    return True

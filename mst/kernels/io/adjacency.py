@@ -12,7 +12,7 @@ FINE, NO_VERTEX, TOO_MANY_ROWS, NO_WEIGHT = range(4)
 
 
 @njit
-def adjacency(numbers, ends, row, position, skip, weighted, n, u, v, w):
+def read_neighbours(numbers, ends, row, position, skip, weighted, n, u, v, w):
     """Turn rows of neighbours into arcs; a row may go on in the next call.
 
     Parameters
@@ -66,7 +66,7 @@ def adjacency(numbers, ends, row, position, skip, weighted, n, u, v, w):
 
 
 @njit
-def imbalance(u, v, bits, negative_zero):
+def pairing_checksum(u, v, bits, negative_zero):
     """Return 0 when every arc a→b has its twin b→a of the same weight, up to an accident of 64 bits.
 
     Parameters
@@ -97,7 +97,7 @@ def imbalance(u, v, bits, negative_zero):
 
 
 @njit
-def owners(offsets, arcs, zero):
+def row_of_each_slot(offsets, arcs, zero):
     """Return the row of each of `arcs` entries, in the dtype of `zero`, from the start of each row."""
     out = np.empty(arcs, type(zero))
     rows = offsets.size
