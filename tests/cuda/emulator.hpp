@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -43,16 +44,16 @@ struct Fiber {
   std::vector<char> stack;
 };
 
-// A meeting of a fixed number of fibers that exchange a word each.
-struct Meeting {
+// A barrier of a fixed number of fibers, at which each may give a word to all.
+struct Barrier {
   unsigned expected = 0, arrived = 0, round = 0;
   uint64_t given[32], seen[2][32];
 };
 
 struct Block {
   std::vector<Fiber> fibers;
-  std::vector<Meeting> warps;
-  Meeting barrier;
+  std::vector<Barrier> warps;
+  Barrier barrier;
   jmp_buf scheduler;
   unsigned current = 0;
   uint32_t random = 1;
@@ -97,7 +98,7 @@ static void run_block(unsigned index, unsigned blocks, unsigned threads, void (*
   own.argument = argument;
   own.fibers.resize(threads);
   own.warps.resize(threads / 32);
-  for (Meeting& warp : own.warps) warp.expected = 32;
+  for (Barrier& warp : own.warps) warp.expected = 32;
   own.barrier.expected = threads;
   std::vector<unsigned> ready(threads);
   for (unsigned i = 0; i < threads; i++) {
@@ -146,7 +147,7 @@ static void launch(unsigned blocks, unsigned threads, uint32_t seed, void (*kern
 
 static inline Dim& thread_in_block() { return block->fibers[block->current].thread; }
 
-static inline void meet(Meeting& m) {
+static inline void wait_at(Barrier& m) {
   const unsigned round = m.round;
   if (++m.arrived == m.expected) {
     m.arrived = 0;
@@ -157,7 +158,7 @@ static inline void meet(Meeting& m) {
 
 // Gives a word, waits for the warp, returns what all lanes gave.
 static inline const uint64_t* exchange(uint64_t word) {
-  Meeting& m = block->warps[thread_in_block().x >> 5];
+  Barrier& m = block->warps[thread_in_block().x >> 5];
   const unsigned round = m.round, lane = thread_in_block().x & 31;
   m.given[lane] = word;
   if (++m.arrived == m.expected) {
@@ -188,13 +189,13 @@ static inline T value_of(uint64_t word) {
 #define blockDim (emulator::block_size)
 #define gridDim (emulator::grid_size)
 
-static inline void __syncthreads() { emulator::meet(emulator::block->barrier); }
+static inline void __syncthreads() { emulator::wait_at(emulator::block->barrier); }
 static inline void __syncwarp(unsigned mask = ~0u) {
   (void)mask;
   emulator::exchange(0);
 }
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_system() { __threadfence(); }
+
 
 static inline int __syncthreads_or(int x) {
   static thread_local int any[2];
@@ -205,17 +206,6 @@ static inline int __syncthreads_or(int x) {
   if (x) any[turn & 1] = 1;
   __syncthreads();
   return any[turn & 1];
-}
-
-static inline int __syncthreads_count(int x) {
-  static thread_local int count[2];
-  static thread_local unsigned turn;
-  __syncthreads();
-  if (threadIdx.x == 0) count[++turn & 1] = 0;
-  __syncthreads();
-  count[turn & 1] += x != 0;
-  __syncthreads();
-  return count[turn & 1];
 }
 
 static inline unsigned __ballot_sync(unsigned, bool vote) {
@@ -240,23 +230,11 @@ static inline T __shfl_xor_sync(unsigned, T x, unsigned distance) {
   const unsigned lane = threadIdx.x & 31;
   return emulator::value_of<T>(emulator::exchange(emulator::word_of(x))[lane ^ distance]);
 }
-static inline unsigned __match_any_sync(unsigned, unsigned x) {
-  const uint64_t* all = emulator::exchange(x);
-  unsigned equal = 0;
-  for (int i = 0; i < 32; i++) equal |= (unsigned)((unsigned)all[i] == x) << i;
-  return equal;
-}
 static inline unsigned __reduce_or_sync(unsigned, unsigned x) {
   const uint64_t* all = emulator::exchange(x);
   unsigned bits = 0;
   for (int i = 0; i < 32; i++) bits |= (unsigned)all[i];
   return bits;
-}
-static inline unsigned __reduce_add_sync(unsigned, unsigned x) {
-  const uint64_t* all = emulator::exchange(x);
-  unsigned sum = 0;
-  for (int i = 0; i < 32; i++) sum += (unsigned)all[i];
-  return sum;
 }
 
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -272,10 +250,6 @@ template <class T>
 static inline T __ldcs(const T* p) {
   return *p;
 }
-template <class T>
-static inline T __ldcg(const T* p) {
-  return *p;
-}
 
 template <class T>
 static inline T atomicAdd(T* p, T x) {
@@ -286,11 +260,6 @@ template <class T>
 static inline T atomicOr(T* p, T x) {
   emulator::maybe_pause();
   return __atomic_fetch_or(p, x, __ATOMIC_RELAXED);
-}
-template <class T>
-static inline T atomicExch(T* p, T x) {
-  emulator::maybe_pause();
-  return __atomic_exchange_n(p, x, __ATOMIC_RELAXED);
 }
 template <class T>
 static inline T atomicCAS(T* p, T expected, T x) {
@@ -314,6 +283,8 @@ static inline T atomicMax(T* p, T x) {
   }
   return seen;
 }
+
+static inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 static inline unsigned load_acquire(const unsigned* p) {
   const unsigned x = __atomic_load_n(p, __ATOMIC_ACQUIRE);

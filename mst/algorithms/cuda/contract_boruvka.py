@@ -2,7 +2,7 @@
 
 Written from Biagiotti's report (section IV), which describes all three. The defaults are UMinho's; GPU-u is
 ``memory=unified``; GPU-e is ``memory=unified, work=edge, scan=host``. ``minimum=segmented`` is Biagiotti's future
-work. Candidates of equal weight are told apart by edge id, not by the smaller end. Kernels: ``contract_boruvka.cu``.
+work. Candidates of equal weight are ordered by edge id, not by the smaller end. Kernels: ``contract_boruvka.cu``.
 """
 
 from __future__ import annotations

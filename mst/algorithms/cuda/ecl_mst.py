@@ -388,7 +388,7 @@ def light_slots(problem: Problem) -> int:
 
 def phases(problem: Problem) -> dict[str, float]:
     """Seconds per kernel, as a profiler lists them: the time between launches is left out."""
-    # Records and claims know the last kernel as "forget".
+    # "forget" is the name of that phase in records and claims.
     named = {"minimise_ids": "minimise", "reset_minima": "forget"}
     names = {name: named.get(name, name) for name in kernel_names(problem.options["rung"])}
     spent = phase_seconds(problem, solve_as_published, names)

@@ -6,19 +6,22 @@
 //   5 one direction per edge   6 tuples in the worklist   7 worklist   8 edges as the unit of work
 // JUMPING replaces path halving by pointer jumping where compression is explicit (rung 4 and above).
 //
-// Ordering: a launch ends every step, so steps see all of each other, and no thread waits for another within one.
+// Geometry: a thread per vertex, worklist entry or slot, as each kernel says; any block size. A kernel over a worklist
+// takes its length from `lengths`, so more threads than entries do no harm.
+//
+// Ordering: a launch ends every step, so a step sees all that earlier ones wrote, and no thread waits for another.
 // Threads of a step meet in atomics and in parent words. Below rung 4, parents change in `unite` alone, and only by
 // compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. From rung 4 on a find
 // that reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path
-// to the root; so first-level caches may be used, which matters, because everybody meets the same few roots.
+// to the root; so first-level caches may be used, which matters, because most threads meet the same few roots.
 //
-// Forward progress of a union: it hooks the larger number below the smaller, so no cycle arises. A compare-and-swap
-// that fails returns a parent below the number it tried, so the pair of numbers sinks with every try, whoever else
-// is at work: at most n tries, and a stale cache plays no part, because atomics bypass it.
+// Forward progress of a union: it hooks the larger root below the smaller, so no cycle arises. A compare-and-swap
+// that fails returns a parent below the root that it tried, so the pair of roots sinks with every try, whatever other
+// threads do: at most n tries, and a stale cache plays no part, because atomics bypass it.
 //
-// A round needs nothing of the host: its kernels read the worklist's length where `minimise` counted it, and `forget`
-// clears the other list's. So the host may queue rounds ahead, with threads for any length at least as large; rounds
-// past the last one find empty lists.
+// A round needs nothing of the host: its kernels read the worklist's length where `minimise` counted it, and
+// `reset_minima` clears the other list's. So the host may queue rounds ahead, with threads for any length at least as
+// large; rounds past the last one find empty lists.
 #include "edge_minimum.cuh"
 
 #ifndef RUNG
@@ -95,30 +98,31 @@ DEVICE u32 parent_of(const EclMst& g, u32 x) {
 #endif
 }
 
+// The root of x; from rung 4 on, with path compression.
 DEVICE u32 find(const EclMst& g, u32 x) {
-  u32 next = parent_of(g, x);
+  u32 parent = parent_of(g, x);
 #if RUNG >= 4 && JUMPING
   u32 root = x;
-  while (next != root) {
-    root = next;
-    next = parent_of(g, root);
+  while (parent != root) {
+    root = parent;
+    parent = parent_of(g, root);
   }
   if (root != x) store_relaxed(g.parent + x, root);
   return root;
 #else
-  while (next != x) {
-    const u32 after = parent_of(g, next);
+  while (parent != x) {
+    const u32 grandparent = parent_of(g, parent);
 #if RUNG >= 4
-    if (after != next) store_relaxed(g.parent + x, after);
+    if (grandparent != parent) store_relaxed(g.parent + x, grandparent);
 #endif
-    x = next;
-    next = after;
+    x = parent;
+    parent = grandparent;
   }
   return x;
 #endif
 }
 
-// Join the sets of two vertices that were representatives a moment ago.
+// Unites the sets of a and b, which were roots when they were read.
 DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
   while (a != b) {
     const u32 high = a > b ? a : b, low = a > b ? b : a;
@@ -129,13 +133,14 @@ DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
   }
 }
 
-DEVICE void lower_minimum(u64* slot, u64 value) {
+DEVICE void lower_minimum(u64* minimum, u64 word) {
 #if RUNG < 1
-  if (load_relaxed(slot) <= value) return;
+  if (load_relaxed(minimum) <= word) return;  // the atomic guard
 #endif
-  atomicMin(slot, value);
+  atomicMin(minimum, word);
 }
 
+// A thread per vertex: singletons without a minimum, empty worklists. Writes parent, minimum, minimum_id, lengths.
 extern "C" __global__ void initialise(const EclMst g) {
   const u32 v = thread_index();
   if (v < g.n) {
@@ -147,9 +152,9 @@ extern "C" __global__ void initialise(const EclMst g) {
 
 #if RUNG < 7
 
-// Lines 4 to 8 of Algorithm 2 for a slot of vertex v, whose representative is p; phase 2 takes the heavy slots that
-// still join two sets.
-DEVICE void admit(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
+// Lines 4 to 8 of Algorithm 2 for a slot of vertex v, whose representative is p: appends it to the worklist if its phase
+// takes it. The second phase takes the heavy slots that still join two sets.
+DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
 #if RUNG < 5
   if (v > neighbour) return;
 #endif
@@ -171,7 +176,7 @@ DEVICE void admit(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key ke
 }
 
 // The slots of a row: begin, begin + step, … below end; some are in flight together.
-DEVICE void admit_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
+DEVICE void append_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
   for (u32 first = begin; first < end; first += BATCH * step) {
     u32 neighbours[BATCH];
     Key keys[BATCH];
@@ -183,10 +188,12 @@ DEVICE void admit_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 ste
     }
 #pragma unroll
     for (u32 i = 0; i < BATCH; i++)
-      if (first + i * step < end) admit(g, v, p, first + i * step, neighbours[i], keys[i]);
+      if (first + i * step < end) append_slot(g, v, p, first + i * step, neighbours[i], keys[i]);
   }
 }
 
+// Algorithm 2, lines 1 to 8, all lanes to the end: a thread per vertex appends the slots of its row to the worklist
+// `source`; rows of warp_degree slots or more are appended by the whole warp.
 extern "C" __global__ void populate(const EclMst g) {
   const u32 v = thread_index();
   u32 begin = 0, end = 0, p = v;
@@ -196,22 +203,23 @@ extern "C" __global__ void populate(const EclMst g) {
     if (g.heavy) p = find(g, v);
   }
 #if RUNG < 2
-  const bool together = end - begin >= g.warp_degree;
+  const bool by_warp = end - begin >= g.warp_degree;
 #else
-  const bool together = false;
+  const bool by_warp = false;
 #endif
-  if (!together) admit_row(g, v, p, begin, end, 1);
+  if (!by_warp) append_row(g, v, p, begin, end, 1);
 #if RUNG < 2
-  for (u32 left = __ballot_sync(FULL, together); left; left &= left - 1) {
+  for (u32 left = __ballot_sync(FULL, by_warp); left; left &= left - 1) {
     const u32 source = __ffs(left) - 1;
     const u32 row = __shfl_sync(FULL, v, source), root = __shfl_sync(FULL, p, source);
     const u32 first = __shfl_sync(FULL, begin, source), last = __shfl_sync(FULL, end, source);
-    admit_row(g, row, root, first + lane_id(), last, 32);
+    append_row(g, row, root, first + lane_id(), last, 32);
   }
 #endif
 }
 
-// Lines 14 to 23.
+// Lines 14 to 23, a thread per entry of the worklist `source`: edges between two sets go to the other list. Lowers
+// minimum at both representatives.
 extern "C" __global__ void minimise(const EclMst g) {
   const u32 i = thread_index();
   if (i >= g.lengths[g.source]) return;
@@ -227,6 +235,7 @@ extern "C" __global__ void minimise(const EclMst g) {
   lower_minimum(g.minimum + q, minimum_word(edge));
 }
 
+// The representative of an end of a worklist's edge: the end itself where compression is implicit.
 DEVICE u32 representative(const EclMst& g, u32 x) {
 #if RUNG < 4
   return x;
@@ -235,7 +244,7 @@ DEVICE u32 representative(const EclMst& g, u32 x) {
 #endif
 }
 
-// 64-bit keys: the smallest id among the edges that hold the smallest key.
+// 64-bit keys, a thread per entry: the smallest id among the edges of the smallest key. Lowers minimum_id.
 extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   const u32 i = thread_index();
@@ -247,8 +256,9 @@ extern "C" __global__ void minimise_ids(const EclMst g) {
 #endif
 }
 
-// Lines 27 to 33. From rung 4 on, a representative may have changed since the minima were taken; the edge then waits
-// for the next round, unless it is the minimum of the new one too.
+// Lines 27 to 33, a thread per entry: an edge that is the minimum of either end unites both. Writes parent, chosen. From
+// rung 4 on, a representative may have changed since the minima were taken; the edge then waits for the next round,
+// unless it is the minimum of the new one too.
 extern "C" __global__ void unite(const EclMst g) {
   const u32 i = thread_index();
   if (i >= g.lengths[g.source]) return;
@@ -259,7 +269,8 @@ extern "C" __global__ void unite(const EclMst g) {
   }
 }
 
-// Lines 34 to 37. The other list has been read, and is the next to be filled.
+// Lines 34 to 37, a thread per entry: resets the minima of both ends, and the length of the other list, which has been
+// read and is the next to be filled.
 extern "C" __global__ void reset_minima(const EclMst g) {
   const u32 i = thread_index();
   if (i == 0) g.lengths[1 - g.source] = 0;
@@ -269,7 +280,7 @@ extern "C" __global__ void reset_minima(const EclMst g) {
   reset_minimum(g, representative(g, edge.b));
 }
 
-#else  // topology-driven: every slot in every round, by slot (rung 7) or by row (rung 8)
+#else  // topology-driven: every slot in every round, a thread per slot (rung 7) or per row (rung 8)
 
 DEVICE Edge edge_of(const EclMst& g, u32 v, u32 slot) {
   Edge edge;
@@ -324,16 +335,20 @@ struct Unite {
   }
 };
 
+// Lowers minimum at both representatives; lengths[2] says whether any edge is left.
 extern "C" __global__ void minimise(const EclMst g) { each_slot(g, Minimise{g}); }
 
+// 64-bit keys: lowers minimum_id.
 extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   each_slot(g, MinimiseIds{g});
 #endif
 }
 
+// Edges that are the minimum of either end unite both. Writes parent, chosen.
 extern "C" __global__ void unite(const EclMst g) { each_slot(g, Unite{g}); }
 
+// A thread per vertex: resets minimum and minimum_id.
 extern "C" __global__ void reset_minima(const EclMst g) {
   const u32 v = thread_index();
   if (v < g.n) reset_minimum(g, v);

@@ -1,7 +1,7 @@
 // The last rounds in one block: components in shared memory, edges in registers, barriers of one multiprocessor.
 //
 // A round of the whole grid costs several grid barriers and several trips to the second-level cache, however little
-// is left. Here an edge stays with one thread, which can tell by itself whether it is the minimum of an end; so
+// is left. Here an edge stays with one thread, which sees by itself whether it is the minimum of an end; so
 // minima are exact at once, over (key, edge id), and need no indices.
 #pragma once
 #include "worklist.cuh"
@@ -146,7 +146,7 @@ DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 roun
       if (partner != NONE && !(c < partner && block.partner[partner] == c)) block.parent[c] = partner;
     }
     __syncthreads();
-    // Paths are shortened once a round. Roots wait in `partner`, so that no parent changes while it is followed.
+    // Paths are shortened once a round. Roots are kept in `partner` meanwhile, so that no parent changes while it is followed.
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.partner[c] = root_in_block(block, c);
     __syncthreads();
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.parent[c] = block.partner[c];
