@@ -16,9 +16,9 @@ import pytest
 
 from mst import registry
 from mst.bench.launch import Launcher, find_launcher, launch_command
-from mst.bench.measure.mpi_starts import signal_of
+from mst.bench.measure.processes import pinned_environment
+from mst.bench.measure.ranks import signal_of
 from mst.bench.measure.runner import Request, measure_run
-from mst.bench.measure.session import pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
 from mst.forest import digest

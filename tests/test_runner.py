@@ -19,8 +19,11 @@ import pytest
 
 from mst import registry
 from mst.bench.machine import cores_first
+from mst.bench.measure.fork_server import ForkServer
+from mst.bench.measure.messages import MessageReader, RunSpec, send
+from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.runner import Request, measure_run, measure_runs
-from mst.bench.measure.session import Host, Session, pinned_environment
+from mst.bench.measure.session import Session
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_sigterm
@@ -143,18 +146,23 @@ def sleepers(marker: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", marker]]
 
 
-def test_a_run_that_its_host_never_opens_ends_nothing_else(tmp_path, monkeypatch):
-    class SilentHost:
-        def order(self, run, do, **values):
+def session_of(run: int, scratch: Path, timeout: float) -> Session:
+    spec = RunSpec("kruskal", {}, 1, "graph.arrow", str(scratch), {})
+    return Session(run, spec, Measure(timeout=timeout))
+
+
+def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkeypatch):
+    class SilentServer:
+        def send(self, run, command, **values):
             pass
 
-        def told(self, run, seconds):
+        def events(self, run, seconds):
             return []
 
     ended = []
     monkeypatch.setattr("mst.bench.measure.session.end_tree", ended.append)
-    session = Session(0, {"scratch": str(tmp_path)}, Measure(timeout=0.01))
-    session.sample(SilentHost())
+    session = session_of(0, tmp_path, timeout=0.01)
+    session.sample(SilentServer())
     session.close()
     assert session.outcome.status == "timeout" and ended == []
 
@@ -374,23 +382,20 @@ def test_a_failing_run_leaves_the_others_alone(probe):
     assert len(found["boruvka"]["samples"]["compute"]) == 2
 
 
-def test_no_event_is_lost_that_came_with_others(tmp_path):
-    told = [
-        {"event": "opened", "run": 0, "pid": 0},
-        {"event": "ended", "run": 1, "code": -9},
-        {"event": "ready", "run": 0, "phases": False, "starts": False, "profile": False},
-        {"event": "ended", "run": 0, "code": 3},
-    ]
-    host = Host.__new__(Host)
-    host.events, said = os.pipe()
-    host._buffer, host._untold = b"", {}
-    os.write(said, "".join(json.dumps(event) + "\n" for event in told).encode())
-    sessions = [Session(run, {"scratch": str(tmp_path)}, Measure(timeout=5)) for run in (0, 1)]
+def test_events_that_arrive_together_reach_their_runs(tmp_path):
+    server = ForkServer.__new__(ForkServer)
+    events, sent = os.pipe()
+    server._reader, server._unread = MessageReader(events), {}
+    send(sent, event="opened", run=0, pid=0)
+    send(sent, event="exited", run=1, code=-9)
+    send(sent, event="ready", run=0, phases=False, ranks=False, profile=False)
+    send(sent, event="exited", run=0, code=3)
+    sessions = [session_of(run, tmp_path, timeout=5) for run in (0, 1)]
     for session in sessions:
-        session._host = host
-        session._follow("ready")
-    os.close(said)
-    os.close(host.events)
+        session._server = server
+        session._follow("ready", "compiling", 5)
+    os.close(sent)
+    os.close(events)
     assert sessions[0].outcome.reason == "ended with exit code 3"
     assert sessions[1].outcome.status == "out-of-memory"
 

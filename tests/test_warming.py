@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.samples import still_cold, take_samples, warm_seconds
-from mst.bench.measure.session import pinned_environment
 
 pytestmark = pytest.mark.alone
 
@@ -69,7 +69,8 @@ COMPILED_LATE = """
 import sys
 import numpy as np
 from mst import registry
-from mst.bench.measure import worker
+from mst.bench.measure.processes import run_in_fork
+from mst.bench.measure.warm_up import compile_kernels, solve_once
 from mst.execute import implementation_of
 from mst.graph import Graph
 
@@ -79,9 +80,9 @@ def versions():
 
 def check(algorithm, graph):
     implementation, options = implementation_of(algorithm), algorithm.resolve()
-    worker._compile(implementation, graph, 1, options)
+    compile_kernels(implementation, graph, 1, options)
     before = versions()
-    worker._solve(implementation, graph, 1, options)
+    solve_once(implementation, graph, 1, options)
     late = [name for name, count in versions().items() if count > before.get(name, 0)]
     assert not late, f"{algorithm.id}, m = {graph.m}: {late}"
 
@@ -92,7 +93,7 @@ for n, m in ((20_000, 120_000), (20_000, 15_000), (3000, 200_000)):
     for algorithm in registry.algorithms().values():
         if algorithm.paradigm == "sequential":
             # A process each, which begins with no machine code.
-            failed += worker._in_child(lambda: check(algorithm, graph)) != 0
+            failed += run_in_fork(lambda: check(algorithm, graph)) != 0
 sys.exit(failed)
 """
 

@@ -26,8 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, _host, filter_boruvka
 from mst.algorithms.sequential import kruskal
-from mst.bench.measure import mpi_worker, samples
-from mst.bench.measure.mpi_worker import _practise
+from mst.bench.measure.ranks import RankMemory, compile_in_ranks
 from mst.errors import InputError
 from mst.execute import Implementation, implementation_of
 from mst.graph import Graph
@@ -203,7 +202,7 @@ def check_shared(every: str, sizes: str) -> None:
     implementation, options = ours_and_options()
     # Two ranks compile, for either width of keys, and the others find it done.
     for graph in medium(300, 2400)[:2]:
-        _practise(implementation, edge_slice.of_graph(graph, COMM.rank, COMM.size), COMM, options)
+        compile_in_ranks(implementation, edge_slice.of_graph(graph, COMM.rank, COMM.size), COMM, options)
     check_every("filter-boruvka-mpi", every, sizes)
     real = filter_boruvka._node_of
     filter_boruvka._node_of = lambda comm: comm.Split(comm.rank // 2, comm.rank)
@@ -227,7 +226,7 @@ def check_practice() -> None:
         graph = Graph(n, *rng.integers(0, n, (2, m)), rng.integers(0, 2**24, m).astype(np.int32))
         part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
         if compiled is None:
-            _practise(implementation, part, COMM, options)
+            compile_in_ranks(implementation, part, COMM, options)
             compiled = specialisations()
         result = implementation.solve(implementation.ready(part, options=options, comm=COMM).problem)
         assert specialisations() == compiled, (n, m, specialisations() - compiled)
@@ -335,11 +334,11 @@ def check_memory() -> None:
         for _ in range(4):
             implementation.solve(problem)
         problem = None
-        before = samples.reset_peak(), samples.status("RssAnon"), mpi_worker._shared()
+        memory = RankMemory(some)
         problem = implementation.ready(part, options=options, comm=some).problem
         implementation.solve(problem)
         result = implementation.solve(problem)
-        working = mpi_worker._memory(some, *before)["working_bytes"]
+        working = memory.at_peak()["working_bytes"]
         held[ranks] = implementation.counters(problem, result)["rank_bytes"] + working
     if COMM.rank == 0:
         print({ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})

@@ -1,19 +1,19 @@
 """Energy of a piece of work, where the hardware lets it be read: RAPL for processors, NVML for GPUs.
 
 Both count the energy of the whole package or board, idle power and other programs included. Where nothing can
-be read (no counter, no permission, a virtual machine) the answer is None and nothing else changes.
+be read (no counter, no permission, no nvidia-ml-py, a virtual machine) the answer is None and nothing else changes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 POWERCAP = Path("/sys/class/powercap")
 # No package or board draws more for long. A counter that could have gone round more than once since the last
@@ -21,49 +21,22 @@ POWERCAP = Path("/sys/class/powercap")
 MAXIMUM_WATTS = 1000.0
 
 
-class Counter(Protocol):
-    """Something that counts energy upwards and starts again at zero behind its range."""
-
-    @property
-    def name(self) -> str:
-        """Return the domain's name."""
-
-    @property
-    def range_joules(self) -> float:
-        """Return how far it counts."""
-
-    def read(self) -> float | None:
-        """Return the count in joules, or None when it cannot be read."""
-
-
 @dataclass(frozen=True)
-class RaplCounter:
-    """One RAPL domain of the kernel's powercap tree."""
+class Counter:
+    """Counts the energy of a domain upwards and starts again at zero behind its range.
+
+    Attributes
+    ----------
+    name : str
+        The domain.
+    read : callable
+        Returns the count in joules, None if it cannot be read.
+    range_joules : float
+    """
 
     name: str
-    file: Path
+    read: Callable[[], float | None]
     range_joules: float
-
-    def read(self) -> float | None:
-        """Return the count in joules, or None when it cannot be read."""
-        value = _number(self.file)
-        return None if value is None else value / 1e6
-
-
-@dataclass(frozen=True)
-class NvmlCounter:
-    """One GPU's total energy since its driver was loaded; `library` is NVML, initialised."""
-
-    name: str
-    library: Any
-    device: Any
-    range_joules: float = 2.0**64 / 1e3
-
-    def read(self) -> float | None:
-        """Return the count in joules, or None when this GPU does not tell."""
-        millijoules = ctypes.c_ulonglong()
-        failed = self.library.nvmlDeviceGetTotalEnergyConsumption(self.device, ctypes.byref(millijoules))
-        return None if failed else millijoules.value / 1e3
 
 
 @dataclass
@@ -84,11 +57,12 @@ class Energy:
     domains: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
-    def as_dict(self) -> dict[str, Any] | None:
-        """Return the reading for a measurement, None where there is none."""
+    def of_one(self, solves: int) -> dict[str, Any] | None:
+        """Return the joules of one of so many solves, in all and by domain; None where nothing was read."""
         if self.joules is None:
             return None
-        return {"joules": self.joules, "domains": self.domains, "seconds": self.seconds}
+        domains = {name: joules / solves for name, joules in self.domains.items()}
+        return {"joules": self.joules / solves, "domains": domains}
 
 
 @contextmanager
@@ -98,7 +72,7 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy
     Parameters
     ----------
     counters : iterable of Counter, optional
-        What to read; by default every counter of this host (see `counters_here`).
+        What to read; by default every counter of this host.
 
     Yields
     ------
@@ -113,7 +87,7 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy
     >>> energy.joules is None
     True
     """
-    chosen = list(counters_here() if counters is None else counters)
+    chosen = [*rapl_counters(), *nvml_counters()] if counters is None else list(counters)
     energy = Energy()
     before = [counter.read() for counter in chosen]
     start = time.monotonic()
@@ -123,16 +97,11 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy
         after = [counter.read() for counter in chosen]
         energy.seconds = time.monotonic() - start
         for counter, first, last in zip(chosen, before, after, strict=True):
-            used = _used(counter, first, last, energy.seconds)
-            if used is not None:
-                energy.domains[counter.name] = used
+            unambiguous = energy.seconds * MAXIMUM_WATTS < counter.range_joules
+            if first is not None and last is not None and unambiguous:
+                energy.domains[counter.name] = last - first + (counter.range_joules if last < first else 0.0)
         if energy.domains:
             energy.joules = sum(energy.domains.values())
-
-
-def counters_here() -> list[Counter]:
-    """Return every counter that can be read on this host."""
-    return [*rapl_counters(), *nvml_counters()]
 
 
 def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
@@ -140,77 +109,56 @@ def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
 
     A package contains its ``core`` and ``uncore``; ``psys`` contains the packages; ``dram`` is its own.
     """
-    found: list[Counter] = []
-    for zone in sorted(Path(root).glob("*-rapl:*")):
+    found: dict[str, Counter] = {}
+    for zone in sorted(root.glob("*-rapl:*")):
         name = _text(zone / "name")
-        socket = zone.name.split(":")[1] if ":" in zone.name else ""
-        top = zone.name.count(":") == 1
-        if not (top and name.startswith("package")) and name != "dram":
+        _, socket, *inner = zone.name.split(":")
+        if not (name == "dram" or (name.startswith("package") and not inner)):
             continue
-        span = _number(zone / "max_energy_range_uj")
-        label = name if top else f"{name}-{socket}"
-        counter = RaplCounter(label, zone / "energy_uj", (span or 0.0) / 1e6)
-        if span and counter.read() is not None and label not in {c.name for c in found}:
-            found.append(counter)
-    return found
+        label = f"{name}-{socket}" if inner else name
+        span = _joules(zone / "max_energy_range_uj")
+        counter = Counter(label, partial(_joules, zone / "energy_uj"), span or 0.0)
+        if span and counter.read() is not None:
+            found.setdefault(label, counter)
+    return list(found.values())
 
 
-def nvml_counters(library: Any = None, environment: Mapping[str, str] = os.environ) -> list[Counter]:
-    """Return the GPUs that this process may use and that count energy (Volta and later)."""
-    library = library or _load_nvml()
-    if library is None or library.nvmlInit_v2():
-        return []
-    found: list[Counter] = []
-    for name, device in _devices(library, environment.get("CUDA_VISIBLE_DEVICES")):
-        counter = NvmlCounter(name, library, device)
-        if counter.read() is not None:
-            found.append(counter)
-    return found
-
-
-def _devices(library: Any, visible: str | None) -> Iterator[tuple[str, ctypes.c_void_p]]:
-    """Yield name and handle of each visible GPU, in the numbering of the PCI bus."""
-    if visible is None:
-        count = ctypes.c_uint()
-        if library.nvmlDeviceGetCount_v2(ctypes.byref(count)):
-            return
-        chosen = [str(index) for index in range(count.value)]
-    else:
-        chosen = [part.strip() for part in visible.split(",") if part.strip()]
-    for part in chosen:
-        device = ctypes.c_void_p()
-        if part.isdigit():
-            failed = library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(int(part)), ctypes.byref(device))
-        else:
-            failed = library.nvmlDeviceGetHandleByUUID(part.encode(), ctypes.byref(device))
-        if failed:
-            return
-        yield f"gpu-{part}", device
-
-
-def _load_nvml() -> Any:
+def nvml_counters(environment: Mapping[str, str] = os.environ) -> list[Counter]:
+    """Return the GPUs that this process may use and that count energy (Volta and later), as on the PCI bus."""
     try:
-        return ctypes.CDLL("libnvidia-ml.so.1")
-    except OSError:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:  # not installed, or no driver: NVML has an error for each
+        return []
+
+    def joules(device: Any) -> float | None:
+        with suppress(pynvml.NVMLError):
+            return pynvml.nvmlDeviceGetTotalEnergyConsumption(device) / 1e3
         return None
 
-
-def _used(counter: Counter, first: float | None, last: float | None, seconds: float) -> float | None:
-    """Joules between two readings, over at most one wrap; None where more are possible."""
-    if first is None or last is None or seconds * MAXIMUM_WATTS >= counter.range_joules:
-        return None
-    return last - first if last >= first else last - first + counter.range_joules
+    found: list[Counter] = []
+    with suppress(pynvml.NVMLError):
+        visible = environment.get("CUDA_VISIBLE_DEVICES")
+        every = ",".join(map(str, range(pynvml.nvmlDeviceGetCount())))
+        # CUDA takes the devices before the first that it does not find.
+        for name in filter(None, map(str.strip, (every if visible is None else visible).split(","))):
+            by_index = pynvml.nvmlDeviceGetHandleByIndex
+            device = by_index(int(name)) if name.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(name)
+            counter = Counter(f"gpu-{name}", partial(joules, device), 2.0**64 / 1e3)
+            if counter.read() is not None:
+                found.append(counter)
+    return found
 
 
 def _text(file: Path) -> str:
-    try:
+    with suppress(OSError):
         return file.read_text().strip()
-    except OSError:
-        return ""
+    return ""
 
 
-def _number(file: Path) -> float | None:
-    try:
-        return float(file.read_text())
-    except (OSError, ValueError):
-        return None
+def _joules(file: Path) -> float | None:
+    """Return a count of microjoules, or None if it cannot be read."""
+    with suppress(OSError, ValueError):
+        return float(file.read_text()) / 1e6
+    return None

@@ -10,10 +10,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mst.bench.measure.messages import RunSpec
 from mst.execute import Implementation, implementation_of
 
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -103,17 +104,16 @@ def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
     return found
 
 
-def profiled_counters(implementation: Implementation, spec: dict[str, Any]) -> dict[str, Any]:
+def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str, Any]:
     """Return the counters that an algorithm makes of its profile; none where nothing could be read.
 
     Parameters
     ----------
     implementation : Implementation
         Without `metrics` and `profiled` of its own, the counters are `achieved_occupancy`.
-    spec : dict
-        Of a run: ``algorithm``, ``options`` and ``graph_file``.
+    spec : RunSpec
     """
-    wanted = json.dumps({key: spec[key] for key in ("algorithm", "options", "graph_file")})
+    wanted = json.dumps(asdict(spec))
     metrics = implementation.metrics or (OCCUPANCY,)
     profile = read_profile(["-m", "mst.bench.measure.profiler", wanted], metrics)
     if profile.reason:
@@ -127,10 +127,10 @@ def main(text: str) -> None:
     from mst import registry
     from mst.formats.canonical import read_canonical
 
-    spec = json.loads(text)
-    implementation = implementation_of(registry.get(spec["algorithm"]))
-    graph = read_canonical(Path(spec["graph_file"]))
-    profile_solve(implementation.solve, implementation.ready(graph, options=spec["options"]).problem)
+    spec = RunSpec(**json.loads(text))
+    implementation = implementation_of(registry.get(spec.algorithm))
+    graph = read_canonical(Path(spec.graph_file))
+    profile_solve(implementation.solve, implementation.ready(graph, options=spec.options).problem)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How a fresh process of a run, or all ranks of one, takes its samples; and what it tells of memory and failures."""
+"""How a fresh process of a run, or all ranks of one, takes its samples; and what it reports of memory and failures."""
 
 from __future__ import annotations
 
@@ -114,16 +114,16 @@ def reset_peak() -> int:
     """Forget the peak of resident memory; return what is resident now, in bytes."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    return status("VmRSS")
+    return memory_status("VmRSS")
 
 
 def peak() -> int:
     """Return the peak of resident memory since `reset_peak`, in bytes."""
-    return status("VmHWM")
+    return memory_status("VmHWM")
 
 
-def status(field: str) -> int:
-    """Return a field of what the system says of this process's memory, in bytes."""
+def memory_status(field: str) -> int:
+    """Return a field of ``/proc/self/status``, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024

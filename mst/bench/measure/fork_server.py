@@ -1,0 +1,215 @@
+"""Fork servers: processes pinned to a width that fork the templates of runs (see `mst.bench.measure`)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+import selectors
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mst import registry
+from mst.bench.machine import cores_first
+from mst.bench.measure.messages import MessageReader, RunSpec, send
+from mst.bench.measure.processes import (
+    adopt_orphans,
+    end_tree,
+    end_with_parent,
+    exit_after,
+    pinned_environment,
+)
+from mst.bench.measure.template import serve_run
+from mst.bench.measure.warm_up import compile_kernels
+from mst.execute import implementation_of
+from mst.graph import Graph
+
+_CLOSE_SECONDS = 5.0
+
+
+class ForkServer:
+    """The runner's side of a fork server: starts it, sends commands, receives events.
+
+    Parameters
+    ----------
+    width : int
+        Processors that it and all its descendants may use.
+    scratch : Path
+        Folder of its output.
+    """
+
+    def __init__(self, width: int, scratch: Path):
+        cpus = cores_first(os.sched_getaffinity(0))[:width]
+
+        def confine() -> None:
+            os.sched_setaffinity(0, cpus)
+            adopt_orphans()
+            end_with_parent()
+
+        self._log = scratch / f"fork-server-{width}.log"
+        events, its_events = os.pipe()
+        its_commands, self._commands = os.pipe()
+        self._reader = MessageReader(events)
+        self._unread: dict[int, list[dict[str, Any]]] = {}
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "mst.bench.measure.fork_server", str(its_events), str(its_commands)],
+                env={**os.environ, **pinned_environment(width)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(its_events, its_commands),
+                start_new_session=True,
+                preexec_fn=confine,
+            )
+        os.close(its_events)
+        os.close(its_commands)
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def output(self) -> str:
+        """Return the end of what it printed."""
+        return self._log.read_text()[-500:]
+
+    def send(self, run: int, command: str, **values: Any) -> None:
+        """Send a command for a run; a server that has ended gets none."""
+        with contextlib.suppress(BrokenPipeError):
+            send(self._commands, run=run, command=command, **values)
+
+    def events(self, run: int, seconds: float) -> list[dict[str, Any]] | None:
+        """Return the events of a run in the next `seconds`, as soon as there are any; None when no more will come.
+
+        Those of other runs are kept until they are asked for.
+        """
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader.descriptor, selectors.EVENT_READ)
+            if run not in self._unread and selector.select(seconds):
+                received = self._reader.read()
+                if received is None:
+                    return None
+                for event in received:
+                    self._unread.setdefault(event.pop("run"), []).append(event)
+        return self._unread.pop(run, [])
+
+    def close(self) -> None:
+        """End the server and all that it started."""
+        os.close(self._commands)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSE_SECONDS)
+        end_tree(self._process.pid)
+        self._process.wait()
+        os.close(self._reader.descriptor)
+
+
+class _Templates:
+    """The server's side: the templates that it has forked, and the pipes to them."""
+
+    def __init__(self, events: int, commands: int, woken: int, wake: int):
+        self._events = events
+        self._commands: dict[int, int] = {}
+        self._run_of: dict[int, int] = {}
+        self._inherited = [commands, woken, wake]
+
+    def open(self, run: int, spec: dict[str, Any], log: str) -> None:
+        """Fork the template of a run."""
+        its_commands, commands = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            for descriptor in (commands, *self._commands.values(), *self._inherited):
+                os.close(descriptor)
+            self._become_template(run, spec, log, its_commands)
+        os.close(its_commands)
+        self._commands[run], self._run_of[pid] = commands, run
+
+    def _become_template(self, run: int, spec: dict[str, Any], log: str, commands: int) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        end_with_parent()
+        adopt_orphans()
+        os.setpgid(0, 0)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+
+        def emit(event: str, **values: Any) -> None:
+            send(self._events, run=run, event=event, **values)
+
+        exit_after(functools.partial(serve_run, RunSpec(**spec), commands, emit))
+
+    def pass_on(self, run: int, command: str) -> None:
+        """Send a command to a run's template, unless that has ended."""
+        with contextlib.suppress(BrokenPipeError):
+            send(self._commands[run], command=command)
+
+    def close(self, run: int) -> None:
+        """Let a template end."""
+        os.close(self._commands.pop(run))
+
+    def reap(self) -> None:
+        """Report the templates that have ended, each with its exit code or minus its signal."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                if pid in self._run_of:
+                    run, code = self._run_of.pop(pid), os.waitstatus_to_exitcode(status)
+                    send(self._events, run=run, event="exited", code=code)
+
+
+def main(events: str, commands: str) -> None:
+    """Serve until no more commands come.
+
+    Parameters
+    ----------
+    events, commands : str
+        File descriptors of the pipes to and from the runner.
+    """
+    _warm_up()
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    reader = MessageReader(int(commands))
+    templates = _Templates(int(events), reader.descriptor, woken, wake)
+    while True:
+        ready = select.select([reader.descriptor, woken], [], [])[0]
+        if woken in ready:
+            os.read(woken, 1 << 10)
+            templates.reap()
+        if reader.descriptor not in ready:
+            continue
+        received = reader.read()
+        if received is None:
+            return
+        for message in received:
+            run, command = message["run"], message["command"]
+            if command == "open":
+                templates.open(run, message["spec"], message["log"])
+            elif command == "close":
+                templates.close(run)
+            else:
+                templates.pass_on(run, command)
+
+
+def _warm_up() -> None:
+    """Import and compile what every run needs: most of it is what numba does before its first function."""
+    with contextlib.suppress(ImportError):
+        import pyarrow  # noqa: F401
+    algorithm = registry.get("kruskal")
+    # An error of this algorithm is reported by its own run.
+    with contextlib.suppress(Exception):
+        none = np.empty(0, np.int32)
+        compile_kernels(implementation_of(algorithm), Graph(0, none, none, none), 1, algorithm.resolve())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,178 @@
+"""The measurement of a run: everything that is written of it, in the order of `docs/records.md`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mst import registry
+from mst.bench.machine import this_machine, usable_cores
+from mst.bench.measure.session import Session
+from mst.bench.records.store import SCHEMA, Run
+from mst.bench.statistics import summarise
+
+_SPREAD_FLAG = 0.10
+_BUSY_FLAG = 0.15
+_STEAL_FLAG = 0.02
+
+
+def measurement_of(
+    run: Run, session: Session, manifest: dict[str, Any], conditions: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the measurement of a run.
+
+    Parameters
+    ----------
+    run : Run
+    session : Session
+        Closed.
+    manifest : dict
+        The graph's.
+    conditions : dict
+        What the run was measured under, without flags.
+    """
+    outcome, algorithm = session.outcome, registry.get(run.algorithm)
+    processes = outcome.processes
+    first = processes[0] if processes else {}
+    return {
+        "schema": SCHEMA,
+        "run": _run_facts(run, algorithm),
+        "graph": _graph_facts(manifest),
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "samples": _samples(processes),
+        "phases": outcome.phases,
+        "counters": {**first.get("counters", {}), **outcome.profiled},
+        "memory": _memory(processes, outcome.peak_tree_bytes),
+        "energy": _median_energy(processes),
+        **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
+        "machine": this_machine().as_dict(),
+        "conditions": {**conditions, "flags": _flags(run, session, conditions)},
+        "versions": _versions(algorithm),
+        "git": _git(),
+        "measure": session.measure.model_dump(),
+        **_times(session),
+    }
+
+
+def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
+    """Return what a reader of the figures must know of them, by keyword."""
+    processes, cores = session.outcome.processes, usable_cores()
+    spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
+    granted = conditions["granted_width"]
+    shares_cores = registry.get(run.algorithm).paradigm in ("threads", "mpi")
+    found = {
+        "spread": spread is not None and spread > _SPREAD_FLAG,
+        "busy": conditions["others_cores"] > _BUSY_FLAG,
+        "stolen": conditions["stolen_cores"] > _STEAL_FLAG,
+        "throttled": (conditions["after"]["throttled"] or 0) > (conditions["throttled"] or 0),
+        "oversubscribed": shares_cores and run.width_here > cores,
+        "width-not-granted": granted is not None and granted < min(run.width_here, cores),
+        "fewer-processes": 0 < len(processes) < session.measure.processes,
+    }
+    return [flag for flag, holds in found.items() if holds]
+
+
+def _run_facts(run: Run, algorithm: registry.Algorithm) -> dict[str, Any]:
+    return {
+        "machine": run.machine,
+        "graph": run.graph,
+        "algorithm": run.algorithm,
+        "title": algorithm.title,
+        "paradigm": algorithm.paradigm,
+        "paper": algorithm.paper,
+        "options": run.options,
+        "all_options": algorithm.parse_slug(run.options),
+        "width": run.width,
+        "layout": run.layout,
+        "fingerprint": run.fingerprint,
+        "source_fingerprint": algorithm.source_fingerprint(),
+        "exact": algorithm.exact,
+        "ties": algorithm.ties,
+    }
+
+
+def _graph_facts(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {key: manifest.get(key) for key in ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")}
+
+
+def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
+    """Return seconds by what they were spent on, a list for each process; without a device there is no transfer."""
+    return {
+        "compute": [p["compute"] for p in processes],
+        "warmup": [p["warmup"] for p in processes],
+        "init": [[p["init"]] for p in processes],
+        "transfer": [[p["transfer"]] for p in processes if p["transfer"] is not None],
+    }
+
+
+def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, int | None]:
+    """Return the most that any process took; None where none could read it."""
+    memory = [p["memory"] for p in processes]
+    device = [p["device_bytes"] for p in processes if p["device_bytes"] is not None]
+    ranks = [m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m]
+    return {
+        "peak_bytes": max((m["peak_bytes"] for m in memory), default=None),
+        "working_bytes": max((m["working_bytes"] for m in memory), default=None),
+        "tree_bytes": tree_bytes,
+        "device_bytes": max(device, default=None),
+        "ranks_peak_bytes": max(ranks, default=None),
+    }
+
+
+def _times(session: Session) -> dict[str, Any]:
+    """Return what the run took, and when; a run none of whose processes began is of now."""
+    spans = session.spans or [(datetime.now(UTC),) * 2]
+    return {
+        "seconds": round(session.open_seconds + session.turn_seconds, 3),
+        "spans": [[begun.isoformat(), ended.isoformat()] for begun, ended in session.spans],
+        "started": spans[0][0].isoformat(timespec="milliseconds"),
+        "created": spans[-1][1].isoformat(timespec="milliseconds"),
+    }
+
+
+def _median_energy(processes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the energy of one solve of the process in the middle, or None where none could be read."""
+    readings = sorted((p["energy"] for p in processes if p["energy"]), key=lambda reading: reading["joules"])
+    return readings[len(readings) // 2] if readings else None
+
+
+def _versions(algorithm: registry.Algorithm) -> dict[str, str]:
+    found = {"python": sys.version.split()[0]}
+    for package in dict.fromkeys(("mst", "numpy", "numba", "llvmlite", "pyarrow", *algorithm.requires)):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
+
+
+@functools.cache
+def _git() -> dict[str, Any] | None:
+    """Return the commit of the checkout that this package lies in, and whether it has changes."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        # A copy without history may say what it is a copy of.
+        commit = os.environ.get("MST_COMMIT")
+        return {"commit": commit, "dirty": False} if commit else None
+
+    def git(*args: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *args], capture_output=True, text=True, timeout=20, check=True
+        ).stdout.strip()
+
+    try:
+        return {
+            "commit": git("rev-parse", "HEAD"),
+            "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        }
+    except (OSError, subprocess.SubprocessError):
+        return None

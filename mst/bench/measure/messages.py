@@ -1,0 +1,66 @@
+"""Messages between the runner, its fork servers and their templates: one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Emit(Protocol):
+    """Reports an event of a run with its values."""
+
+    def __call__(self, event: str, **values: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What the processes of a run need to know of it.
+
+    Attributes
+    ----------
+    algorithm : str
+    options : dict
+        All of the algorithm's options.
+    width : int
+    graph_file : str
+        The canonical graph.
+    scratch : str
+        Folder of the run's temporary files.
+    measure : dict
+        The fields of `mst.bench.planning.experiment.Measure`.
+    ids_file : str
+        Where a process leaves the forest's edge ids; empty if they are not kept.
+    """
+
+    algorithm: str
+    options: dict[str, Any]
+    width: int
+    graph_file: str
+    scratch: str
+    measure: dict[str, Any]
+    ids_file: str = ""
+
+
+def send(descriptor: int, **message: Any) -> None:
+    """Write a message to a pipe or file, all of it."""
+    line = (json.dumps(message) + "\n").encode()
+    while line:
+        line = line[os.write(descriptor, line) :]
+
+
+class MessageReader:
+    """Reads messages from a pipe as they arrive."""
+
+    def __init__(self, descriptor: int):
+        self.descriptor = descriptor
+        self._rest = b""
+
+    def read(self) -> list[dict[str, Any]] | None:
+        """Wait for messages and return those that are complete, maybe none; None when no more will come."""
+        chunk = os.read(self.descriptor, 1 << 16)
+        if not chunk:
+            return None
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]

@@ -1,0 +1,277 @@
+"""Ranks of a measured run under MPI: how a sampler starts them, and what each of them does.
+
+``python -m mst.bench.measure.ranks FILE`` is one rank; the file holds the run, what to take and where events go. A
+start of all ranks is one fresh process in the records' sense, and a sample is the slowest rank's time from one barrier
+on. Rank 0 reports. A rank that fails reports its error and ends the job, since the others would wait for it forever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mst import edge_slice, registry
+from mst.bench.launch import VARIABLE, find_launcher, launch_command
+from mst.bench.machine import this_machine
+from mst.bench.measure.messages import Emit, RunSpec, send
+from mst.bench.measure.mpi_phases import phases_of
+from mst.bench.measure.processes import failure_of_exit, pinned_environment
+from mst.bench.measure.sampler import Sampler
+from mst.bench.measure.samples import failure, memory_status, peak, reset_peak
+from mst.bench.measure.warm_up import small_graph, solve_once
+from mst.edge_slice import EdgeSlice
+from mst.errors import ConfigError, DependencyError
+from mst.execute import Implementation, implementation_of
+from mst.formats.edge_slice import read_edge_slice
+from mst.mpi import abort
+
+# Vertices and edges: so many that ranks of one host meet in shared memory (`SMALL` of filter-boruvka-mpi), in parts and
+# all at once; fewer; and many to a vertex, which a rank reduces to its own forest first.
+_SHAPES = (1000, 40_000), (40_000, 50_000), (10_000, 8000), (100, 30_000)
+
+
+def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
+    """Start all ranks once, and report the result of rank 0, or how they failed; their output goes to the run's log.
+
+    Parameters
+    ----------
+    take : str
+        ``samples``, the ``phases`` of an instrumented solve, or ``compile``: a start that measures nothing.
+    """
+    if spec.width == 1:
+        # It needs no launcher.
+        be_rank(spec, take, emit)
+        return
+    launcher = find_launcher()
+    if launcher is None:
+        raise DependencyError(
+            f"{spec.width} ranks need mpiexec, which is neither beside {sys.executable} nor on PATH: "
+            f"pip install '.[mpi]' in a clone of mst, or name a launcher in ${VARIABLE}"
+        )
+    file, events = Path(spec.scratch, "ranks.json"), Path(spec.scratch, "events.jsonl")
+    events.unlink(missing_ok=True)
+    file.write_text(json.dumps({"spec": asdict(spec), "take": take, "events": str(events)}))
+    rank = [sys.executable, "-m", "mst.bench.measure.ranks", str(file)]
+    command, extra = launch_command(spec.width, rank, launcher)
+    # A rank is one thread, whatever the width.
+    environment = {**os.environ, **pinned_environment(1), **extra}
+    code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
+    reported = events.read_text().splitlines() if events.exists() else []
+    if reported:
+        # The first failure is the cause; others may follow from it.
+        emit(**json.loads(reported[0]))
+    if code or not reported:
+        emit("failed", detail=None, **_failure_of_launcher(code))
+
+
+def signal_of(code: int) -> int:
+    """Return the signal that an exit code of a launcher stands for, or 0.
+
+    Python says it as a negative number, shells and Open MPI add 128 to it, MPICH returns the signal itself.
+    """
+    if code < 0:
+        return -code
+    found = code - 128 if code > 128 else code
+    return found if found in (signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGTERM) else 0
+
+
+def _failure_of_launcher(code: int) -> dict[str, str]:
+    if ended := signal_of(code):
+        status, reason = failure_of_exit(-ended)
+        return {"status": status, "reason": f"a rank was {reason}"}
+    return {"status": "error", "reason": f"the ranks ended with exit code {code} and reported nothing"}
+
+
+def main(file: str) -> None:
+    """Be one of the ranks that `start_ranks` started."""
+    given = json.loads(Path(file).read_text())
+
+    def emit(event: str, **values: Any) -> None:
+        descriptor = os.open(given["events"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        send(descriptor, event=event, **values)
+        os.close(descriptor)
+
+    be_rank(RunSpec(**given["spec"]), given["take"], emit)
+
+
+def be_rank(spec: RunSpec, take: str, emit: Emit) -> None:
+    """Measure as this process's rank; rank 0 reports the result, and any rank how it failed."""
+    try:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD
+    except BaseException as error:
+        emit("failed", **failure(error))
+        raise
+    try:
+        if comm.size != spec.width:
+            raise ConfigError(f"the launcher started {comm.size} ranks, {spec.width} were asked for")
+        implementation = implementation_of(registry.get(spec.algorithm))
+        part = read_edge_slice(Path(spec.graph_file), comm.rank, comm.size)
+        compile_in_ranks(implementation, part, comm, spec.options)
+        result: dict[str, Any] = {}
+        if take == "samples":
+            result = RankSampler(spec, implementation, part, comm).measure()
+        elif take == "phases":
+            result = {"phases": _phases(implementation, part, comm, spec.options)}
+        if comm.rank == 0:
+            emit(take, **result)
+        comm.Barrier()
+        # A forked process ends without what Python does at its exit, and would leave MPI's shared memory behind.
+        MPI.Finalize()
+    except BaseException as error:
+        failed = failure(error)
+        emit("failed", **{**failed, "reason": f"rank {comm.rank} of {comm.size}: {failed['reason']}"})
+        abort(comm)
+
+
+def compile_in_ranks(
+    implementation: Implementation, part: EdgeSlice, comm: Any, options: dict[str, Any]
+) -> None:
+    """Solve small graphs of the dtypes of a part: two ranks of each host first, so that not all of them compile."""
+    from mpi4py import MPI
+
+    def solve_all(some: Any) -> None:
+        for n, m in _SHAPES:
+            rows = edge_slice.of_graph(small_graph(part, n, m), some.rank, some.size)
+            solve_once(implementation, rows, some.size, options, some)
+
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    first = comm.Split(0 if node.rank < 2 else 1, comm.rank)
+    if node.rank < 2:
+        solve_all(first)
+    # A barrier would spin, and take the cores away from those that compile.
+    arrived = comm.Ibarrier()
+    while not arrived.Test():
+        time.sleep(0.005)
+    solve_all(comm)
+    first.Free()
+    node.Free()
+
+
+def _phases(
+    implementation: Implementation, part: EdgeSlice, comm: Any, options: dict[str, Any]
+) -> dict[str, float]:
+    def prepare(ranks: Any) -> Any:
+        return implementation.ready(part, options=options, comm=ranks).problem
+
+    for array in (part.u, part.v, part.w):
+        array.max(initial=0)
+    if implementation.phases:
+        return implementation.phases(prepare(comm))
+    return phases_of(comm, prepare, implementation.solve)
+
+
+class RankSampler(Sampler):
+    """Measures a run as one of its ranks; all of them call every method, and the answer of rank 0 counts."""
+
+    meter = contextlib.nullcontext
+
+    def __init__(self, spec: RunSpec, implementation: Implementation, part: EdgeSlice, comm: Any):
+        super().__init__(spec, implementation, part, loaded=True)
+        self.part, self.comm, self.timed = part, comm, functools.partial(timed_by_slowest, comm)
+
+    def solve(self, problem: Any) -> tuple[Any, float]:
+        """Return the result and the slowest rank's seconds of one solve."""
+        return self.timed(self.implementation.solve, problem)
+
+    def start_memory(self) -> None:
+        """Note what memory is held before anything is prepared."""
+        self._memory = RankMemory(self.comm)
+
+    def memory(self) -> dict[str, int]:
+        """Return bytes of the largest rank and of all ranks."""
+        return self._memory.at_peak()
+
+    def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
+        """Return the facts of the forest on rank 0, and save its edge ids where they are kept."""
+        from mst.kernels.mpi.exchange import gather
+
+        collected = self.implementation.collect_edges(problem, result)
+        ids = np.sort(np.asarray(collected).astype(np.int64, copy=False))
+        everywhere, start = self.comm.bcast(ids), self.part.start
+        own = everywhere[(everywhere >= start) & (everywhere < start + self.part.rows)]
+        weights = gather(self.comm, self.part.w[own - start])
+        return None if self.comm.rank else self.forest_facts(ids, weights)
+
+    def environment(self) -> dict[str, Any]:
+        """Return the layout, hosts times ranks on each, and the fingerprint of each host."""
+        from mpi4py import MPI
+
+        machine = this_machine()
+        # Slurm's name for a node is what its users know it by.
+        name = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+        facts = self.comm.allgather((name, machine.cpu, machine.cores, machine.fingerprint))
+        hosts = {host: facts.count(host) for host in facts}
+        keys = ("host", "cpu", "cores", "fingerprint")
+        return {
+            "ranks": {
+                "layout": f"{len(hosts)}x{max(hosts.values())}",
+                "hosts": [{**dict(zip(keys, host)), "ranks": ranks} for host, ranks in hosts.items()],
+                "library": MPI.Get_library_version().split("\n", 1)[0].strip("\0 "),
+            }
+        }
+
+
+def timed_by_slowest(comm: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+    """Call a function on all ranks; return its value, and the slowest rank's seconds, which all ranks get."""
+    comm.Barrier()
+    started = time.perf_counter()
+    value = function(*args, **kwargs)
+    seconds = time.perf_counter() - started
+    comm.Barrier()
+    return value, max(comm.allgather(seconds))
+
+
+class RankMemory:
+    """Memory of all ranks since this was made.
+
+    A rank's *working* memory is its private memory at the peak, and its share of the memory that ranks share, both
+    beyond the start. Its peak is all that was resident: pages that ranks share count for each.
+    """
+
+    def __init__(self, comm: Any):
+        self._comm = comm
+        self._resident, self._private, self._shared = reset_peak(), memory_status("RssAnon"), _shared_bytes()
+
+    def at_peak(self) -> dict[str, int]:
+        """Return bytes of the largest rank and of all ranks; all ranks call."""
+        self._comm.Barrier()
+        highest = peak()
+        # Shared memory and files are held from the first solve on, so the peak less these is private memory's.
+        private = highest - memory_status("RssShmem") - memory_status("RssFile")
+        own = max(private - self._private, 0) + max(_shared_bytes() - self._shared, 0)
+        peaks, working, start = zip(*self._comm.allgather((highest, own, self._resident)))
+        return {
+            "peak_bytes": max(peaks),
+            "working_bytes": max(working),
+            "start_bytes": max(start),
+            "ranks_peak_bytes": sum(peaks),
+            "ranks_working_bytes": sum(working),
+        }
+
+
+def _shared_bytes() -> int:
+    """Return this process's share of shared memory, in bytes: pages over the processes that have them."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss_Shmem:"):
+                return int(line.split()[1]) * 1024
+    return memory_status("RssShmem")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,135 @@
+"""Samplers: what a fresh process of a run measures."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mst.bench.measure.energy import Energy, measure_energy
+from mst.bench.measure.messages import RunSpec
+from mst.bench.measure.samples import peak, reset_peak, take_samples
+from mst.edge_slice import EdgeSlice
+from mst.execute import Implementation, Timed, timed
+from mst.forest import digest
+from mst.graph import Graph
+from mst.order import total
+
+
+class Sampler:
+    """Measures a run in one process.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    implementation : Implementation
+    graph : Graph or EdgeSlice
+    loaded : bool
+        Whether all code has been loaded (see `take_samples`).
+    alone : bool
+        Whether every solve is a process of its own (see `take_samples`).
+    """
+
+    comm: Any = None
+    timed: Timed = staticmethod(timed)
+    meter: Callable[[], AbstractContextManager[Energy | None]] = staticmethod(measure_energy)
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        implementation: Implementation,
+        graph: Graph | EdgeSlice,
+        *,
+        loaded: bool,
+        alone: bool = False,
+    ):
+        self.spec, self.implementation, self.graph = spec, implementation, graph
+        self._loaded, self._alone = loaded, alone
+
+    def measure(self) -> dict[str, Any]:
+        """Return times, memory, energy, counters and the forest, as `docs/records.md` describes them."""
+        # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
+        for array in (self.graph.u, self.graph.v, self.graph.w):
+            array.max(initial=0)
+        self.start_memory()
+        ready = self.implementation.ready(
+            self.graph, self.spec.width, self.spec.options, comm=self.comm, timed=self.timed
+        )
+        taken = take_samples(
+            functools.partial(self.solve, ready.problem),
+            self.spec.measure,
+            ready.init,
+            loaded=self._loaded,
+            alone=self._alone,
+            meter=self.meter,
+        )
+        memory = self.memory()
+        forest = self.forest(ready.problem, taken.result)
+        return {
+            "init": ready.init,
+            "transfer": ready.transfer,
+            "warmup": taken.warmup,
+            "compute": taken.compute,
+            "counters": self.implementation.counters(ready.problem, taken.result),
+            "memory": memory,
+            "energy": taken.metered and taken.metered.of_one(len(taken.compute)),
+            "device_bytes": self.implementation.device_bytes(ready.problem),
+            "forest": forest,
+            "threads": count_threads(),
+            "affinity": sorted(os.sched_getaffinity(0)),
+            **self.environment(),
+        }
+
+    def solve(self, problem: Any) -> tuple[Any, float]:
+        """Return the result and the seconds of one solve."""
+        return self.implementation.timed_solve(problem)
+
+    def start_memory(self) -> None:
+        """Note what memory is held before anything is prepared."""
+        self._resident = reset_peak()
+
+    def memory(self) -> dict[str, int]:
+        """Return bytes at the peak since `start_memory`."""
+        highest = peak()
+        return {
+            "peak_bytes": highest,
+            "working_bytes": max(highest - self._resident, 0),
+            "start_bytes": self._resident,
+        }
+
+    def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
+        """Return the facts of the forest, and save its edge ids where they are kept."""
+        ids = self.implementation.collect(problem, result)
+        if ids is None:
+            assert self.implementation.weight is not None
+            weight = self.implementation.weight(problem, result)
+            return {"edges": None, "components": None, "weight": weight, "digest": None}
+        ids = np.asarray(ids).astype(np.int64, copy=False)
+        return self.forest_facts(ids, self.graph.w[ids])
+
+    def forest_facts(self, ids: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+        """Return the facts of a forest of edge ids, int64, and their weights; save the ids where they are kept."""
+        if self.spec.ids_file:
+            np.save(self.spec.ids_file, ids)
+        return {
+            "edges": len(ids),
+            "components": self.graph.n - len(ids),
+            "weight": str(total(weights)),
+            "digest": digest(ids),
+        }
+
+    def environment(self) -> dict[str, Any]:
+        """Return what parallel kernels ran on, or None where none were loaded."""
+        runtime = sys.modules.get("mst.kernels.parallel.runtime")
+        return {"threading": runtime.facts() if runtime else None}
+
+
+def count_threads() -> int:
+    """Return the number of threads of this process."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())

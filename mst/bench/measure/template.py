@@ -1,0 +1,123 @@
+"""Templates: a process per run that loads it once and forks a fresh sampler for every turn."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mst import registry
+from mst.bench.measure.messages import Emit, RunSpec
+from mst.bench.measure.processes import run_in_fork
+from mst.bench.measure.profiler import profiled_counters
+from mst.bench.measure.ranks import start_ranks
+from mst.bench.measure.sampler import Sampler, count_threads
+from mst.bench.measure.samples import failure
+from mst.bench.measure.warm_up import compile_kernels
+from mst.errors import DependencyError
+from mst.execute import Implementation, implementation_of
+from mst.registry import Algorithm
+
+
+def serve_run(spec: RunSpec, commands: int, emit: Emit) -> None:
+    """Load a run once; then fork a fresh process for every command.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    commands : int
+        File descriptor of messages with a ``command``: ``sample``, ``phases`` or ``profile``; at its end the run is
+        over.
+    emit : callable
+        Reports ``opened``, ``compiled``, ``ready``, ``samples``, ``phases``, ``profiled``, ``failed`` and, at the end
+        of a command, ``finished``.
+    """
+    # Forks end without cleaning up: what they leave goes with the runner's folder.
+    tempfile.tempdir = spec.scratch
+    emit("opened", pid=os.getpid())
+    try:
+        algorithm = registry.get(spec.algorithm)
+        implementation = implementation_of(algorithm)
+        load = _load_ranks if algorithm.paradigm == "mpi" else _load
+        work = load(spec, algorithm, implementation, emit)
+    except BaseException as error:
+        emit("failed", **failure(error))
+        return
+    profiled = algorithm.paradigm == "cuda" or bool(implementation.metrics)
+    emit("ready", phases="phases" in work, ranks=algorithm.paradigm == "mpi", profile=profiled)
+    with os.fdopen(commands) as lines:
+        for line in lines:
+            before = os.times()
+            code = run_in_fork(functools.partial(_reporting, work[json.loads(line)["command"]], emit))
+            after = os.times()
+            emit("finished", code=code, cpu=sum(after[:4]) - sum(before[:4]))
+
+
+def _reporting(work: Callable[[], None], emit: Emit) -> None:
+    try:
+        work()
+    except BaseException as error:
+        emit("failed", **failure(error))
+
+
+def _load_ranks(
+    spec: RunSpec, algorithm: Algorithm, implementation: Implementation, emit: Emit
+) -> dict[str, Callable[[], None]]:
+    """Compile in ranks; return how to start them for each command. Ranks map their parts of the graph themselves."""
+    # MPI must not be forked either. What the first start compiles would pass for what further ones cost.
+    emit(
+        "compiled",
+        code=run_in_fork(functools.partial(_reporting, lambda: start_ranks(spec, "compile", emit), emit)),
+    )
+    # Any algorithm's calls of MPI can be timed; a single rank makes none.
+    commands = {"sample": "samples", "phases": "phases"} if spec.width > 1 else {"sample": "samples"}
+    return {command: functools.partial(start_ranks, spec, take, emit) for command, take in commands.items()}
+
+
+def _load(
+    spec: RunSpec, algorithm: Algorithm, implementation: Implementation, emit: Emit
+) -> dict[str, Callable[[], None]]:
+    """Map the graph and compile; return the work of each command."""
+    from mst.formats.canonical import read_canonical
+
+    graph = read_canonical(Path(spec.graph_file))
+    compile_all = functools.partial(compile_kernels, implementation, graph, spec.width, spec.options)
+    loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
+    if algorithm.paradigm == "sequential":
+        compile_all()
+    elif loaded:
+        _import_all(algorithm.requires)
+    elif algorithm.paradigm in ("threads", "cuda"):
+        # Their threads and contexts must not be forked: another process leaves the machine code on disk.
+        run_in_fork(compile_all)
+
+    def sample() -> None:
+        alone = algorithm.program is not None
+        emit("samples", **Sampler(spec, implementation, graph, loaded=loaded, alone=alone).measure())
+
+    def phases() -> None:
+        assert implementation.phases is not None
+        problem = implementation.ready(graph, spec.width, spec.options).problem
+        implementation.phases(problem)
+        emit("phases", phases=implementation.phases(problem))
+
+    def profile() -> None:
+        emit("profiled", counters=profiled_counters(implementation, spec))
+
+    work: dict[str, Callable[[], None]] = {"sample": sample, "profile": profile}
+    return work | {"phases": phases} if implementation.phases else work
+
+
+def _import_all(packages: Iterable[str]) -> None:
+    before = count_threads()
+    for package in packages:
+        importlib.import_module(package)
+    if count_threads() > before:
+        raise DependencyError(
+            f"importing {', '.join(packages)} starts threads, which no fresh process would have: leave it out of "
+            "requires, and import it in prepare"
+        )
