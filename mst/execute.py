@@ -22,7 +22,7 @@ Timed = Callable[..., tuple[Any, float]]
 """Calls a function with the arguments that follow it; returns its value and the seconds of the call."""
 
 
-def timed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+def timed(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
     """Call a function; return its value and the seconds of the call.
 
     Examples

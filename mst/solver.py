@@ -137,7 +137,7 @@ class _TimedWithoutCode:
         self.code_seconds = 0.0
         self._clock: Callable[[], float] | None = None
 
-    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+    def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
         clock = self._clock = self._clock or _code_clock()
         before, started = clock(), perf_counter()
         value = function(*args, **kwargs)

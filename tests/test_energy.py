@@ -1,16 +1,15 @@
-"""Energy counters over a made-up sysfs tree and a made-up NVML."""
+"""Energy counters over an imitation of the kernel's files and of nvidia-ml-py."""
 
 from __future__ import annotations
 
-import ctypes
+import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from mst.bench.measure import energy
-from mst.bench.measure.energy import counters_here, measure_energy, nvml_counters, rapl_counters
+from mst.bench.measure.energy import measure_energy, nvml_counters, rapl_counters
 
 pytestmark = pytest.mark.alone
 
@@ -29,7 +28,7 @@ def zone(root: Path, path: str, name: str, microjoules: int, span: int | None = 
 
 @pytest.fixture
 def server(tmp_path) -> Path:
-    """Two packages with their parts, memory apart, the platform, and a second door to the first package."""
+    """Two packages with their parts, memory apart, the platform, and a second entry for the first package."""
     for socket in (0, 1):
         zone(tmp_path, f"intel-rapl:{socket}", f"package-{socket}", 1_000_000)
         zone(tmp_path, f"intel-rapl:{socket}:0", "core", 400_000)
@@ -40,102 +39,108 @@ def server(tmp_path) -> Path:
     return tmp_path
 
 
-def test_domains_that_do_not_overlap(server):
+def test_rapl_domains_do_not_overlap(server):
     assert [c.name for c in rapl_counters(server)] == ["package-0", "dram-0", "package-1", "dram-1"]
 
 
-def test_energy_is_what_the_counters_gained(server):
+def test_energy_is_the_gain_of_the_counters(server):
     with measure_energy(rapl_counters(server)) as used:
         zone(server, "intel-rapl:0", "package-0", 4_500_000)
         zone(server, "intel-rapl:1:1", "dram", 2_250_000)
     assert used.domains == pytest.approx({"package-0": 3.5, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.25})
     assert used.joules == pytest.approx(3.75)
-    assert used.as_dict() == {"joules": used.joules, "domains": used.domains, "seconds": used.seconds}
+    once = used.of_one(5)
+    assert once["joules"] == pytest.approx(0.75)
+    assert once["domains"] == pytest.approx({"package-0": 0.7, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.05})
 
 
-def test_a_counter_that_wrapped(tmp_path):
+def test_counter_that_wrapped_once_is_corrected(tmp_path):
     zone(tmp_path, "intel-rapl:0", "package-0", RANGE - 2_000_000)
     with measure_energy(rapl_counters(tmp_path)) as used:
         zone(tmp_path, "intel-rapl:0", "package-0", 3_000_000)
     assert used.joules == pytest.approx(5.0)
 
 
-def test_a_counter_that_could_have_wrapped_twice_says_nothing(tmp_path, monkeypatch):
+def test_counter_that_may_have_wrapped_twice_is_left_out(tmp_path, monkeypatch):
     zone(tmp_path, "intel-rapl:0", "package-0", 0)
     times = iter((0.0, 300.0))
     monkeypatch.setattr(energy.time, "monotonic", lambda: next(times))
     with measure_energy(rapl_counters(tmp_path)) as used:
         zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
-    assert used.joules is None and used.as_dict() is None
+    assert used.joules is None and used.of_one(1) is None
 
 
 @pytest.mark.parametrize("content", ["", "not a number"])
-def test_a_counter_that_cannot_be_read_is_left_out(tmp_path, content):
+def test_unreadable_counter_is_left_out(tmp_path, content):
     zone(tmp_path, "intel-rapl:0", "package-0", 0).write_text(content)
     zone(tmp_path, "intel-rapl:1", "package-1", 0, span=None)
     assert rapl_counters(tmp_path) == []
 
 
-def test_a_counter_that_stops_answering_says_nothing(tmp_path):
+def test_counter_that_becomes_unreadable_is_left_out(tmp_path):
     file = zone(tmp_path, "intel-rapl:0", "package-0", 0)
     with measure_energy(rapl_counters(tmp_path)) as used:
         file.unlink()
     assert used.joules is None
 
 
-def test_the_energy_of_a_block_that_fails_is_still_told(server):
+def test_energy_of_a_failing_block_is_measured(server):
     with pytest.raises(ValueError, match="inside"), measure_energy(rapl_counters(server)) as used:
         zone(server, "intel-rapl:0", "package-0", 2_000_000)
         raise ValueError("inside")
     assert used.joules == pytest.approx(1.0)
 
 
-def test_nothing_to_read(tmp_path):
+def test_without_counters_energy_is_none(tmp_path):
     assert rapl_counters(tmp_path / "absent") == []
     with measure_energy([]) as used:
         time.sleep(0.02)
     assert used.joules is None and 0.02 <= used.seconds < 10
 
 
-def test_whatever_this_host_has_can_be_read():
+def test_counters_of_this_host_can_be_read():
     with measure_energy() as used:
         sum(range(10_000))
-    assert used.joules is None if not counters_here() else used.joules >= 0
+    assert used.joules is None or used.joules >= 0
+    assert bool(rapl_counters() + nvml_counters()) == bool(used.domains)
 
 
-@dataclass
 class FakeNvml:
-    """The calls of NVML that are used; millijoules by device, None where the device does not count."""
+    """The functions of nvidia-ml-py that are used; millijoules by device, None where the device does not count."""
 
-    millijoules: list[int | None]
-    broken: bool = False
+    class NVMLError(Exception):
+        pass
 
-    def nvmlInit_v2(self):
-        return 9 if self.broken else 0
+    def __init__(self, *millijoules: int | None, starts: bool = True):
+        self.millijoules, self._starts = list(millijoules), starts
 
-    def nvmlDeviceGetCount_v2(self, out):
-        out._obj.value = len(self.millijoules)
-        return 0
+    def nvmlInit(self):
+        if not self._starts:
+            raise self.NVMLError("no driver")
 
-    def nvmlDeviceGetHandleByIndex_v2(self, index, out):
-        out._obj.value = index.value + 1
-        return 0 if index.value < len(self.millijoules) else 2
+    def nvmlDeviceGetCount(self):
+        return len(self.millijoules)
 
-    def nvmlDeviceGetHandleByUUID(self, name, out):
-        out._obj.value = 2
-        return 0 if name == b"GPU-two" else 6
+    def nvmlDeviceGetHandleByIndex(self, index):
+        if index >= len(self.millijoules):
+            raise self.NVMLError("no such device")
+        return index
 
-    def nvmlDeviceGetTotalEnergyConsumption(self, device, out):
-        value = self.millijoules[device.value - 1]
-        if value is None:
-            return 3
-        out._obj.value = value
-        return 0
+    def nvmlDeviceGetHandleByUUID(self, name):
+        if name != "GPU-two":
+            raise self.NVMLError("no such device")
+        return 1
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device):
+        if self.millijoules[device] is None:
+            raise self.NVMLError("not supported")
+        return self.millijoules[device]
 
 
-def test_every_gpu_that_counts():
-    library = FakeNvml([5_000, None, 7_000])
-    counters = nvml_counters(library, {})
+def test_every_gpu_that_counts_is_read(monkeypatch):
+    library = FakeNvml(5_000, None, 7_000)
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    counters = nvml_counters({})
     assert [c.name for c in counters] == ["gpu-0", "gpu-2"]
     with measure_energy(counters) as used:
         library.millijoules = [6_500, None, 7_000]
@@ -143,20 +148,15 @@ def test_every_gpu_that_counts():
 
 
 @pytest.mark.parametrize(
-    ("visible", "names"), [("1", ["gpu-1"]), ("GPU-two", ["gpu-GPU-two"]), ("", []), ("7", []), ("-1", [])]
+    ("visible", "names"),
+    [("1", ["gpu-1"]), ("GPU-two", ["gpu-GPU-two"]), ("", []), ("7", []), ("-1", []), ("1,7,0", ["gpu-1"])],
 )
-def test_only_the_gpus_that_this_process_may_use(visible, names):
-    library = FakeNvml([1_000, 2_000])
-    assert [c.name for c in nvml_counters(library, {"CUDA_VISIBLE_DEVICES": visible})] == names
+def test_only_visible_gpus_are_read(monkeypatch, visible, names):
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(1_000, 2_000))
+    assert [c.name for c in nvml_counters({"CUDA_VISIBLE_DEVICES": visible})] == names
 
 
-def test_a_driver_that_does_not_start():
-    assert nvml_counters(FakeNvml([1], broken=True), {}) == []
-
-
-def test_no_library(monkeypatch):
-    def absent(name):
-        raise OSError(name)
-
-    monkeypatch.setattr(ctypes, "CDLL", absent)
-    assert nvml_counters(environment={}) == []
+@pytest.mark.parametrize("library", [FakeNvml(1, starts=False), None], ids=["no driver", "not installed"])
+def test_without_nvml_no_gpu_is_read(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    assert nvml_counters({}) == []

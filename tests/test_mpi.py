@@ -254,7 +254,7 @@ def test_launch_commands(monkeypatch):
 
 def test_planning_imports_no_mpi():
     code = (
-        "import sys, mst\nfrom mst import registry\nfrom mst.bench import plan, launch\n"
+        "import sys, mst\nfrom mst import registry\nfrom mst.bench import launch\nfrom mst.bench.planning import plan\n"
         "from mst.facts import Facts\nfacts = Facts(n=10, m=2**40)\n"
         "assert 'give more ranks' in registry.get('filter-boruvka-mpi').skip(facts, width=2)\n"
         "assert registry.get('ghs-mpi').source_fingerprint()\n"

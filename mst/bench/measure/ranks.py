@@ -226,7 +226,9 @@ class RankSampler(Sampler):
         }
 
 
-def timed_by_slowest(comm: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+def timed_by_slowest(
+    comm: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> tuple[Any, float]:
     """Call a function on all ranks; return its value, and the slowest rank's seconds, which all ranks get."""
     comm.Barrier()
     started = time.perf_counter()
