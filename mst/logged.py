@@ -1,4 +1,4 @@
-"""What a script of the workflow says, and how it fails."""
+"""Logs of the workflow's scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mst.errors import MSTError
 
 @contextlib.contextmanager
 def logged(file: str | Path) -> Iterator[None]:
-    """Send what is printed to `file`, and the error that ends it: of an `MSTError` the message alone, as on the screen.
+    """Redirect output and errors to `file`; of an `MSTError` only the message, which is also shown on the screen.
 
     Raises
     ------

@@ -1,14 +1,13 @@
-"""Which algorithm suits a graph and the hardware at hand: a table of measurements, looked up.
+"""The algorithm that suits a graph and the hardware: a table of measurements, and the nearest entry in it.
 
 The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advice`` on
-one machine. A *cell* is a number of edges, a density, and the kinds of graph that it was measured with: a kind is a
-word for the degrees and one for the weights (`mst.advice.traits`). It holds how long each candidate took, as a
-geometric mean
-over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, and ``algorithm="auto"``
-what `choose` says, unless that algorithm refuses the graph: then the next best.
+one machine. A *cell* has a number of edges, a density, and the kinds of graph that it was measured with: a kind is a
+word for the degrees and one for the weights (`mst.advice.traits`). It holds the time of each candidate, as a geometric
+mean over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, and
+``algorithm="auto"`` its fastest candidate that accepts the graph.
 
 A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph lies in
-host memory and is brought to the device and the forest back; or ``device``, where the graph is on the device and the
+host memory and is copied to the device and the forest back; or ``device``, where the graph is on the device and the
 forest stays there.
 """
 
@@ -33,17 +32,17 @@ from mst.facts import Facts
 from mst.resources import path as resource
 
 GPU = (None, "host", "device")
-"""What `choose` may be told of a GPU: there is none, or the graph lies in host memory, or on the device."""
+"""Values of `gpu`: no GPU may be used, or one may and the graph lies in host memory, or it lies on the device."""
 
 _PLACES = {"gpu": "host", "device": "device"}
 _STEPS = 4
 """Sizes are looked up in steps of a fourth of an octave."""
 
 HOPELESS = 2.5
-"""A candidate that takes so many times what another takes on the same hardware need not be in a cell."""
+"""A candidate this many times slower than another on the same hardware may be missing from a cell."""
 
 LOOKING = 2e-5
-"""Seconds that looking at a sample takes whatever its size: Xeon of 16 hardware threads, 15 to 35 µs with 128 edges."""
+"""Seconds that a sample costs whatever its size: Xeon of 16 hardware threads, 15 to 35 µs with 128 edges."""
 
 SAMPLING = 8e-8
 """Seconds that an edge of the sample costs: Xeon of 2 cores, sizes 128 to 2048."""
@@ -54,7 +53,7 @@ _OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
 
 @dataclass(frozen=True)
 class Choice:
-    """What to run, and what that rests on.
+    """A candidate to run, and the measurements behind it.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class Choice:
     machine : str
         Where it was measured.
     extrapolated : str
-        What of the question lies outside the table; empty where nothing does.
+        Where the question lies outside the table; empty where it does not.
     seconds : float
         What the best candidate took in that cell.
     """
@@ -101,7 +100,7 @@ FALLBACK_ON_DEVICE = Choice("filter-boruvka-cuda", 1, options={"start": "edges"}
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a name in the table says: algorithm, options as `Algorithm.parse_slug` reads them, and place."""
+    """A candidate of the table: algorithm, options as `Algorithm.parse_slug` reads them, and place."""
 
     algorithm: str
     slug: str
@@ -251,9 +250,9 @@ class Table:
     def settled(
         self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
     ) -> Choice | None:
-        """Return the choice if degrees and weights do not change it, or by less than looking at them costs.
+        """Return the choice if degrees and weights do not change it, or change it by less than a sample costs.
 
-        Every graph pays for the look, and only those of some kinds gain by it: what counts is the mean over kinds.
+        Every graph pays for the sample and only some kinds gain by it, so the mean gain over all kinds decides.
         """
         place = (*_steps(n, m), width, gpu, without)
         if place not in self._settled:
@@ -262,8 +261,8 @@ class Table:
             usual = choices[0]
             name = next(iter(usual.times), "")
             lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
-            dear = usual.times and lost > LOOKING + SAMPLING * sample_size(n)
-            self._settled[place] = None if dear else usual
+            worth_a_sample = usual.times and lost > LOOKING + SAMPLING * sample_size(n)
+            self._settled[place] = None if worth_a_sample else usual
         return self._settled[place]
 
     def _at(self, *question) -> Choice:
@@ -303,7 +302,7 @@ class Table:
     def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[tuple]:
         """Return the places of the cells in which some candidates can run here, each with these.
 
-        A report asks for hundreds of graphs on the same hardware.
+        Cached, since a report looks up hundreds of graphs on the same hardware.
         """
         setting = (width, gpu, without)
         if setting not in self._fitting:

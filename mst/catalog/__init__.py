@@ -1,4 +1,4 @@
-"""The catalogue of graphs: what they are, where they come from, and how one becomes a canonical file.
+"""The catalogue of graphs: entries, their sources or generators, and the conversion to canonical files.
 
 An entry of ``config/graphs.yaml`` names either *sources* (raw files with official addresses) or a *generator*
 with its parameters and seed. `materialise` brings an entry into a folder as ``graph.arrow``, and beside it

@@ -43,7 +43,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
     Raises
     ------
     FormatError
-        The raw file is not what its format promises; nothing is left in the folder.
+        The raw file does not conform to its format; nothing is left in the folder.
     InputError
         The folder cannot be written, or a generator refuses its parameters.
     """

@@ -87,7 +87,7 @@ class Sources:
     mirrors : iterable of str
         Folders or address prefixes, asked first and in this order.
     offline : bool
-        Use folders and what is cached already; never touch the network.
+        Use folders and cached files only; never touch the network.
     cache : path-like, optional
         Folder of raw files and checksums; by default `mst.kernels.primitives.cache.cache_root`.
     progress : bool, optional
@@ -181,7 +181,7 @@ class Sources:
     def _from_mirror(
         self, mirror: str, wanted: tuple[Wanted, ...], tried: list[tuple[str, str]]
     ) -> Fetched | None:
-        """Ask a mirror for every name that the files may have there; add to `tried` what went wrong."""
+        """Ask a mirror for every name that the files may have there; add failures to `tried`."""
         if not is_remote(mirror) and not local_path(mirror).is_dir():
             tried.append((mirror, "no such folder"))
             return None
@@ -309,7 +309,7 @@ class _Checksums:
         return "recorded"
 
     def forget(self, graph: str, location: str) -> None:
-        """Remove what was recorded of a location."""
+        """Remove the checksum of a location."""
         with self._opened(graph) as (file, seen):
             if seen.pop(location, None) is not None:
                 self._write(file, seen)

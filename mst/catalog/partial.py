@@ -1,4 +1,4 @@
-"""A file that is still arriving: its bytes, and beside them what the server said of the whole."""
+"""Partial downloads, and beside each the server's description of the whole file."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class PartialFile:
 
     @property
     def known(self) -> dict[str, Any]:
-        """What the server said of the whole file: ``total`` bytes, ``etag``, ``modified``; empty if nothing."""
+        """The server's description of the whole file: ``total`` bytes, ``etag``, ``modified``; empty if nothing."""
         try:
             return json.loads(self._note.read_text())
         except (OSError, ValueError):
             return {}
 
     def describe(self, total: int | None, etag: str | None, modified: str | None) -> None:
-        """Keep what the server says of the whole file."""
+        """Keep the server's description of the whole file."""
         write_text(self._note, json.dumps(dict(total=total, etag=etag, modified=modified)))
 
     def open_at(self, start: int) -> BinaryIO:

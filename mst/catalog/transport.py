@@ -101,7 +101,7 @@ class Transport:
         self.dead_hosts.refuse(str(request.url))
 
     def _receive(self, address: str, part: PartialFile, label: str) -> None:
-        """Make one request and append to `part` what is missing."""
+        """Make one request and append the missing bytes to `part`."""
         have, known = part.size, part.known
         if have and known.get("total") == have:
             return
@@ -202,7 +202,7 @@ class _Patience:
         self.furthest = max(self.furthest, reached)
 
     def pause(self, state: RetryCallState) -> float:
-        """Return seconds until the next attempt: doubled each time, and no less than the server asks for."""
+        """Return seconds until the next attempt: doubled each time, and no less than the server's Retry-After."""
         error = state.outcome.exception() if state.outcome else None
         asked = error.wait if isinstance(error, Broken) else 0.0
         doubled = min(self.limits.wait * 2 ** max(self.idle - 1, 0), _LONGEST_WAIT)

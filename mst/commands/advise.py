@@ -9,7 +9,7 @@ from typing import Any
 
 from mst.commands._arguments import add_json, add_threads
 
-HELP = "say which algorithm suits a graph and this hardware, and by what measured margin"
+HELP = "show the algorithm that suits a graph and this hardware, and its measured margin"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``mst report``: the table and the page of what was measured, without the workflow."""
+"""``mst report``: the table and the page of all measurements, without the workflow."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def from_scipy(matrix: Any) -> Graph:
     Parameters
     ----------
     matrix : scipy.sparse array or matrix
-        Entry (i, j) is the weight of edge i–j, and what SciPy defines as an entry's value is its weight:
+        Entry (i, j) is the weight of edge i–j, with SciPy's definition of an entry's value:
         entries stored twice are added up (parallel edges belong in a `Graph`). Explicit zeros are edges, except
         in the formats ``bsr`` and ``dia``, which store zeros to fill up. Where (i, j) and (j, i) are both
         stored, the edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the

@@ -27,7 +27,7 @@ FUNCTIONS = (
 
 
 def get_info() -> dict[str, Any]:
-    """Return what networkx shows of its backends."""
+    """Return the description of this backend that networkx shows."""
     return {
         "backend_name": "mst",
         "project": "mst",

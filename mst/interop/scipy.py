@@ -17,7 +17,7 @@ class ShapeError(InputError, ValueError):
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: str = "auto") -> Any:
     """Return a minimum spanning tree of an undirected graph, or a forest where it is not connected.
 
-    Takes what SciPy's function takes and returns what it returns, zeros included: a zero of a dense matrix is no
+    Accepts the inputs of SciPy's function and returns the same, zeros included: a zero of a dense matrix is no
     edge, and neither are infinity, NaN or a masked element there; a stored zero of a sparse array joins its ends
     for nothing and is then dropped from the result, which stores no zeros. (`mst.minimum_spanning_forest` keeps
     it.) Of equal weights, the first in the order of rows is kept.

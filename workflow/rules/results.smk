@@ -5,7 +5,8 @@ REFERENCES = references(settings_of.COMMITTED)
 IMPORTED = [str(reference.records) for reference in REFERENCES]
 
 TABLE_SOURCES = [
-    f"mst/{name}.py" for name in ("bench/records/store", "bench/statistics", "reporting/table")
+    f"mst/{name}.py"
+    for name in ("bench/records/store", "bench/statistics", "reporting/table")
 ]
 
 
