@@ -164,7 +164,7 @@ def test_what_the_claims_need_is_run(machine, originals, monkeypatch):
                 continue
             sources = [source]
             if (claim.judge or book.papers[paper].judge) == "original":
-                sources.append(claims._Originals(source, book.originals))
+                sources.append(source.of_programs(book.originals))
             for criterion, asked in itertools.product((claim.there, claim.elsewhere, claim.anywhere), sources):
                 if criterion:
                     told += [
