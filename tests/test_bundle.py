@@ -80,7 +80,7 @@ def packed(path: Path, members: Members, *, sign: bool = True) -> Path:
     return path
 
 
-def test_a_machine_comes_over_whole(origin, bundle, results):
+def test_imported_machine_has_all_records_proofs_and_manifests(origin, bundle, results):
     summary = import_bundle(bundle, results=results)
     ours = {name: content for name, content in files(origin).items() if name.startswith(f"records/{MACHINE}/")}
     here = files(results)
@@ -103,7 +103,7 @@ def test_equal_records_make_equal_bundles(origin, bundle, tmp_path):
     assert again.read_bytes() == bundle.read_bytes()
 
 
-def test_a_bundle_tells_nothing_of_the_machine_s_folders(origin, tmp_path):
+def test_bundle_has_no_paths_of_its_machine(origin, tmp_path):
     mine = tmp_path / "mine"
     shutil.copytree(origin, mine)
     record = next(
@@ -126,7 +126,7 @@ def test_a_bundle_tells_nothing_of_the_machine_s_folders(origin, tmp_path):
     assert again.records == 0 and again.unchanged > 0
 
 
-def test_an_imported_machine_is_exported_as_it_came(bundle, results, tmp_path):
+def test_export_of_an_imported_machine_equals_its_bundle(bundle, results, tmp_path):
     import_bundle(bundle, results=results)
     export_bundle(MACHINE, results=results, out=tmp_path / "again.mst.zip")
     assert (tmp_path / "again.mst.zip").read_bytes() == bundle.read_bytes()
@@ -140,7 +140,7 @@ def test_importing_twice_changes_nothing(bundle, results):
     assert (second.records, second.unchanged) == (0, first.records)
 
 
-def test_import_is_a_union(origin, bundle, results):
+def test_import_adds_missing_records_and_keeps_others(origin, bundle, results):
     """Half of the records are here, one of them of a version that the bundle lacks."""
     import_bundle(bundle, results=results)
     records = [r.path for r in load_records(results / "records")]
@@ -156,14 +156,14 @@ def test_import_is_a_union(origin, bundle, results):
     assert old.is_file() and all(path.is_file() for path in records)
 
 
-def test_machines_do_not_disturb_each_other(origin, bundle, results, tmp_path):
+def test_import_leaves_other_machines_unchanged(origin, bundle, results, tmp_path):
     import_bundle(bundle, results=results)
     export_bundle("fake-cluster", results=origin, out=tmp_path / "cluster.mst.zip")
     import_bundle(tmp_path / "cluster.mst.zip", results=results)
     assert {r.run.machine for r in load_records(results / "records")} == {MACHINE, "fake-cluster"}
 
 
-def test_a_conflict_is_refused_and_named(bundle, results):
+def test_conflict_is_refused_and_named(bundle, results):
     import_bundle(bundle, results=results)
     path = next(load_records(results / "records")).path
     measurement = read_measurement(path)
@@ -181,7 +181,7 @@ def test_a_conflict_is_refused_and_named(bundle, results):
     assert new.is_file()
 
 
-def test_a_proof_that_says_otherwise_is_a_conflict(bundle, results):
+def test_proof_with_another_verdict_is_a_conflict(bundle, results):
     import_bundle(bundle, results=results)
     proof = proof_path(next(load_records(results / "records")).path)
     write_json(proof, {"status": "wrong", "grade": None, "reason": "two ids differ", "seconds": 1.0})
@@ -189,7 +189,7 @@ def test_a_proof_that_says_otherwise_is_a_conflict(bundle, results):
         import_bundle(bundle, results=results)
 
 
-def test_a_proof_made_again_is_no_conflict(bundle, results):
+def test_repeated_proof_with_the_same_verdict_is_no_conflict(bundle, results):
     import_bundle(bundle, results=results)
     proof = proof_path(next(load_records(results / "records")).path)
     write_json(proof, {**fake_records.read_json(proof), "seconds": 99.0})
@@ -197,7 +197,7 @@ def test_a_proof_made_again_is_no_conflict(bundle, results):
     assert fake_records.read_json(proof)["seconds"] == 99.0
 
 
-def test_a_proof_takes_the_place_of_none(bundle, results):
+def test_proof_replaces_an_unproved_one(bundle, results):
     import_bundle(bundle, results=results)
     first, second = [proof_path(r.path) for r in load_records(results / "records")][:2]
     write_json(first, {"status": "unproved", "grade": None, "reason": "its edge ids are gone"})
@@ -206,7 +206,7 @@ def test_a_proof_takes_the_place_of_none(bundle, results):
     assert fake_records.read_json(first)["status"] == "ok"
 
 
-def test_other_hardware_of_the_same_name_is_refused_until_it_is_renamed(bundle, results):
+def test_other_hardware_of_the_same_name_is_refused_unless_renamed(bundle, results):
     run, value = fake_records.measurement(
         MACHINE, GRAPHS[0], fake_records.ALGORITHMS[0], 1, facts=fake_records.DESKTOP, samples=[[1.0]]
     )
@@ -223,7 +223,7 @@ def test_other_hardware_of_the_same_name_is_refused_until_it_is_renamed(bundle, 
     assert import_bundle(bundle, results=results, rename="other-box").unchanged == summary.records
 
 
-def test_a_machine_that_is_known_by_its_facts_alone_is_refused_too(bundle, results):
+def test_other_hardware_than_the_machine_file_is_refused(bundle, results):
     write_json(results / "machines" / f"{MACHINE}.json", fake_records.DESKTOP.as_dict())
     with pytest.raises(InputError, match="other hardware"):
         import_bundle(bundle, results=results)
@@ -274,7 +274,7 @@ ODD_NAMES = [
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_names_are_refused(bundle, results, tmp_path, name):
+def test_member_with_an_invalid_name_is_refused(bundle, results, tmp_path, name):
     evil = packed(tmp_path / "evil.zip", renamed_member(members_of(bundle), name))
     refused(evil, results)
 
@@ -294,7 +294,7 @@ def refused(evil: Path, results: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFDIR, stat.S_IFSOCK])
-def test_links_and_special_files_are_refused(bundle, results, tmp_path, kind):
+def test_member_that_is_no_regular_file_is_refused(bundle, results, tmp_path, kind):
     evil = tmp_path / "evil.zip"
     with zipfile.ZipFile(evil, "w") as archive:
         for name, content in members_of(bundle).items():
@@ -306,7 +306,7 @@ def test_links_and_special_files_are_refused(bundle, results, tmp_path, kind):
     assert "link or another special file" in refused(evil, results)
 
 
-def test_a_member_twice_is_refused(bundle, results, tmp_path):
+def test_duplicate_member_is_refused(bundle, results, tmp_path):
     members = members_of(bundle)
     evil = packed(tmp_path / "evil.zip", members)
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(evil, "a") as archive:
@@ -314,7 +314,7 @@ def test_a_member_twice_is_refused(bundle, results, tmp_path):
     assert "there twice" in refused(evil, results)
 
 
-def test_a_member_that_unpacks_without_end_is_refused(bundle, results, tmp_path):
+def test_member_above_the_size_limit_is_refused(bundle, results, tmp_path):
     evil = tmp_path / "evil.zip"
     with zipfile.ZipFile(evil, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members_of(bundle).items():
@@ -325,19 +325,19 @@ def test_a_member_that_unpacks_without_end_is_refused(bundle, results, tmp_path)
     assert "73,400,320 bytes" in refused(evil, results)
 
 
-def test_many_members_that_unpack_to_too_much_are_refused(bundle, results, tmp_path, monkeypatch):
+def test_members_above_the_total_size_limit_are_refused(bundle, results, tmp_path, monkeypatch):
     monkeypatch.setattr("mst.bench.records.bundle.MAX_TOTAL_BYTES", 10_000)
     assert "10,000 are allowed" in refused(shutil.copy(bundle, tmp_path / "evil.zip"), results)
 
 
-def test_a_file_that_is_too_large_is_not_even_opened(results, tmp_path):
+def test_bundle_above_the_size_limit_is_refused_unopened(results, tmp_path):
     evil = tmp_path / "evil.zip"
     with evil.open("wb") as file:
         file.truncate(2**28 + 1)
     assert "more than a bundle may have" in refused(evil, results)
 
 
-def test_a_size_that_lies_is_refused(bundle, results, tmp_path):
+def test_member_with_a_false_size_is_refused(bundle, results, tmp_path):
     """A member that is longer than its entry says."""
     members = members_of(bundle)
     evil = packed(tmp_path / "evil.zip", members)
@@ -374,7 +374,7 @@ WRONG_CONTENT = {
 
 
 @pytest.mark.parametrize("what", WRONG_CONTENT)
-def test_wrong_content_is_refused(bundle, results, tmp_path, what):
+def test_member_that_contradicts_its_path_or_header_is_refused(bundle, results, tmp_path, what):
     change, message = WRONG_CONTENT[what]
     assert message in refused(packed(tmp_path / "evil.zip", change(members_of(bundle))), results)
 
@@ -386,7 +386,7 @@ def test_members_that_are_no_json_objects_are_refused(bundle, results, tmp_path,
     assert "JSON" in refused(packed(tmp_path / "evil.zip", {**members, name: content}), results)
 
 
-def test_unlisted_and_changed_members_are_refused(bundle, tmp_path):
+def test_unlisted_or_changed_member_is_refused(bundle, tmp_path):
     members = members_of(bundle)
     extra = "records/fake-gpu-box/g/a/o/w1/0123456789ab.json"
     evil = packed(tmp_path / "evil.zip", {**members, extra: b"{}"}, sign=False)
@@ -404,7 +404,7 @@ def test_files_that_are_no_bundles_are_refused(results, tmp_path, content):
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_damaged_bundle_never_raises_anything_but_a_refusal(bundle, tmp_path_factory, data):
+def test_damaged_bundle_raises_only_format_errors(bundle, tmp_path_factory, data):
     content = bytearray(bundle.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         # The directory of a zip lies at its end: that is where damage is worst.
@@ -425,7 +425,7 @@ def test_a_damaged_bundle_never_raises_anything_but_a_refusal(bundle, tmp_path_f
 # --- imports that end early
 
 
-def test_a_failure_in_the_middle_takes_everything_back(bundle, results, monkeypatch):
+def test_failure_while_moving_restores_all_files(bundle, results, monkeypatch):
     import_bundle(bundle, results=results)
     for record in list(load_records(results / "records"))[::2]:
         record.path.unlink()
@@ -447,7 +447,7 @@ def test_a_failure_in_the_middle_takes_everything_back(bundle, results, monkeypa
     assert not list(results.glob(".import-*"))
 
 
-def test_a_folder_made_for_an_import_that_fails_is_taken_back(results, tmp_path):
+def test_results_folder_of_a_failed_import_is_removed(results, tmp_path):
     (tmp_path / "evil.zip").write_bytes(b"nothing")
     with pytest.raises(FormatError):
         import_bundle(tmp_path / "evil.zip", results=results)
@@ -473,7 +473,7 @@ merge.import_bundle(Path(sys.argv[1]), results=Path(sys.argv[2]), replace=True)
 """
 
 
-def test_an_import_killed_while_moving_is_undone_by_the_next(bundle, results):
+def test_killed_import_is_undone_by_the_next(bundle, results):
     import_bundle(bundle, results=results)
     first, *others = [r.path for r in load_records(results / "records")]
     for path in others[::2]:
@@ -493,7 +493,7 @@ def test_an_import_killed_while_moving_is_undone_by_the_next(bundle, results):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_import_that_is_told_to_end_leaves_nothing(bundle, results, number):
+def test_terminated_import_leaves_no_file(bundle, results, number):
     """The signal comes while the bundle is unpacked: the process is stopped there."""
     slow = (
         "import sys, time\n"
@@ -540,7 +540,7 @@ def test_imports_wait_for_each_other(bundle, results):
 # --- the command line
 
 
-def test_commands(origin, results, tmp_path, capsys):
+def test_commands_export_and_import_a_bundle(origin, results, tmp_path, capsys):
     out = tmp_path / "box.mst.zip"
     assert main(["export", MACHINE, "--results", str(origin), "--out", str(out)]) == 0
     assert f"records of {MACHINE}" in capsys.readouterr().out
@@ -552,7 +552,7 @@ def test_commands(origin, results, tmp_path, capsys):
     assert "absent.zip" in capsys.readouterr().err
 
 
-def test_a_name_to_break_out_is_refused(bundle, results):
+def test_name_that_leaves_the_folder_is_refused(bundle, results):
     with pytest.raises(ConfigError, match="machine name"):
         import_bundle(bundle, results=results, rename="../../x")
 
@@ -569,5 +569,5 @@ def test_a_name_to_break_out_is_refused(bundle, results):
         ({"a": "x" * 99}, {"a": ""}, f'a: "{"x" * 58}… here, "" there'),
     ],
 )
-def test_difference_names_the_first_place(here, there, said):
+def test_difference_names_the_first_differing_entry(here, there, said):
     assert difference(here, there) == said

@@ -108,18 +108,18 @@ def verdicts(draw: Sets, rng: np.random.Generator, factor: float, count: int = 4
 
 
 @pytest.mark.parametrize("machine", [*QUIET_MACHINES, *OTHER_MACHINES])
-def test_same_code_is_not_called_different(machine, rng):
+def test_same_code_is_not_judged_different(machine, rng):
     said = verdicts((QUIET_MACHINES | OTHER_MACHINES)[machine], rng, 1.0)
     assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
 
 
 @pytest.mark.parametrize("machine", QUIET_MACHINES)
-def test_ten_percent_are_found_on_a_quiet_machine(machine, rng):
+def test_slowdown_of_ten_percent_is_found_on_a_quiet_machine(machine, rng):
     assert np.mean([v == SLOWER for v in verdicts(QUIET_MACHINES[machine], rng, 1.1)]) >= 0.9
     assert np.mean([v == FASTER for v in verdicts(QUIET_MACHINES[machine], rng, 1 / 1.1)]) >= 0.9
 
 
-def test_same_code_is_called_same_on_a_quiet_machine(rng):
+def test_same_code_is_judged_same_on_a_quiet_machine(rng):
     """Never committing itself would also pass the tests above."""
     assert np.mean([v == SAME for v in verdicts(independent(0.01), rng, 1.0)]) >= 0.9
 
@@ -143,7 +143,7 @@ def flags_of(*sets: list[float]) -> list[str]:
     return ["spread"] if any(map(spread, sets)) else []
 
 
-def test_same_program_measured_on_a_quiet_machine():
+def test_real_sets_of_one_program_are_judged_same_on_a_quiet_machine():
     sets = measured("virtual")
     said = [
         judge(sets[p][i], sets[p][j], flags=flags_of(sets[p][i], sets[p][j])).verdict
@@ -154,7 +154,7 @@ def test_same_program_measured_on_a_quiet_machine():
     assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
 
 
-def test_a_tenth_more_work_measured_on_a_quiet_machine():
+def test_real_sets_with_a_tenth_more_work_are_judged_slower():
     """Every unflagged set of one program beside every unflagged set of the other."""
     sets = measured("virtual")
     a = [sets["a"][i] for i in QUIET if not spread(sets["a"][i])]
@@ -164,7 +164,7 @@ def test_a_tenth_more_work_measured_on_a_quiet_machine():
     assert np.mean([judge(y, x).verdict == FASTER for x in a for y in c]) >= 0.9
 
 
-def test_same_program_measured_under_unseen_neighbours_in_turns():
+def test_real_sets_in_turns_beside_unseen_neighbours_are_not_judged_different():
     """Sets whose processes took turns over the same ten seconds, as an experiment interleaves them."""
     sets = measured("virtual")
     stream = [value for i in sorted(sets["a"]) for value in sets["a"][i]]
@@ -175,7 +175,7 @@ def test_same_program_measured_under_unseen_neighbours_in_turns():
     assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
 
 
-def test_same_program_measured_on_a_busy_machine():
+def test_real_sets_on_a_busy_machine_are_not_judged_different():
     """Medians there differ by a factor of three; flagged sets are told apart only beyond that."""
     sets = measured("busy")["a"]
     pairs = list(itertools.permutations(sets.values(), 2))
@@ -186,7 +186,7 @@ def test_same_program_measured_on_a_busy_machine():
     assert judge([1.0] * 5, [10.0] * 5, flags=["busy"]).verdict == SLOWER
 
 
-def test_reasons_for_not_telling():
+def test_missing_verdict_has_its_reason():
     noisy = judge([1.0, 1.3, 0.8, 1.1, 1.2], [1.2, 1.0, 1.4, 1.1, 1.3])
     assert (noisy.verdict, noisy.reason) == (CANNOT_TELL, "the difference is within the noise")
     assert "busy" in judge([1.0] * 5, [1.3] * 5, flags=["busy", "fewer-processes"]).reason
@@ -195,7 +195,7 @@ def test_reasons_for_not_telling():
     assert judge([0.0] * 5, [1.0] * 5).verdict == CANNOT_TELL
 
 
-def test_three_processes_suffice_for_a_plain_difference():
+def test_three_processes_suffice_for_a_large_difference():
     assert judge([1.0, 1.01, 0.99], [2.0, 2.02, 1.99]).verdict == SLOWER
 
 
@@ -236,7 +236,7 @@ def test_commits_are_compared_run_by_run(results):
     assert (compared.only_a, compared.only_b) == (0, 2)
 
 
-def test_machines_are_compared_though_no_machine_is_common(results):
+def test_different_machines_are_compared_run_by_run(results):
     records = list(load_records(results / "records"))
     compared = compare(choose(records, "fake-desktop"), choose(records, "fake-cluster"))
     (only,) = compared.comparisons
@@ -244,14 +244,14 @@ def test_machines_are_compared_though_no_machine_is_common(results):
     assert only.judgement.ratio == pytest.approx(2.0, rel=0.02)
 
 
-def test_two_fingerprints_are_compared_whatever_they_are(results):
+def test_two_single_records_of_other_code_are_compared(results):
     records = list(load_records(results / "records"))
     of = {r.run.algorithm: r.run.fingerprint for r in records if r.run.graph == GRAPH.name}
     compared = compare(choose(records, of["kruskal"])[:1], choose(records, of["scipy"])[:1])
     assert [c.algorithm for c in compared.comparisons] == ["kruskal → scipy"]
 
 
-def test_a_run_that_failed_is_not_judged(results, rng):
+def test_failed_run_has_no_verdict(results, rng):
     run, value = fake_records.measurement(
         "fake-other", GRAPH, KRUSKAL, 1, facts=fake_records.DESKTOP, status="timeout", reason="60 s"
     )
@@ -280,7 +280,7 @@ def test_command_prints_a_table(results, capsys):
     assert "faster" in out and "kruskal" in out and "1 faster, 1 same" in out
 
 
-def test_command_knows_the_names_that_git_has_for_commits(tmp_path, rng, monkeypatch, capsys):
+def test_command_resolves_names_of_commits_by_git(tmp_path, rng, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
     subprocess.run([*git, "init", "-q", "."], check=True)
@@ -303,6 +303,6 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
     assert told["a"] == bundles[0] and told["only_a"] == 2
 
 
-def test_command_explains_what_it_cannot_find(results, capsys):
+def test_command_names_an_unknown_side_and_the_known_ones(results, capsys):
     assert main(["compare", "nobody", "fake-desktop", "--results", str(results)]) == 2
     assert "no machine, commit or fingerprint 'nobody'" in capsys.readouterr().err

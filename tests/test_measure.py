@@ -31,7 +31,7 @@ def experiment(tmp_path, monkeypatch):
     registry.use_programs(None)
 
 
-def test_measures_proves_and_does_nothing_twice(experiment, tmp_path, capsys):
+def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0
     told = capsys.readouterr().out
     assert told.count("; identical") == 2 and "2 runs measured, 0 wrong" in told
@@ -47,7 +47,7 @@ def test_measures_proves_and_does_nothing_twice(experiment, tmp_path, capsys):
     assert "0 runs measured" in capsys.readouterr().out
 
 
-def test_refill_repeats_what_has_fewer_processes_than_asked_for(experiment, tmp_path, capsys):
+def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0
     short, full = (p for p in tmp_path.glob("results/records/box/*/*/*/*/*.json") if "proof" not in p.name)
     before = json.loads(short.read_text())

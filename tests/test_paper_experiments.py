@@ -55,7 +55,7 @@ def test_every_paper_has_an_experiment(scale):
         assert registry.get(experiment.baseline).paradigm == "sequential"
 
 
-def test_small_leaves_out_and_says_so(tmp_path):
+def test_small_scale_lists_left_out_graphs_with_the_reason(tmp_path):
     small, full = experiments("small"), experiments("full")
     for name in PAPERS:
         assert set(small[name].graphs) | set(small[name].left_out) == set(full[name].graphs)
@@ -68,7 +68,7 @@ def test_small_leaves_out_and_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_all_of_it_can_be_planned_on_a_server(name, tmp_path):
+def test_every_run_can_be_planned_on_a_server(name, tmp_path):
     rows = planned(experiments("full")[name], SERVER, tmp_path)
     assert len({(r.graph, r.algorithm, r.options, r.width) for r in rows}) == len(rows)
     assert all(row.status == "planned" or row.reason for row in rows)
@@ -84,7 +84,7 @@ def test_widths_go_to_128_where_the_machine_has_them(tmp_path):
             assert row.status == "unsupported" and row.reason
 
 
-def test_names_are_known_or_are_programs_of_the_claims():
+def test_unknown_names_are_programs_of_the_claims():
     announced = {parse_selection(o).algorithm for o in claims.document().originals.values()}
     for experiment in experiments("full").values():
         for block in experiment.runs:
@@ -151,7 +151,7 @@ class PlannedRuns:
 
 @pytest.mark.parametrize("originals", [True, False])
 @pytest.mark.parametrize("machine", [SERVER, SMT, SIX_CORES, NODE], ids=lambda m: m.cpu)
-def test_what_the_claims_need_is_run(machine, originals, monkeypatch):
+def test_experiments_run_everything_that_claims_need(machine, originals, monkeypatch):
     """Every graph, option and width of a formula is planned, if only on a machine that the claim means anything on."""
     monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
     monkeypatch.setattr("mst.bench.planning.plan.find_launcher", lambda: "mpiexec")
@@ -184,7 +184,7 @@ def missing_in(formula, source, names, **more):
         return [str(reason)] if "not defined" not in str(reason) else []
 
 
-def test_records_have_what_formulas_name(rng):
+def test_records_have_the_quantities_that_formulas_name(rng):
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
 
     def told(selection):
@@ -204,7 +204,7 @@ def test_unknown_algorithms_are_refused_unless_optional(tmp_path):
     assert row.status == "unsupported" and "describe nowhere under programs:" in row.reason
 
 
-def test_a_block_may_leave_its_runs_out_and_say_why(tmp_path):
+def test_left_out_block_plans_unsupported_runs_with_its_reason(tmp_path):
     blocks = [
         {"algorithms": ["kruskal"], "without_graphs": ["rmat-17"], "left_out": "too slow there"},
         {"algorithms": ["kruskal", "boruvka"]},
@@ -269,7 +269,7 @@ def test_reference_measurements_are_all_that_claims_need_with_stand_ins(monkeypa
     assert unknown == set().union(*LEFT_OUT.values())
 
 
-def test_a_graph_that_no_block_names_gets_what_any_of_them_runs():
+def test_graph_that_no_block_names_gets_the_runs_of_all_blocks():
     settings = config.load()
     named = {graph for block in settings.experiment.runs for graph in block.graphs or ()}
     assert "rmat16.sym" not in named and "email-Enron" in named

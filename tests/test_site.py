@@ -35,7 +35,7 @@ def site(**nodes) -> Site:
     return parse(Site, {"nodes": described}, "site.yaml")
 
 
-def test_the_example_is_read_and_covers_every_paradigm():
+def test_example_site_covers_every_paradigm():
     example = read_site(ROOT / "cluster" / "site.yaml")
     assert {run for node in example.nodes.values() for run in node.runs} >= set(registry.PARADIGMS)
     assert example.nodes["cpu"].cores == 128 and example.nodes["cpu"].cpus == 256
@@ -61,7 +61,7 @@ def test_ranks_spread_evenly_over_the_fewest_nodes():
     assert alone["mpi"] is alone["tasks"] is alone["nodes"] is None and node.run_cpus("mpi", 1) == 8
 
 
-def test_timed_runs_ask_for_exactly_what_they_use():
+def test_timed_runs_request_exactly_their_resources():
     node = site(gpu={"runs": ["cuda"], "gpus": 2, "gpu_model": "a100", "partition": "g", "memory": 1.5}).nodes[
         "gpu"
     ]
@@ -89,13 +89,13 @@ def test_timed_runs_ask_for_exactly_what_they_use():
         ({"cpu": {"partitoin": "x"}}, "did you mean 'partition'"),
     ],
 )
-def test_a_wrong_site_is_one_clear_error(nodes, told):
+def test_invalid_site_is_refused_with_its_key(nodes, told):
     with pytest.raises(ConfigError, match=r"site\.yaml") as error:
         site(**nodes)
     assert told in str(error.value)
 
 
-def test_the_site_lies_beside_the_profile(tmp_path, monkeypatch):
+def test_site_file_is_found_beside_the_profile(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cluster").mkdir()
     file = tmp_path / "cluster" / "site.yaml"
@@ -110,7 +110,7 @@ def test_the_site_lies_beside_the_profile(tmp_path, monkeypatch):
     assert profile_site(["snakemake", "--cores", "2"]) is None
 
 
-def test_each_kind_of_node_plans_what_it_takes():
+def test_each_kind_of_node_plans_its_own_paradigms():
     described = site(
         cpu={"runs": ["threads", "kruskal"], "cpus": 2}, gpu={"runs": ["cuda"], "gpus": 1}, small={"cpus": 1}
     )
@@ -135,7 +135,7 @@ def test_each_kind_of_node_plans_what_it_takes():
     }
 
 
-def test_configuration_takes_a_site_by_its_file(tmp_path):
+def test_configuration_reads_a_site_by_its_file_name(tmp_path):
     file = tmp_path / "site.yaml"
     file.write_text(yaml.safe_dump({"nodes": {"cpu": {"machine": "far-cpu", "runs": ["peer"], "cpus": 4}}}))
     experiment = {"title": "t", "graphs": [], "runs": []}
@@ -144,7 +144,7 @@ def test_configuration_takes_a_site_by_its_file(tmp_path):
     assert config.places(config.from_mapping({"machine": "here", "experiment": experiment}))[0].name == "here"
 
 
-def test_hardware_of_the_sources_is_there():
+def test_hardware_profiles_of_the_papers_exist():
     assert {"shou-he-cpu", "shou-he-gpu", "ecl-system-1", "ecl-system-2", "durbhakula"} <= set(
         hardware_profiles()
     )
@@ -153,7 +153,7 @@ def test_hardware_of_the_sources_is_there():
     assert hardware("ecl-system-2").cores == 32 and hardware("ecl-system-2").sockets == 2
 
 
-def test_an_experiment_names_the_machine_and_the_widths_of_its_source():
+def test_experiment_takes_widths_from_its_source_machine():
     values = {"title": "t", "graphs": [], "runs": [{"algorithms": "all", "widths": "source"}]}
     with pytest.raises(ConfigError, match="machine: NAME"):
         parse(Experiment, values, "e")
@@ -164,14 +164,14 @@ def test_an_experiment_names_the_machine_and_the_widths_of_its_source():
     assert widths_of(block, "cuda", 2, "durbhakula") == [1] == widths_of(block, "sequential", 2, "durbhakula")
 
 
-def test_ranks_of_a_host():
+def test_width_on_a_host_is_its_share_of_the_ranks():
     path = Path("m/g/a/default/w8-2x4/000000000000.json")
     run = Run.from_path(path)
     assert (run.width, run.layout, run.width_here, run.path) == (8, "2x4", 4, path)
     assert Run.from_path(Path("m/g/a/default/w8/000000000000.json")).width_here == 8
 
 
-def test_a_task_of_a_job_step_is_no_rank_for_its_children():
+def test_job_step_variables_are_removed_for_children():
     environment = {"PMI_FD": "11", "PMI_RANK": "0", "PMIX_RANK": "0", "PATH": "/bin", "SLURM_JOB_ID": "1"}
     leave_job_step(environment)
     assert environment == {"PATH": "/bin", "SLURM_JOB_ID": "1"}
@@ -219,7 +219,7 @@ def test_account_counts_each_failure_once(tmp_path):
     assert told[1].endswith("rule_reference/8.log")
 
 
-def test_account_without_a_scheduler(tmp_path):
+def test_account_works_without_a_scheduler(tmp_path):
     log = tmp_path / "engine.log"
     log.write_text(
         "Error in rule run:\n    output: absent.json\n    log: a.log (check log file(s) for error details)\n"

@@ -23,18 +23,18 @@ from mst.bench.statistics import (
 times = st.floats(1e-6, 1e3)
 
 
-def test_nothing_measured_is_none():
+def test_summary_of_nothing_is_none():
     summary = summarise([])
     assert (summary.count, summary.median, summary.low, summary.high, summary.spread) == (0, *[None] * 4)
 
 
-def test_one_process_has_no_spread():
+def test_one_process_has_an_interval_of_one_point_and_no_spread():
     summary = summarise([0.25])
     assert (summary.median, summary.low, summary.high, summary.spread) == (0.25, 0.25, 0.25, None)
 
 
 @given(st.lists(times, min_size=2, max_size=12))
-def test_interval_holds_the_median_and_stays_in_range(values):
+def test_interval_contains_the_median_within_the_range(values):
     summary = summarise(values)
     assert min(values) <= summary.low <= summary.median <= summary.high <= max(values)
     assert summary.median == float(np.median(values))
@@ -82,7 +82,7 @@ def test_rank_interval_needs_enough_processes():
 
 
 @given(st.lists(times, min_size=2, max_size=8), st.lists(times, min_size=2, max_size=8))
-def test_ratio_turns_round_when_the_sides_do(a, b):
+def test_swapping_the_sides_inverts_the_ratio(a, b):
     forward, back = ratio(a, b), ratio(b, a)
     assert forward.low <= forward.estimate * (1 + 1e-9) and forward.estimate <= forward.high * (1 + 1e-9)
     assert forward.estimate == pytest.approx(1 / back.estimate, rel=1e-9)
@@ -90,7 +90,7 @@ def test_ratio_turns_round_when_the_sides_do(a, b):
 
 
 @given(st.lists(times, min_size=4, max_size=8), st.floats(0.01, 100))
-def test_ratio_follows_a_common_factor(values, factor):
+def test_ratio_is_the_factor_between_the_sides(values, factor):
     assert ratio(values, [factor * v for v in values]).estimate == pytest.approx(factor, rel=1e-9)
 
 
