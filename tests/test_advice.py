@@ -149,7 +149,7 @@ def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch):
         assert solver.choose(graph, 1).algorithm == "filter-boruvka"
 
 
-def test_a_graph_beyond_a_gpus_limits_is_left_to_the_cores(monkeypatch):
+def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
     class Huge:
         n, m, u, v = 10**9, 4 * 10**9, np.zeros(1), np.zeros(1)
         w = np.zeros(1, np.int32)

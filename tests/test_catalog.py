@@ -188,7 +188,7 @@ def test_the_schema_accepts_the_catalogue_and_refuses_what_the_model_refuses(tmp
         jsonschema.validate(wrong, schema)
 
 
-def test_the_recipe_is_about_the_data_only(triangle):
+def test_recipe_ignores_titles_citations_and_mirrors(triangle):
     title = changed(triangle, title="Another", note="!", known_weight=3, published=())
     mirrors = changed(LISTED["USA-road-d.NY"], title="x")
     assert title.recipe == triangle.recipe
@@ -348,7 +348,7 @@ def test_materialise_writes_a_simple_graph_and_describes_it(triangle, tmp_path, 
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["graph.arrow", "manifest.json"]
 
 
-def test_facts_are_what_algorithms_are_asked_with(triangle, tmp_path, sources):
+def test_manifest_gives_the_facts_of_its_graph(triangle, tmp_path, sources):
     facts = materialise(triangle, tmp_path / "out", sources=sources).facts()
     assert (facts.n, facts.m, facts.weight_dtype, facts.components) == (4, 4, "int32", 1)
     assert (facts.weight_min, facts.weight_max, facts.loops, facts.parallel) == (1, 7, 0, 0)
@@ -382,7 +382,7 @@ def test_rows_are_compared_with_the_first_sources_file_only(triangle, tmp_path, 
     assert "rows" not in {check.quantity for check in manifest.checks}
 
 
-def test_made_weights_do_not_depend_on_the_files_order(triangle, tmp_path, sources, mirror_folder):
+def test_generated_weights_are_independent_of_row_order(triangle, tmp_path, sources, mirror_folder):
     weights = {"dtype": "int32", "low": 10, "high": 99}
     first = materialise(changed(triangle, weights=weights), tmp_path / "a", sources=sources)
     lines = TRIANGLE_FILE.splitlines()[::-1]
@@ -413,9 +413,7 @@ def test_ids_are_compacted_only_where_no_header_counts_them(triangle, tmp_path, 
     assert (manifest.n, manifest.components) == (5, 3)
 
 
-def test_a_graph_that_is_not_to_be_had_leaves_a_manifest_and_no_graph(
-    triangle, tmp_path, sources, mirror_folder
-):
+def test_unavailable_graph_leaves_a_manifest_and_no_graph(triangle, tmp_path, sources, mirror_folder):
     (mirror_folder / "triangle.txt").unlink()
     out = tmp_path / "out"
     out.mkdir()
@@ -429,7 +427,7 @@ def test_a_graph_that_is_not_to_be_had_leaves_a_manifest_and_no_graph(
 
 
 @pytest.mark.parametrize("broken", ["0 1 5\n1 x 7\n", "", "0 1 nan\n"])
-def test_a_malformed_file_leaves_nothing(triangle, tmp_path, sources, mirror_folder, broken):
+def test_malformed_file_leaves_an_empty_folder(triangle, tmp_path, sources, mirror_folder, broken):
     good = materialise(triangle, tmp_path / "out", sources=sources)
     assert good.status == "ok"
     (mirror_folder / "broken.txt").write_text(broken)
@@ -583,7 +581,7 @@ def own(tmp_path) -> tuple[Path, catalog.Entry]:
     return file, catalog.Entry.model_validate(entry)
 
 
-def test_an_own_file_is_read_where_it_is(own, tmp_path, sources):
+def test_local_file_is_read_in_place(own, tmp_path, sources):
     file, entry = own
     folder, manifest = catalog.obtain(entry, tmp_path / "out", sources=sources)
     assert (manifest.status, manifest.n, manifest.m) == ("ok", 4, 4)
@@ -594,7 +592,7 @@ def test_an_own_file_is_read_where_it_is(own, tmp_path, sources):
     assert (folder / "graph.arrow").stat().st_mtime_ns == stamp
 
 
-def test_a_changed_own_file_is_read_anew(own, tmp_path, sources):
+def test_changed_local_file_is_read_again(own, tmp_path, sources):
     file, entry = own
     folder, before = catalog.obtain(entry, tmp_path / "out", sources=sources)
     file.write_text(TRIANGLE_FILE + "3 4 8\n")
@@ -604,7 +602,7 @@ def test_a_changed_own_file_is_read_anew(own, tmp_path, sources):
     assert (after.n, after.recipe) == (5, before.recipe) and after.digest != before.digest
 
 
-def test_an_own_file_that_cannot_be_used_stays_and_is_named(own, tmp_path, sources):
+def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
     file, entry = own
     file.write_text("0 1 5\n1 two 7\n")
     with pytest.raises(FormatError, match=re.escape(f"{file}, line 2")):
@@ -618,7 +616,7 @@ def test_an_own_file_that_cannot_be_used_stays_and_is_named(own, tmp_path, sourc
     assert (told.tried[0].location, told.tried[0].reason) == (str(file), "no such file")
 
 
-def test_own_files_are_named_from_here_or_from_home(own, tmp_path, sources, monkeypatch):
+def test_local_paths_are_relative_or_start_at_home(own, tmp_path, sources, monkeypatch):
     file, entry = own
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(file.parent))
@@ -642,7 +640,7 @@ def test_manifests_survive_infinite_weights_and_exact_integers(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"version": 2}', '{"version": 1, "nmae": "x"}'])
-def test_other_files_are_no_manifests(tmp_path, text):
+def test_manifest_of_another_shape_is_refused(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(FormatError, match=r"manifest\.json: not a manifest of this version"):
         read_manifest(tmp_path)
@@ -776,7 +774,7 @@ def sizes(entry):
 
 
 @pytest.mark.parametrize("name", STAND_INS)
-def test_stand_ins_are_of_the_size_of_what_they_stand_in_for(name):
+def test_stand_ins_have_the_size_of_the_missing_graph(name):
     n, m, components = stated(name)
     entry = LISTED[STAND_INS[name]]
     if entry.sources:

@@ -175,7 +175,7 @@ def test_a_login_node_needs_no_heavy_package(code, tmp_path):
     assert done.stdout.rstrip().endswith("loaded:"), done.stdout[-300:] + done.stderr[-300:]
 
 
-def test_a_closed_pipe_is_no_error(triangle):
+def test_closed_pipe_ends_quietly(triangle):
     process = subprocess.Popen(
         [sys.executable, "-m", "mst", "list", "graphs", "--json"],
         stdout=subprocess.PIPE,
@@ -214,7 +214,7 @@ def test_run_measures_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
         ("", ""),
     ],
 )
-def test_hints_name_the_nearest_or_what_begins_alike(word, hint):
+def test_hints_name_the_nearest_or_a_name_with_the_same_beginning(word, hint):
     known = ["kruskal", "filter-kruskal-threads", "filter-kruskal", "rmat-18", "rmat16.sym"]
     assert nearest(word, known) == hint
 

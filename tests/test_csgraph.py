@@ -99,13 +99,13 @@ def test_any_exact_algorithm_can_be_named():
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3,), (2, 2, 2)])
-def test_shapes_are_refused_as_values(shape):
+def test_wrong_shapes_raise_value_errors(shape):
     for error in (ValueError, InputError, ShapeError):
         with pytest.raises(error, match="matrix"):
             minimum_spanning_tree(np.zeros(shape))
 
 
-def test_it_is_an_attribute_that_loads_when_asked_for():
+def test_csgraph_attribute_is_loaded_on_first_use():
     program = (
         "import sys, mst\n"
         "heavy = {'numba', 'scipy', 'pyarrow', 'pandas', 'matplotlib'}\n"
@@ -123,7 +123,7 @@ def test_entries_given_twice_are_summed_where_scipy_sums_them():
         assert alike(minimum_spanning_tree(matrix), scipys(matrix)), dtype
 
 
-def test_room_behind_the_last_entry_is_no_entry():
+def test_spare_capacity_behind_the_last_entry_is_ignored():
     matrix = sparse.csr_array((3, 3))
     matrix.data, matrix.indices = np.array([3.0, 1.0, 2.0, 9.0]), np.array([1, 2, 0, 0], np.int32)
     matrix.indptr = np.array([0, 1, 2, 3], np.int32)

@@ -43,7 +43,7 @@ def called_by_users() -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["mst.Graph", "mst.Forest", *called_by_users()])
-def test_what_users_call_has_an_example(name):
+def test_public_functions_have_an_example(name):
     module, _, called = name.rpartition(".")
     documented = inspect.getdoc(getattr(importlib.import_module(module), called)) or ""
     assert doctest.DocTestParser().get_examples(documented)

@@ -147,7 +147,7 @@ def test_fetches_and_keeps_only_the_file_and_its_receipt(serve, sources, tmp_pat
     assert server.requests[0]["user-agent"].startswith("mst/")
 
 
-def test_a_second_fetch_asks_nobody(serve, sources):
+def test_second_fetch_makes_no_request(serve, sources):
     server = serve()
     sources().fetch(wanted(server))
     check_whole(sources().fetch(wanted(server)), server)
@@ -188,7 +188,7 @@ def test_a_server_that_ignores_ranges_is_read_from_the_start(serve, sources):
     assert "range" in server.requests[1]
 
 
-def test_a_file_that_changed_in_between_is_not_glued_together(serve, sources):
+def test_file_changed_between_requests_is_fetched_whole(serve, sources):
     old = b"old" * 100_000
 
     def behave(handler, number):
@@ -235,7 +235,7 @@ def test_a_stale_beginning_with_the_same_length_is_noticed_by_its_checksum(serve
     assert [("range" in r) for r in server.requests] == [False, True, False]
 
 
-def test_a_range_other_than_asked_for_starts_anew(serve, sources):
+def test_wrong_range_restarts_the_download(serve, sources):
     def behave(handler, number):
         if number == 1:
             send(handler, BODY[:5000], length=len(BODY))
@@ -281,7 +281,7 @@ def test_a_server_that_stalls_is_given_up(serve, sources):
     release.set()
 
 
-def test_a_trickle_counts_as_a_stall(serve, sources):
+def test_trickling_connection_counts_as_stalled(serve, sources):
     stop = threading.Event()
 
     def behave(handler, _):
@@ -348,7 +348,7 @@ def test_a_busy_server_is_asked_again(serve, sources, status):
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_refusal_is_not_asked_again_and_the_host_stays_alive(serve, sources, status):
+def test_refusal_is_not_retried_and_the_host_stays_alive(serve, sources, status):
     server = serve(lambda h, n: send(h, b"", status=status) if n == 1 else send_range(h))
     asked = sources()
     with pytest.raises(NotFetched, match=f"HTTP {status}"):
@@ -387,7 +387,7 @@ def test_a_redirect_in_circles_ends(serve, sources):
         ("ftp://127.0.0.1/file", "redirects to ftp:.*, which is not a web address"),
     ],
 )
-def test_a_redirect_off_the_web_is_refused(serve, sources, target, reason):
+def test_redirect_to_another_scheme_is_refused(serve, sources, target, reason):
     server = serve(lambda h, _: send(h, b"", status=302, Location=target))
     with pytest.raises(NotFetched, match=reason):
         sources().fetch(wanted(server))
@@ -441,7 +441,7 @@ def test_a_longer_body_than_announced_is_cut_by_the_announcement(serve, sources)
 
 
 @pytest.mark.parametrize("status, reason", [(200, "an empty file"), (204, "HTTP 204")])
-def test_an_empty_answer_is_not_a_graph(serve, sources, tmp_path, status, reason):
+def test_empty_answer_is_refused(serve, sources, tmp_path, status, reason):
     server = serve(lambda h, _: send(h, b"", status=status))
     with pytest.raises(NotFetched, match=reason):
         sources().fetch(wanted(server, sha256=None))
@@ -454,7 +454,7 @@ def test_a_cache_that_cannot_be_written_is_named(serve, sources, tmp_path):
         sources().fetch(wanted(serve()))
 
 
-def test_a_full_disk_is_no_fault_of_the_server(serve, sources, monkeypatch):
+def test_full_disk_is_reported_and_not_retried(serve, sources, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -465,7 +465,7 @@ def test_a_full_disk_is_no_fault_of_the_server(serve, sources, monkeypatch):
     assert len(server.requests) == 1
 
 
-def test_a_web_page_is_not_a_graph(serve, sources):
+def test_web_page_is_refused(serve, sources):
     page = serve(lambda h, _: send(h, b"<html>moved</html>", Content_Type="text/html"))
     with pytest.raises(NotFetched, match="answered with a web page"):
         sources().fetch(wanted(page, sha256=None))
@@ -534,7 +534,7 @@ def test_the_error_lists_every_location_with_its_reason(serve, sources, folder):
     assert "road is unavailable" in str(caught.value) and "MST_MIRROR" in str(caught.value)
 
 
-def test_a_dead_mirror_is_asked_once_and_a_missing_folder_said_to_be_missing(sources, tmp_path, monkeypatch):
+def test_dead_mirror_is_asked_once_and_missing_folder_is_reported(sources, tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     dead = f"http://127.0.0.1:{free_port()}/graphs"
     with pytest.raises(NotFetched) as caught:
@@ -544,19 +544,19 @@ def test_a_dead_mirror_is_asked_once_and_a_missing_folder_said_to_be_missing(sou
     assert folder == (str(tmp_path / "gone"), "no such folder")
 
 
-def test_damaged_records_of_checksums_are_not_passed_over(serve, sources, tmp_path):
+def test_damaged_checksum_file_is_an_error(serve, sources, tmp_path):
     (tmp_path / "cache" / "checksums").mkdir(parents=True)
     (tmp_path / "cache" / "checksums" / "road.json").write_text("{")
     with pytest.raises(UnavailableError, match=r"road\.json is damaged: remove it"):
         sources().fetch(wanted(serve(), sha256=None))
 
 
-def test_without_any_location_the_error_says_so(sources):
+def test_error_without_any_location_says_that_none_is_configured(sources):
     with pytest.raises(NotFetched, match="gives no address, and no mirror is configured"):
         sources().fetch(Wanted("road", names=("file",)))
 
 
-def test_an_unreadable_mirror_file_is_passed_over(sources, folder, serve):
+def test_unreadable_mirror_file_is_skipped(sources, folder, serve):
     (folder / "file.gr.gz").mkdir()
     server = serve()
     check_whole(sources([str(folder)]).fetch(wanted(server)), server)
@@ -588,7 +588,7 @@ def test_concurrent_processes_share_one_download(serve, tmp_path):
     assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]
 
 
-def test_without_file_locks_every_process_has_a_part_of_its_own(serve, sources, tmp_path, monkeypatch):
+def test_partial_files_are_per_process_without_file_locks(serve, sources, tmp_path, monkeypatch):
     def no_locks(*_):
         raise OSError("no locks here")
 
@@ -598,7 +598,7 @@ def test_without_file_locks_every_process_has_a_part_of_its_own(serve, sources, 
     assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]
 
 
-def test_progress_is_shown_when_asked_for(serve, sources, monkeypatch):
+def test_progress_is_shown_on_request_only(serve, sources, monkeypatch):
     written = io.StringIO()
     monkeypatch.setattr("sys.stderr", written)
     server = serve()

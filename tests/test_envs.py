@@ -34,7 +34,7 @@ def stamp():
     return module
 
 
-def test_there_is_one_for_each_kind_of_node():
+def test_every_kind_of_node_has_a_conda_file():
     assert [file.stem for file in FILES] == ["cpu", "cuda", "mpi"]
 
 

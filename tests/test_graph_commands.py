@@ -114,7 +114,7 @@ def test_fetch_raw_reads_nothing(place, mst):
     assert code == 1 and "sphere is unavailable" in err
 
 
-def test_fetch_asks_the_mirrors_that_it_is_given(place, mst, monkeypatch):
+def test_fetch_asks_mirrors_of_the_command_line(place, mst, monkeypatch):
     monkeypatch.delenv("MST_MIRROR")
     assert mst("fetch", "square", "--catalog", "graphs.yaml", "--offline")[0] == 1
     assert mst("fetch", "square", "--catalog", "graphs.yaml", "--mirror", place / "mirror")[0] == 0
@@ -135,7 +135,7 @@ def test_info_lists_the_catalogue(place, mst):
     assert json.loads(out)["path-5"]["parameters"] == {"n": 5}
 
 
-def test_info_tells_what_an_entry_is_and_whether_it_is_here(place, mst):
+def test_info_shows_an_entry_and_whether_it_is_fetched(place, mst):
     _, out, _ = mst("info", "square", "--catalog", "graphs.yaml")
     assert "here: no: mst fetch square" in out
     mst("fetch", "square", "--catalog", "graphs.yaml")
@@ -153,7 +153,7 @@ def test_info_names_the_published_numbers_that_differ(place, mst):
     assert mst("info", "out/path-5/manifest.json")[1] == out
 
 
-def test_info_counts_what_is_in_a_file(place, mst):
+def test_info_counts_vertices_and_edges_of_a_file(place, mst):
     (place / "graph.csv").write_text("u,v,weight\n5,7,1.5\n7,5,2.5\n5,5,1\n7,9,-1\n")
     _, out, _ = mst("info", "graph.csv", "--json")
     told = json.loads(out)
@@ -170,14 +170,14 @@ def test_info_counts_what_is_in_a_file(place, mst):
     assert "weights: none in the file" in out.split("\n\n")[1]
 
 
-def test_info_refuses_what_is_neither_file_nor_graph(place, mst):
+def test_info_refuses_names_of_neither_files_nor_graphs(place, mst):
     with pytest.raises(InputError, match="neither a file nor a graph of the catalogue"):
         mst("info", "nowhere.gr", "--catalog", "graphs.yaml")
     with pytest.raises(InputError, match="did you mean 'sphere'"):
         mst("info", "spere", "--catalog", "graphs.yaml")
 
 
-def test_convert_keeps_every_edge_unless_told_otherwise(place, mst):
+def test_convert_keeps_every_edge_by_default(place, mst):
     (place / "multi.txt").write_text("0 1 5\n1 0 3\n1 2 7\n2 2 1\n")
     code, out, err = mst("convert", "multi.txt", "multi.gr.gz")
     assert (code, out, err) == (0, "multi.gr.gz: n = 3, m = 4, weights int32\n", "")
@@ -206,13 +206,13 @@ def test_convert_makes_weights(place, mst):
 
 
 @pytest.mark.parametrize("text", ["int8:1:2", "int32:2:1", "int32:1", "int32:1:2:same", "float32:a:b", ""])
-def test_convert_refuses_weights_that_are_none(place, mst, text):
+def test_convert_refuses_illegal_weight_ranges(place, mst, text):
     with pytest.raises(InputError, match="weights"):
         mst("convert", "mirror/square.txt", "out.txt", "--weights", text)
     assert not (place / "out.txt").exists()
 
 
-def test_clean_shows_sizes_and_removes_what_is_named(place, mst):
+def test_clean_shows_sizes_and_removes_named_caches(place, mst):
     mst("fetch", "square", "path-5", "--catalog", "graphs.yaml")
     _, out, _ = mst("clean")
     sizes = {line.split()[0]: line.split()[1] for line in out.splitlines()[1:-1]}
@@ -241,7 +241,7 @@ def test_clean_of_one_graph_leaves_the_others(place, mst):
     assert any((place / "cache" / "numba").iterdir())
 
 
-def test_clean_refuses_unknown_caches_and_leaves_strangers_alone(place, mst):
+def test_clean_refuses_unknown_caches_and_keeps_other_files(place, mst):
     (place / "cache").mkdir(exist_ok=True)
     (place / "cache" / "mine.txt").write_text("keep")
     with pytest.raises(ConfigError, match="did you mean 'graphs'"):

@@ -44,7 +44,7 @@ def test_every_sparse_format(format, kind):
 @pytest.mark.parametrize(
     "dtype", [np.bool_, np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64]
 )
-def test_every_dtype_that_has_an_exact_home(dtype):
+def test_every_dtype_is_converted_exactly(dtype):
     graph = from_scipy(sparse.csr_array(np.array([[0, 1], [0, 0]], dtype)))
     assert graph.w.dtype in (np.int32, np.int64, np.float32, np.float64) and graph.w.tolist() == [1]
 
@@ -56,14 +56,14 @@ def test_explicit_zeros_are_edges():
     assert mst.minimum_spanning_forest(matrix).components == 1
 
 
-def test_zeros_that_only_fill_up_are_none():
+def test_padding_zeros_are_no_edges():
     block = sparse.bsr_array(np.kron(np.array([[0, 1], [0, 0]]), np.array([[1, 0], [0, 2]])), blocksize=(2, 2))
     assert rows(from_scipy(block)) == [(0, 2, 1), (1, 3, 2)]
     band = sparse.dia_array((np.array([[0.0, 0.0, 7.0]]), [1]), shape=(3, 3))
     assert rows(from_scipy(band)) == [(1, 2, 7.0)]
 
 
-def test_an_entry_stored_twice_is_what_scipy_says_it_is():
+def test_repeated_entries_are_summed_as_in_scipy():
     matrix = sparse.coo_array(([1, 2], ([0, 0], [1, 1])), shape=(2, 2))
     assert rows(from_scipy(matrix)) == [(0, 1, matrix.toarray()[0, 1])]
     assert matrix.nnz == 2, "the caller's matrix stays as it was"
@@ -83,7 +83,7 @@ def test_forests_weigh_what_scipy_finds(table):
     assert forest.weight == tree.sum() and len(forest) == tree.nnz
 
 
-def test_matrices_that_are_no_graph():
+def test_matrices_that_are_no_graph_are_refused():
     for matrix, message in (
         (sparse.csr_array(np.ones((2, 3))), "square"),
         (sparse.coo_array(np.ones(3)), "square"),
@@ -163,14 +163,14 @@ def test_a_subclass_and_a_view_are_networkx_graphs():
         (1j, "real"),
     ],
 )
-def test_weights_that_are_none(weight, message):
+def test_illegal_weights_are_refused_with_their_edge(weight, message):
     graph = networkx.Graph()
     graph.add_weighted_edges_from([("a", "b", 1), ("b", "c", weight)])
     with pytest.raises(InputError, match=message):
         as_graph(graph)
 
 
-def test_large_whole_numbers_do_not_blur_among_fractions():
+def test_integers_inexact_in_float64_are_refused_among_fractions():
     graph = networkx.Graph()
     graph.add_weighted_edges_from([(0, 1, 2**53 + 1), (1, 2, 0.5)])
     with pytest.raises(InputError, match="9007199254740993"):
@@ -244,7 +244,7 @@ def test_pandas_with_nullable_and_arrow_dtypes():
 
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
-def test_tables_that_are_no_graph(make):
+def test_tables_that_are_no_graph_are_refused(make):
     for columns, message in (
         ({"a": [0], "b": [1]}, "has a, b"),
         ({"u": ["x"], "v": ["y"]}, "u holds .* number the vertices"),
@@ -276,7 +276,7 @@ def test_paths_of_every_kind(tmp_path):
 
 
 @pytest.mark.parametrize("thing", [None, 7, [1, 2], (1, 2), {"u": [0]}, np.eye(3), b"path", object()])
-def test_anything_else_is_refused_with_what_would_do(thing):
+def test_other_objects_are_refused_with_the_accepted_ones_named(thing):
     with pytest.raises(InputError, match="SciPy sparse array, a networkx graph, or a table"):
         as_graph(thing)
 

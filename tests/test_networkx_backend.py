@@ -17,7 +17,7 @@ from networkx.utils.backends import backends  # noqa: E402
 pytestmark = pytest.mark.skipif("mst" not in backends, reason="this package is not installed beside networkx")
 
 
-def test_networkx_own_tests_pass(tmp_path):
+def test_tests_of_networkx_pass_with_this_backend(tmp_path):
     environment = {**os.environ, "NETWORKX_TEST_BACKEND": "mst", "NETWORKX_FALLBACK_TO_NX": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"]
     told = subprocess.run(

@@ -52,7 +52,7 @@ def test_skew_of_a_small_graph_is_exact():
         ("waves:200", "local"),
     ],
 )
-def test_weights_are_told_apart(weights, kind, order):
+def test_kinds_of_weights_are_recognised(weights, kind, order):
     graph = weigh(generate("grid", rows=200, columns=200, order=order), weights, 5)
     assert traits_of(graph).weights == kind
 
