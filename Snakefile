@@ -33,10 +33,10 @@ rule all:
 
 # Jobs of a cluster run without these hooks: the account is that of the whole workflow.
 onerror:
-    told = account.write_account(map(Path, log), RESULTS)
-    print(*told, sep="\n", file=sys.stderr)
+    failures = account.write_account(map(Path, log), RESULTS)
+    print(*failures, sep="\n", file=sys.stderr)
     print(
-        f"{len(told)} jobs failed ({RESULTS / account.FILE}); the same command makes what is missing",
+        f"{len(failures)} jobs failed ({RESULTS / account.FILE}); the same command retries them",
         file=sys.stderr,
     )
 

@@ -165,7 +165,7 @@ def test_failures_are_measurements_and_the_rest_is_done(clone):
     code, output = clone.snakemake()
     assert code == 0 and "Nothing to be done" in output, output
     code, output = clone.snakemake("-n", "--config", "retry=error")
-    assert code == 0 and output.count("without -n, tried again: ") == 4, "two records, two proofs"
+    assert code == 0 and output.count("would be retried without -n: ") == 4, "two records, two proofs"
     code, output = clone.snakemake("--config", "retry=error")
     assert code == 0, output
     assert jobs(output).count("run") == 2, "the two errors, not the timeout"

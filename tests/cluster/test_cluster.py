@@ -283,7 +283,7 @@ def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(clone, slu
         "test-late-small-grid": "TIMEOUT",
         "test-lost-small-grid": "NODE_FAIL",
     }, output + slurm.logs()
-    assert "NODE_FAIL: job" in output and "the same command makes what is missing" in output
+    assert "NODE_FAIL: job" in output and "the same command retries them" in output
     assert clone.stamps() == before, "nothing half-written, nothing lost"
 
     slurm.start_node("n2")

@@ -1,4 +1,4 @@
-# Configuration, names of things, and the plan; everything else asks here.
+# Configuration, names, and the plan, which all other rules use.
 
 import atexit
 import functools
@@ -25,7 +25,7 @@ from mst.bench.records.check import summary
 from mst.yaml_models import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
-    # Jobs do what was planned, whatever has been edited since.
+    # Jobs follow the configuration of the plan, even if a file has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
 elif site_file := profile_site(sys.argv, os.environ.get("SNAKEMAKE_PROFILE")):
     config["site"] = config.get("site") or str(site_file)
@@ -39,13 +39,13 @@ try:
 except MSTError as error:
     raise WorkflowError(str(error))
 
-# The commands that rules start read the same configuration, overrides included, and tell each other which hosts
-# do not answer.
+# The commands that rules start read the same configuration, overrides included, and share a list of hosts that do
+# not answer.
 os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
 os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve())
 
 if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
-    # Many jobs that compile into one network folder get in each other's way.
+    # Many jobs that compile into one network folder slow each other down.
     scratch = Path(CONFIG.site.scratch, f"mst-{getpass.getuser()}")
     os.environ.setdefault("MST_CACHE", str(scratch))
 
@@ -53,7 +53,7 @@ RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
 COMPLETENESS = Path(".snakemake", "mst-completeness")
 REQUEST = RESULTS / "request.json"
-# The engine does not know yet whether it will only look; its command line does.
+# Options with which the engine runs nothing. It does not know yet whether it will run jobs; its command line does.
 LOOKING = {
     "--dry-run",
     "--dryrun",
@@ -82,7 +82,7 @@ for argument in sys.argv[1:] if workflow.is_main_process else ():
         if "/" not in name and argument not in SCOPES:
             raise WorkflowError(f"no target {argument!r}{nearest(argument, SCOPES)}")
 
-# With --sdm conda a rule's own environment says what Python is; the package is this checkout's, everywhere.
+# With --sdm conda each rule's environment provides Python; the package is always that of this checkout.
 IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 MST = "python -m mst" if IN_CONDA else f"{shlex.quote(sys.executable)} -m mst"
 checkout = str(Path(workflow.basedir).resolve())
@@ -106,18 +106,18 @@ wildcard_constraints:
 
 
 def asked_for(scope):
-    """Whether the command line names a scope, alone or as a part of a result's path."""
+    """Return whether the command line names a scope, alone or as a part of a result's path."""
     named = re.compile(f"(^|/){re.escape(scope)}(/|$)")
     return any(named.search(argument) for argument in sys.argv[1:])
 
 
 def folder_of(scope):
-    """Where a scope's table, figures and page go."""
+    """Return the folder of a scope's table, figures and page."""
     return RESULTS if scope == "default" else RESULTS / "reports" / scope
 
 
 def scope_of(wildcards):
-    """What a target covers: the default experiment, or one paper, graph or algorithm."""
+    """Return the scope of a target: the default experiment, or one paper, graph or algorithm."""
     return wildcards.where.removeprefix("reports/").strip("/") or "default"
 
 
@@ -126,7 +126,7 @@ def graph_file(name, file):
 
 
 def own_files(name):
-    """Files of this machine that a graph is made of; what is to be fetched is no input."""
+    """Return the local files of a graph; files that are fetched are no inputs."""
     return [str(file) for file in CATALOG[name].own_files] if name in CATALOG else []
 
 
@@ -138,23 +138,23 @@ def manifests(scope):
 
 
 def stand_ins(scope):
-    """Graphs that a paper's page shows in place of others, by the names of these."""
+    """Return the stand-ins on a paper's page, by the names of the graphs that they replace."""
     kind, _, name = scope.partition("/")
     return claims.stand_ins_of(PAPERS[name]) if kind == "papers" else {}
 
 
 def imported_manifests(scope):
-    """Manifests of graphs that came with other machines' records.
+    """Return the manifests of graphs that came with other machines' records.
 
-    The default page shows them all, a paper's those that it leaves out here, and stand-ins.
+    The default page shows all of them, a paper's page those that the paper's experiment leaves out here, and stand-ins.
     """
     kind, _, name = scope.partition("/")
     if kind not in ("default", "papers"):
         return []
     own = {Path(file).parts[-3] for file in manifests(scope)}
     imported = sorted(RESULTS.glob("manifests/*/*.json"))
-    came = [file for reference in REFERENCES for file in reference.manifests]
-    found = [file for file in (*imported, *came) if file.parent.name not in own]
+    committed = [file for reference in REFERENCES for file in reference.manifests]
+    found = [file for file in (*imported, *committed) if file.parent.name not in own]
     if kind == "papers":
         wanted = {*PAPERS[name].left_out, *stand_ins(scope).values()}
         found = [file for file in found if file.parent.name in wanted]
@@ -162,14 +162,14 @@ def imported_manifests(scope):
 
 
 def planned_rows(scope):
-    """Rows of a scope's plan; the workflow first waits for the manifests of its graphs."""
+    """Return the rows of a scope's plan, once the manifests of its graphs exist."""
     for name in settings_of.scope_graphs(CONFIG, PAPERS, scope):
         checkpoints.graph.get(graph=name, recipe=CATALOG[name].recipe)
     return settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
 
 
 def proofs(scope):
-    """Proofs of every run of a scope that this machine can do."""
+    """Return the proofs of all runs of a scope that are possible on this machine."""
     return [
         str(proof_path(RECORDS / row.run.path))
         for row in planned_rows(scope)
@@ -178,13 +178,13 @@ def proofs(scope):
 
 
 def scope_experiment(scope):
-    """What was asked for, as plain values for the page."""
+    """Return the experiment of a scope as plain values for the page."""
     experiment = settings_of.scope_experiment(CONFIG, PAPERS, scope)
     return {"scope": scope, "machine": CONFIG.machine_name, **experiment.model_dump()}
 
 
 def request_file():
-    """What a plan is made of besides its graphs, as a file that changes only when that does."""
+    """Return a file of everything but graphs that a plan depends on; it is written only when that changes."""
     document = settings_of.request_document(CONFIG, PAPERS, PLACES)
     if not ONLY_LOOKING and not (
         REQUEST.is_file() and json.loads(REQUEST.read_text()) == document
@@ -194,10 +194,10 @@ def request_file():
 
 
 def completeness_file(scope):
-    """A file that is newer than any plan while a graph or a run of the scope is missing, and old otherwise.
+    """Return a file that is newer than any plan while a graph or a run of the scope is missing, and old otherwise.
 
-    Snakemake does not make a missing intermediate file again while everything behind it exists, and what it
-    remembers of a job's inputs is gone with its private folder.
+    Snakemake does not recreate a missing intermediate file while everything after it exists, and its record of a job's
+    inputs is lost with its private folder.
     """
     return COMPLETENESS / scope.replace("/", "-")
 
@@ -213,23 +213,23 @@ def note_completeness(scope):
         file.touch()
         os.utime(file, (0, 0))
     else:
-        # Small files count as changed only when their content is.
+        # Small files count as changed only when their content changes.
         file.write_text(str(time.time_ns()))
 
 
 if workflow.is_main_process and CONFIG.site:
-    # However this ends: an interrupt, a second one, an error of the engine.
+    # At any end: an interrupt, a second one, an error of the engine.
     atexit.register(
         lambda: account.cancel_left(map(Path, workflow.logger_manager.get_logfile()))
     )
 
 if workflow.is_main_process:
-    # Failed runs and missing graphs that are to be tried again make room for the new attempt.
+    # Failed runs and missing graphs that the configuration retries are deleted first.
     for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, PLACES):
         if ONLY_LOOKING:
-            print(f"without -n, tried again: {path}", file=sys.stderr)
+            print(f"would be retried without -n: {path}", file=sys.stderr)
         else:
-            print(f"trying again: {path}", file=sys.stderr)
+            print(f"retrying: {path}", file=sys.stderr)
             path.unlink()
     if not ONLY_LOOKING:
         Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
@@ -240,6 +240,6 @@ for scope in SCOPES:
 
 REQUESTED = request_file()
 ASKED = list(filter(asked_for, SCOPES[1:])) or ["default"]
-# The first run on a graph measures all of them in turns; on a cluster, those that share its job.
+# The first run on a graph measures all runs on it in turns; on a cluster, those that share its job.
 if workflow.is_main_process:
     os.environ["MST_SCOPES"] = json.dumps(ASKED)

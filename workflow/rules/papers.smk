@@ -1,5 +1,5 @@
-# One table or figure of a paper, by its number: results/papers/durbhakula/figure-2.csv (the workflow runs what its
-# paper needs first), with .tex beside it and its pictures as SVG and PDF in the folder of the same name.
+# One table or figure of a paper, by its number: results/papers/durbhakula/figure-2.csv, with .tex beside it and its
+# pictures as SVG and PDF in the folder of the same name. The runs of the paper come first.
 
 
 rule exhibit:

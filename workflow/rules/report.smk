@@ -11,7 +11,7 @@ PAGE_SOURCES += map(str, sorted(settings_of.COMMITTED.glob("reference/*/about.ya
 
 
 def figure_captions():
-    """The page's words about its figures, for the engine's own report."""
+    """Return the captions of figures, for the engine's own report."""
     captions = read_yaml(Path("report/captions.yaml"))
     return {name: text for name, text in captions.items() if isinstance(text, str)}
 

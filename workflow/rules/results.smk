@@ -1,4 +1,4 @@
-# One tidy table of everything measured, here and on other machines, and the last gate.
+# One tidy table of all measurements, of this and other machines, and the last gate.
 
 # Measured on other machines, and committed with the code.
 REFERENCES = references(settings_of.COMMITTED)
@@ -48,7 +48,7 @@ rule table:
     params:
         records=str(RECORDS),
         imported=IMPORTED,
-        # The default page shows everything that was measured, the others what they are about.
+        # The default page shows all measurements, the others only those of their scope.
         only_planned=lambda wildcards: scope_of(wildcards) != "default",
         stand_ins=lambda wildcards: stand_ins(scope_of(wildcards)),
     script:
@@ -58,7 +58,7 @@ rule table:
 rule check:
     input:
         RESULTS / "{where}table.parquet",
-        # Last of all: whatever it says, the page is there to show it.
+        # The page comes first, so that it exists whatever the check finds.
         RESULTS / "{where}report.html",
     output:
         RESULTS / "{where}checked.json",

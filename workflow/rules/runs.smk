@@ -1,19 +1,19 @@
-# One job per run, and each asks for what its paradigm needs. On one machine it claims every core: a timed run has
-# the machine to itself. On a cluster it has a node to itself, one with GPUs, or as many ranks as it has width, over
-# as many nodes as they need.
+# One job per run, with the resources of its paradigm. On one machine it claims every core: a timed run has the machine
+# to itself. On a cluster it has a node to itself, one with GPUs, or a rank for each unit of its width on as many nodes
+# as these need.
 
 
 ruleorder: run_ranks > run_cuda > run
 
 
 def staged(wildcards, output):
-    """A measurement that another run's job made in turns with its own, without suffix: its edge ids lie beside it."""
+    """Return the path, without suffix, of a measurement that another run's job has made in turns with its own."""
     place = Path(output[0]).relative_to(RECORDS).with_suffix("")
     return str(RESULTS / STAGED / place)
 
 
-# Moving it takes a shell less time than Python takes to start.
-TAKE = 'mv {params.staged:q}.* "$(dirname {output:q})" 2> {log:q}'
+# The shell moves it in less time than Python takes to start.
+MOVE_STAGED = 'mv {params.staged:q}.* "$(dirname {output:q})" 2> {log:q}'
 
 
 rule run:
@@ -36,7 +36,8 @@ rule run:
     params:
         staged=staged,
     shell:
-        TAKE + " || {MST} run --record {output:q} --granted {threads} > {log:q} 2>&1"
+        MOVE_STAGED
+        + " || {MST} run --record {output:q} --granted {threads} > {log:q} 2>&1"
 
 
 use rule run as run_cuda with:
@@ -88,5 +89,5 @@ if CONFIG.site:
         params:
             staged=staged,
         shell:
-            TAKE
+            MOVE_STAGED
             + " || MST_MPIEXEC={resources.mpi:q} {MST} run --record {output:q} --granted {resources.tasks} > {log:q} 2>&1"

@@ -1,17 +1,18 @@
-# What jobs ask a cluster's scheduler for. Without a cluster they ask for nothing, and a timed run claims this machine.
+# The resources that jobs request from a cluster's scheduler. Without a cluster they request none, and a timed run claims
+# this machine.
 #
-# The scheduler's overhead is some 15 s a job: runs on one graph and one kind of node share one of its jobs, and so do
-# the proofs of a graph. Snakemake adds up what jobs that share one ask for, save that they take turns (`turn`). The
-# profile says how many may share one (group-components).
+# The scheduler's overhead is some 15 s a job: runs on one graph and one kind of node share a scheduler's job, and so do
+# the proofs of a graph. Snakemake adds up the resources of jobs in a group, except that these take turns (`turn`). The
+# profile sets the size of a group (group-components).
 
 
 def shared(group):
-    """A group of jobs, where there is a scheduler whose jobs can be shared."""
+    """Return the group of a job, or None without a scheduler."""
     return group if CONFIG.site else None
 
 
 def run_of(wildcards):
-    """The paradigm and the width of a run."""
+    """Return the paradigm and the width of a run."""
     width = int(re.match(r"w(\d+)", wildcards.width).group(1))
     return registry.get(wildcards.algorithm).paradigm, width
 
@@ -24,7 +25,7 @@ def run_cpus(wildcards):
 
 @functools.cache
 def missing_runs(graph):
-    """How many runs on a graph are still to be made, by machine and layout."""
+    """Return the number of missing runs on a graph, by machine and layout."""
     return Counter(
         (row.machine, row.layout)
         for scope in ASKED
@@ -35,12 +36,12 @@ def missing_runs(graph):
 
 
 def share(minutes, jobs):
-    """Each job's part of the minutes that they have together."""
+    """Return a job's share of the minutes of its group."""
     return max(1, minutes // max(1, jobs))
 
 
 def run_resources():
-    """What a timed run asks for."""
+    """Return the resources of a timed run."""
     if CONFIG.site is None:
         return {}
 
@@ -57,12 +58,12 @@ def run_resources():
         return share(CONFIG.site.node(wildcards.machine).time, jobs)
 
     any_node = next(iter(CONFIG.site.nodes.values()))
-    asked = {name: answer(name) for name in any_node.run_resources("sequential", 1)}
-    return {**asked, "runtime": runtime}
+    requested = {name: answer(name) for name in any_node.run_resources("sequential", 1)}
+    return {**requested, "runtime": runtime}
 
 
 def work_resources(together=lambda wildcards: 1):
-    """What a job that is not timed asks for; so many share one of the scheduler's."""
+    """Return the resources of a job that is not timed, one of `together` in a group."""
     if CONFIG.site is None:
         return {}
     work = CONFIG.site.work
@@ -81,7 +82,7 @@ def work_cpus():
 
 
 def modules(*paradigms):
-    """Environment modules of the nodes that these paradigms run on; without any, of what is not timed."""
+    """Return the environment modules of the nodes for these paradigms; without any, those of jobs that are not timed."""
     if CONFIG.site is None:
         return []
     nodes = [n for n in CONFIG.site.nodes.values() if set(paradigms) & set(n.runs)]
@@ -90,6 +91,6 @@ def modules(*paradigms):
 
 
 def any_of(*paradigms):
-    """A pattern of the algorithms of these paradigms."""
+    """Return a pattern that matches the algorithms of these paradigms."""
     known = registry.algorithms().values()
     return "|".join(re.escape(a.id) for a in known if a.paradigm in paradigms) or "(?!)"

@@ -1,5 +1,4 @@
-# Every measurement is proved by another job than the one that made it. A wrong forest is a finding, written
-# down here; the last gate turns it into a failure.
+# Every measurement is proved by a separate job. A wrong forest is recorded here; the last gate turns it into a failure.
 
 
 rule verify:

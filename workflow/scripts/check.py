@@ -1,4 +1,4 @@
-"""The last gate: fails when a forest is wrong, or, if asked to be strict, when a graph is not to be had."""
+"""The last gate: fail if a forest is wrong, or, with ``strict``, if a graph is unavailable."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Write the plan of a scope: what runs on this machine, and what does not and why."""
+"""Write the plan of a scope: the runs on this machine, and those that are not possible, each with its reason."""
 
 from pathlib import Path
 
