@@ -23,7 +23,7 @@ from mst.reporting.page.build import write_report
 from mst.reporting.page.sections import FOLDER, Shown, frame, sections
 from mst.reporting.papers.section import Papers
 from mst.reporting.table import COLUMNS, write_table
-from mst.reporting.units import count, seconds, size, times
+from mst.units import count, seconds, size, times
 
 
 @pytest.fixture(scope="module")

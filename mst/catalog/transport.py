@@ -17,6 +17,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type
 
 from mst.catalog.locations import Dead, DeadHosts, Limits, Missing, Refused, basename
 from mst.catalog.partial import PartialFile
+from mst.units import decimal_size
 from mst.version import __version__
 
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504))
@@ -231,8 +232,8 @@ class _Meter:
     def _print(self, done: int, ending: str) -> None:
         self.shown = time.monotonic()
         rate = (done - self.start) / max(self.shown - self.began, 1e-6)
-        of = f" of {self.total / 1e6:,.1f}" if self.total else ""
-        line = f"{self.label}: {done / 1e6:,.1f}{of} MB, {rate / 1e6:,.1f} MB/s"
+        of = f" of {decimal_size(self.total)}" if self.total else ""
+        line = f"{self.label}: {decimal_size(done)}{of}, {decimal_size(rate)}/s"
         print(f"{line:<70}", end=ending, file=sys.stderr, flush=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mst.reporting.units import counted
+from mst.units import counted, seconds
 
 
 def columns(rows: Iterable[Sequence[object]]) -> str:
@@ -22,21 +22,6 @@ def columns(rows: Iterable[Sequence[object]]) -> str:
     return "\n".join("  ".join(line).rstrip() for line in zip(*by_column, strict=True))
 
 
-def size(count: int) -> str:
-    """Return a number of bytes with a decimal unit.
-
-    Examples
-    --------
-    >>> from mst.commands._print import size
-    >>> size(999), size(3_667_907)
-    ('999 B', '3.7 MB')
-    """
-    value, unit = float(count), 0
-    while value >= 999.95 and unit < 4:
-        value, unit = value / 1000, unit + 1
-    return f"{count} B" if unit == 0 else f"{value:.1f} {'BKMGT'[unit].replace('K', 'k')}B"
-
-
 def graph_size(n: int, m: int) -> str:
     """Return the numbers of vertices and edges in words.
 
@@ -46,7 +31,7 @@ def graph_size(n: int, m: int) -> str:
     >>> graph_size(1, 0)
     '1 vertex, 0 edges'
     """
-    return f"{n:,} {'vertex' if n == 1 else 'vertices'}, {counted(m, 'edge')}"
+    return f"{counted(n, 'vertex', 'vertices')}, {counted(m, 'edge')}"
 
 
 def line_about(measurement: dict[str, Any]) -> str:
@@ -62,7 +47,7 @@ def line_about(measurement: dict[str, Any]) -> str:
         return f"{head}: {measurement['reason']}"
     flags = measurement["conditions"]["flags"]
     noise = f" [{', '.join(flags)}]" if flags else ""
-    return f"{head}: {compute.median * 1e3:.3f} ms, {compute.count} processes{noise}"
+    return f"{head}: {seconds(compute.median, 4)}, {compute.count} processes{noise}"
 
 
 def _aligned(column: Sequence[object]) -> list[str]:

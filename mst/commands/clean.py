@@ -30,9 +30,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from mst.commands._print import columns, size
+    from mst.commands._print import columns
     from mst.errors import ConfigError, nearest
     from mst.kernels.primitives.cache import cache_root
+    from mst.units import decimal_size
 
     for part in args.parts:
         if part not in PARTS:
@@ -40,7 +41,7 @@ def run(args: Namespace) -> int:
     root = cache_root()
     named = args.parts or ([part for part in PARTS if part != "checksums"] if args.all else [])
     if not named:
-        rows = [(part, size(_bytes(_places(root, part, args.graph))), PARTS[part]) for part in PARTS]
+        rows = [(part, decimal_size(_bytes(_places(root, part, args.graph))), PARTS[part]) for part in PARTS]
         print(f"{root}\n{columns(rows)}\nremove with `mst clean PART …` or `mst clean --all`")
         return 0
     for part in named:
@@ -49,7 +50,7 @@ def run(args: Namespace) -> int:
         if not args.dry_run:
             for place in places:
                 _remove(place)
-        print(f"{part}: {'would remove' if args.dry_run else 'removed'} {size(freed)}")
+        print(f"{part}: {'would remove' if args.dry_run else 'removed'} {decimal_size(freed)}")
     return 0
 
 

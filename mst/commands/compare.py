@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_json, add_results, results_of
+from mst.units import seconds
 
 if TYPE_CHECKING:
     from mst.bench.records.compare import Compared, Comparison
@@ -88,16 +89,12 @@ def _row(c: Comparison) -> tuple[str, ...]:
         judged.verdict,
         "" if judged.ratio is None else f"{judged.ratio:.3f}",
         "" if judged.low is None else f"{judged.low:.3f} – {judged.high:.3f}",
-        _seconds(c.a.median),
-        _seconds(c.b.median),
+        seconds(c.a.median, 4),
+        seconds(c.b.median, 4),
         c.graph,
         " ".join([c.algorithm, *filter(None, details)]),
         judged.reason if judged.verdict == CANNOT_TELL else "",
     )
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value * 1e3:.4g} ms"
 
 
 def _summary(arguments: argparse.Namespace, compared: Compared) -> str:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mst.commands._arguments import add_results, results_of
+from mst.units import decimal_size
 
 HELP = "pack a machine's records, proofs and graph manifests into one file; or everything as an RO-Crate"
 
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     packed = export_bundle(machine, results=results_of(arguments), out=out)
     print(
         f"{out}: {packed.records} records of {machine}, {packed.proofs} proofs, "
-        f"{packed.manifests} graph manifests, {out.stat().st_size / 1024:,.0f} KiB"
+        f"{packed.manifests} graph manifests, {decimal_size(out.stat().st_size)}"
     )
     return 0
 
@@ -41,7 +42,7 @@ def _crate(out: Path, results: Path) -> int:
     from mst.bench.records.store import load_records
 
     write_crate(out, root=Path(), results=results, records=load_records(results / "records"))
-    print(f"{out}: Workflow Run RO-Crate, {out.stat().st_size / 2**20:.1f} MiB")
+    print(f"{out}: Workflow Run RO-Crate, {decimal_size(out.stat().st_size)}")
     return 0
 
 

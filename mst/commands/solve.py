@@ -11,7 +11,7 @@ from typing import Any
 
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
 from mst.commands._print import graph_size
-from mst.reporting.units import counted
+from mst.units import counted, seconds
 
 HELP = "compute the minimum spanning forest of a graph file"
 
@@ -59,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
         "options": algorithm.resolve(options),
         "width": width_of(algorithm, threads),
         "seconds": {
-            part: round(seconds, 6)
-            for part, seconds in parts.items()
-            if seconds > 1e-4 or part not in ("transfer", "code")
+            part: round(taken, 6)
+            for part, taken in parts.items()
+            if taken > 1e-4 or part not in ("transfer", "code")
         },
     }
     if arguments.json:
@@ -87,11 +87,11 @@ def write_forest(path: Path, forest: Any) -> None:
 
 def _print(summary: dict[str, Any]) -> None:
     parts = {{"code": "machine code"}.get(part, part): value for part, value in summary["seconds"].items()}
-    seconds = ", ".join(f"{part} {value:.3f} s" for part, value in parts.items())
+    phases = ", ".join(f"{part} {seconds(value)}" for part, value in parts.items())
     print(
         f"{summary['file']}: {graph_size(summary['vertices'], summary['edges'])}\n"
         f"forest: {counted(summary['forest_edges'], 'edge')}, {counted(summary['components'], 'component')}, "
         f"weight {summary['weight']}\n"
-        f"{summary['algorithm']}, width {summary['width']}: {seconds}",
+        f"{summary['algorithm']}, width {summary['width']}: {phases}",
         file=sys.stdout,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mst.commands._arguments import add_format, add_json
-from mst.reporting.units import counted
+from mst.units import counted, seconds
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
 
@@ -69,7 +69,7 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
     return (
         f"{arguments.forest} is the minimum spanning forest of {arguments.graph}:\n"
         f"{counted(verdict['forest_edges'], 'edge')}, {counted(verdict['components'], 'component')}, "
-        f"weight {verdict['weight']}; proved in {verdict['seconds']:.3f} s"
+        f"weight {verdict['weight']}; proved in {seconds(verdict['seconds'])}"
     )
 
 

@@ -19,6 +19,7 @@ from mst.bench.measure.processes import (
     tree_bytes,
 )
 from mst.bench.planning.experiment import Measure
+from mst.units import size
 
 _POLL_SECONDS = 0.02
 _COMPILING = 5
@@ -186,7 +187,7 @@ class Session:
                 held = tree_bytes(self._template)
                 self.outcome.peak_tree_bytes = max(self.outcome.peak_tree_bytes, held)
                 if held > self._limit:
-                    reason = f"held {held / 2**30:.2f} GiB, the limit is {self._limit / 2**30:.2f} GiB"
+                    reason = f"held {size(held)}, the limit is {size(self._limit)}"
                     self._end("out-of-memory", reason)
                     return None
             if time.monotonic() > deadline:

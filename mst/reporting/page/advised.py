@@ -12,7 +12,7 @@ from itertools import groupby
 
 from mst.advice import Candidate, Choice, Table
 from mst.advice.traits import DEGREES, SKEWED, WEIGHTS
-from mst.reporting.units import count
+from mst.units import count
 
 COMPLETE = 0.45
 """Edges over squared vertices of a graph that has nine tenths of all pairs."""

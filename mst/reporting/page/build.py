@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mst.atomic import replacing
 from mst.reporting.page.cells import number
-from mst.reporting.units import count, seconds, times
+from mst.units import count, seconds, times
 
 if TYPE_CHECKING:
     from mst.bench.records.reference import Reference

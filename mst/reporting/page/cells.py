@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mst.reporting.units import count, known, seconds, size, times
+from mst.units import count, known, seconds, size, times
 
 RECORD_COLUMNS = (
     ("algorithm", "text"),

@@ -22,7 +22,7 @@ from mst.reporting.page.cells import FILTERS, RECORD_COLUMNS, record_row
 from mst.reporting.page.explorer import as_json, explorer_data
 from mst.reporting.page.graphs import graph_rows, missing_graphs
 from mst.reporting.page.unfinished import not_run, unfinished
-from mst.reporting.units import counted
+from mst.units import counted
 from mst.yaml_models import read_yaml
 
 if TYPE_CHECKING:
