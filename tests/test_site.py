@@ -17,13 +17,12 @@ from mst.bench.planning.site import (
     hardware_profiles,
     leave_job_step,
     profile_site,
-    read_site,
 )
 from mst.bench.records import account
 from mst.bench.records.store import Run
 from mst.errors import ConfigError
 from mst.facts import Facts
-from mst.yaml_models import parse
+from mst.yaml_models import parse, read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,7 +35,7 @@ def site(**nodes) -> Site:
 
 
 def test_example_site_covers_every_paradigm():
-    example = read_site(ROOT / "cluster" / "site.yaml")
+    example = parse(Site, read_yaml(ROOT / "cluster" / "site.yaml"), "site.yaml")
     assert {run for node in example.nodes.values() for run in node.runs} >= set(registry.PARADIGMS)
     assert example.nodes["cpu"].cores == 128 and example.nodes["cpu"].cpus == 256
     assert [example.nodes["mpi"].layout(ranks) for ranks in (1, 32, 64, 128)] == [

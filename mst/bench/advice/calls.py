@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import asdict, replace
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,9 +24,12 @@ from mst.generators import generate
 from mst.graph import Graph
 
 _SECONDS = 0.05
-_MOST = 30
+"""Calls of a graph go on, in turns, until a candidate has taken so long on average."""
+
+_MOST_ROUNDS = 30
+
 _PACE = 6e-7
-"""Seconds an edge that a case takes at first guess."""
+"""First estimate of the seconds that a case takes for each edge."""
 
 
 class Caller:
@@ -37,7 +38,7 @@ class Caller:
     def __init__(self, graph: Graph, candidates: Iterable[Candidate]):
         self.graph = graph
         self.resident: Any = None
-        facts = Facts(n=graph.n, m=graph.m, weight_dtype=graph.w.dtype.name)
+        facts = Facts.of(graph)
         self.ways = {}
         for candidate in candidates:
             algorithm = registry.get(candidate.algorithm)
@@ -60,7 +61,7 @@ class Caller:
         import cupy
 
         if self.resident is None:
-            self.resident = resident(self.graph)
+            self.resident = on_device(self.graph)
         cupy.cuda.get_current_stream().synchronize()
         started = time.perf_counter()
         problem = implementation.ready(self.resident, options=options).problem
@@ -78,9 +79,8 @@ class Caller:
             cupy.get_default_memory_pool().free_all_blocks()
 
 
-def resident(graph: Graph) -> Any:
+def on_device(graph: Graph) -> Any:
     """Return the graph on the device."""
-
     from mst.algorithms.cuda.device.graph import DeviceGraph
 
     return DeviceGraph.of(graph)
@@ -112,7 +112,7 @@ def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> 
     times = {name: [first[name]] for name in promising(first)}
     rounds = 0
     while rounds < 2 or (
-        graph.m < LARGE and rounds < _MOST and sum(map(sum, times.values())) < _SECONDS * len(times)
+        graph.m < LARGE and rounds < _MOST_ROUNDS and sum(map(sum, times.values())) < _SECONDS * len(times)
     ):
         for name in times:
             times[name].append(caller(name)[0])
@@ -125,7 +125,7 @@ def choosing(graph: Graph, table: Table, hardware: Hardware) -> dict[str, float]
     """Return the seconds that a choice for this graph costs, by cores and GPU."""
     costs = {}
     for width, gpu in hardware.settings():
-        subject = resident(graph) if gpu == "device" else graph
+        subject = on_device(graph) if gpu == "device" else graph
         seconds = []
         for _ in range(6):
             started = time.perf_counter()
@@ -191,39 +191,16 @@ WARMING: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def warm_up(hardware: Hardware) -> None:
-    """Compile the candidates' code; on four cores and more, processes fill the cache first."""
+    """Compile the candidates' code: call each twice on every graph of `WARMING`."""
     began = time.perf_counter()
-    candidates = hardware.candidates(True)
-    if hardware.cores >= 4:
-        # Of each algorithm the narrowest: all widths compile the same code.
-        apart = {(c.algorithm, c.slug, c.gpu): str(c) for c in reversed(candidates)}
-        jobs = [(name, at) for at in range(len(WARMING)) for name in apart.values()]
-        try:
-            with ProcessPoolExecutor(hardware.cores, mp_context=get_context("spawn")) as pool:
-                list(pool.map(_warmed, *zip(*jobs)))
-        except BrokenExecutor as error:
-            print(f"a process that compiles ended: {error}; the rest is compiled here", flush=True)
-        print(f"compiled after {time.perf_counter() - began:.0f} s", flush=True)
-    for at in range(len(WARMING)):
-        for candidate in candidates:
-            seconds = _warmed(str(candidate), at)
-            if seconds > 1:
-                print(f"  {candidate}, {WARMING[at][0]}: {seconds:.1f} s", flush=True)
-    print(f"warm after {time.perf_counter() - began:.0f} s", flush=True)
-
-
-def _warmed(name: str, at: int) -> float:
-    """Return the seconds that a candidate's first two calls on a graph of `WARMING` take."""
-    weights, generator, parameters = WARMING[at]
-    graph = weigh(generate(generator, **parameters), weights, 1)
-    traits_of(graph)
-    caller = Caller(graph, [Candidate.parse(name)])
-    start = time.perf_counter()
-    try:
-        for _ in range(2):
-            if name in caller.ways:
+    for weights, generator, parameters in WARMING:
+        graph = weigh(generate(generator, **parameters), weights, 1)
+        traits_of(graph)
+        caller = Caller(graph, hardware.candidates(True))
+        for name in (*caller.ways, *caller.ways):
+            try:
                 caller(name)
+            except (MSTError, RuntimeError) as error:
+                print(f"  {name}: {error}", flush=True)
         caller.close()
-    except (MSTError, RuntimeError) as error:
-        print(f"  {name}: {error}", flush=True)
-    return time.perf_counter() - start
+    print(f"warm after {time.perf_counter() - began:.0f} s", flush=True)

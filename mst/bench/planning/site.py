@@ -229,11 +229,6 @@ class Site(StrictModel):
         return next(node for node in self.nodes.values() if node.machine == machine)
 
 
-def read_site(file: Path) -> Site:
-    """Read a site file."""
-    return parse(Site, read_yaml(file), str(file))
-
-
 @dataclass(frozen=True)
 class Place:
     """A machine that runs are planned for.
