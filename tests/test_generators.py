@@ -26,7 +26,7 @@ from mst.generators.points import BITS, random_points
 from mst.kernels.generate import delaunay as generate_delaunay
 from mst.kernels.generate import hilbert
 from mst.kernels.primitives import pairs
-from mst.kernels.union_find import components
+from mst.kernels.union_find import connectivity
 from mst.weights import WeightSpec
 
 SMALL = {
@@ -665,9 +665,9 @@ def test_unique_and_compact_keep_the_order():
 def test_keep_connected_keeps_joining_pairs_and_the_first_others():
     edges = np.array([0 << 32 | 1, 1 << 32 | 2, 0 << 32 | 2, 0 << 32 | 3, 1 << 32 | 3, 2 << 32 | 4], np.uint64)
     kept = edges.copy()
-    components.keep_connected(5, kept, 5)
+    connectivity.keep_connected(5, kept, 5)
     assert kept[:5].tolist() == edges[[0, 1, 2, 3, 5]].tolist()
-    assert components.is_connected(5, edges) and not components.is_connected(6, edges)
+    assert connectivity.is_connected(5, edges) and not connectivity.is_connected(6, edges)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -
     That tree is the one that Kruskal's algorithm finds when the grid's edges come in random order.
     """
     from mst.kernels.primitives import hashing, pairs
-    from mst.kernels.union_find import components
+    from mst.kernels.union_find import connectivity
 
     n, edges, _ = grid(rows=rows, columns=columns, seed=seed, connected=connected)
     m = round(Fraction(share) * len(edges))
@@ -54,5 +54,5 @@ def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -
         f"a share of {share} is {m:,} edges, and {n:,} vertices take {n - 1:,} to connect: raise share",
     )
     shuffled = pairs.gather(edges, order, len(edges))
-    components.keep_connected(n, shuffled, m)
+    connectivity.keep_connected(n, shuffled, m)
     return Edges(n, shuffled[:m], "shuffled")
