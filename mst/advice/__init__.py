@@ -23,7 +23,7 @@ from itertools import product
 from math import log2
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from mst import registry
 from mst.advice.traits import DEGREES, WEIGHTS, Traits, degrees_of, sample_size, traits_of
@@ -193,8 +193,17 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
         without |= {choice.algorithm}
 
 
+class _Place(NamedTuple):
+    """A cell, its logarithms to base 2 of edges and density, and the candidates in it."""
+
+    log_m: float
+    log_density: float
+    cell: Mapping[str, Any]
+    candidates: list[Candidate]
+
+
 class Table:
-    """Cells of one machine, and the answers that were looked up in them.
+    """Cells of one machine, and a cache of answers.
 
     Parameters
     ----------
@@ -209,13 +218,13 @@ class Table:
         self.cells: list[dict[str, Any]] = list(data["cells"])
         self.checked: Mapping[str, int] | None = data.get("checked")
         self._places = [
-            (log2(cell["m"]), log2(cell["density"]), cell, [Candidate.parse(name) for name in cell["times"]])
+            _Place(log2(cell["m"]), log2(cell["density"]), cell, list(map(Candidate.parse, cell["times"])))
             for cell in self.cells
         ]
-        self.widths = sorted({c.width for place in self._places for c in place[3] if not c.gpu})
+        self.widths = sorted({c.width for place in self._places for c in place.candidates if not c.gpu})
         self._known: dict[tuple, Choice] = {}
-        self._settled: dict[tuple, Choice | None] = {}
-        self._fitting: dict[tuple, list[tuple]] = {}
+        self._unsampled: dict[tuple, Choice | None] = {}
+        self._fitting: dict[tuple, list[_Place]] = {}
 
     def choose(
         self,
@@ -241,13 +250,13 @@ class Table:
     ) -> Choice:
         """Return the best candidate for a graph, which is sampled only where the answer depends on it."""
         asked: dict[str, Any] = dict(width=width, gpu=gpu, without=without)
-        settled = self.settled(graph.n, graph.m, **asked)
-        if settled is not None:
-            return settled
+        unsampled = self.choose_unsampled(graph.n, graph.m, **asked)
+        if unsampled is not None:
+            return unsampled
         traits = traits_of(graph)
         return self.choose(graph.n, graph.m, skew=traits.skew, weights=traits.weights, **asked)
 
-    def settled(
+    def choose_unsampled(
         self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
     ) -> Choice | None:
         """Return the choice if degrees and weights do not change it, or change it by less than a sample costs.
@@ -255,17 +264,17 @@ class Table:
         Every graph pays for the sample and only some kinds gain by it, so the mean gain over all kinds decides.
         """
         place = (*_steps(n, m), width, gpu, without)
-        if place not in self._settled:
+        if place not in self._unsampled:
             size, density, *setting = place
             choices = [self._at(size, density, *kinds, *setting) for kinds in product(DEGREES, WEIGHTS)]
             usual = choices[0]
             name = next(iter(usual.times), "")
             lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
             worth_a_sample = usual.times and lost > LOOKING + SAMPLING * sample_size(n)
-            self._settled[place] = None if worth_a_sample else usual
-        return self._settled[place]
+            self._unsampled[place] = None if worth_a_sample else usual
+        return self._unsampled[place]
 
-    def _at(self, *question) -> Choice:
+    def _at(self, *question: Any) -> Choice:
         if question not in self._known:
             self._known[question] = self._look_up(*question)
         return self._known[question]
@@ -285,35 +294,38 @@ class Table:
         if not usable:
             return FALLBACK_ON_DEVICE if gpu == "device" else FALLBACK
 
-        def distance(place):
-            at_m, at_density, cell, _ = place
-            near = abs(log_m - at_m) + abs(log_density - at_density)
-            return near + _otherness(degrees, weights, cell["kinds"])
+        def distance(place: _Place) -> float:
+            near = abs(log_m - place.log_m) + abs(log_density - place.log_density)
+            return near + _distance_of_kinds(degrees, weights, place.cell["kinds"])
 
         _, _, cell, fitting = min(usable, key=distance)
-        sizes = [place[0] for place in usable]
+        sizes = [place.log_m for place in usable]
         outside = []
         if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
             outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
-        if _otherness(degrees, weights, cell["kinds"]):
+        if _distance_of_kinds(degrees, weights, cell["kinds"]):
             outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {degrees} {weights}")
         return self._choice(cell, fitting, width, "; ".join(outside))
 
-    def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[tuple]:
-        """Return the places of the cells in which some candidates can run here, each with these.
+    def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[_Place]:
+        """Return the cells in which some candidates can run here, each with these candidates alone.
 
         Cached, since a report looks up hundreds of graphs on the same hardware.
         """
         setting = (width, gpu, without)
         if setting not in self._fitting:
             places = [
-                (at_m, at_density, cell, fitting)
-                for at_m, at_density, cell, candidates in self._places
-                if (fitting := [c for c in candidates if c.fits(width, gpu) and c.algorithm not in without])
+                place._replace(candidates=fitting)
+                for place in self._places
+                if (
+                    fitting := [
+                        c for c in place.candidates if c.fits(width, gpu) and c.algorithm not in without
+                    ]
+                )
             ]
             if gpu == "host":
-                # A cell that was measured without the GPU says nothing of it.
-                places = [place for place in places if any(c.gpu for c in place[3])] or places
+                # A cell that was measured without the GPU cannot compare it with cores.
+                places = [place for place in places if any(c.gpu for c in place.candidates)] or places
             self._fitting[setting] = places
         return self._fitting[setting]
 
@@ -343,7 +355,7 @@ class Table:
         )
 
 
-def _otherness(degrees: str, weights: str, kinds: Iterable[str]) -> float:
+def _distance_of_kinds(degrees: str, weights: str, kinds: Iterable[str]) -> float:
     """Return how far off a cell of such kinds is, in octaves of m."""
     pairs = (kind.split() for kind in kinds)
     return min(_OTHER_DEGREES * (degrees != d) + _OTHER_WEIGHTS * (weights != w) for d, w in pairs)

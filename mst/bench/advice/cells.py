@@ -179,7 +179,7 @@ def judge(table: Table, measured: Sequence[Measured], hardware: Hardware) -> lis
             if not times:
                 continue
             # As `Table.choose_for` does, which looks at edges only where that pays.
-            choice = table.settled(one.n, one.m, width=width, gpu=gpu) or table.choose(
+            choice = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu) or table.choose(
                 one.n, one.m, skew=one.traits.skew, weights=one.traits.weights, width=width, gpu=gpu
             )
             place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
