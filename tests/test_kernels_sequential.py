@@ -92,11 +92,12 @@ def test_argsort_in_compiled_code(rng):
 
 
 @pytest.mark.parametrize("dtype", (U32, U64))
-def test_split_is_stable(dtype, rng):
+def test_partition_is_stable(dtype, rng):
     keys = rng.integers(0, 20, 500).astype(dtype)
-    words, ids = radix.records(keys)
+    records = radix.records(keys)
+    words, ids = records
     pivot = (U64(9) << U64(32)) | LOW if dtype == U32 else U64(9)
-    middle = partition.split(words, ids, 50, 450, pivot, np.empty_like(words), np.empty_like(ids))
+    middle = partition.partition(records, 50, 450, pivot, records.empty())
     found = ids if len(ids) else (words & LOW).astype(np.int64)
     inside = np.arange(50, 450)
     light = keys[50:450] <= 9
@@ -113,14 +114,14 @@ def test_sampled_quantile_is_near(arrange, rng):
         assert abs((words <= pivot).sum() - wanted) < 1_500
 
 
-def test_take_and_drop_inner():
+def test_kruskal_adds_joining_edges_and_drops_cycle_edges():
     u, v = np.array([0, 1, 0, 3, 2], U32), np.array([1, 2, 2, 4, 3], U32)
-    parent, forest = np.arange(5, dtype=U32), np.empty(4, np.int32)
-    words, ids = radix.records(np.arange(5, dtype=U32))
-    assert kruskal.take(parent, u, v, words, ids, 0, 3, forest, 0) == 2
-    assert forest[:2].tolist() == [0, 1]
-    assert kruskal.drop_inner(parent, u, v, words, ids, 2, 5) == 4
-    assert (words[2:4] & LOW).tolist() == [3, 4]
+    growth = kruskal.Growth(np.arange(5, dtype=U32), u, v, np.empty(4, np.int32))
+    records = radix.records(np.arange(5, dtype=U32))
+    assert kruskal.add_in_order(growth, records, 0, 3, 0) == 2
+    assert growth.forest[:2].tolist() == [0, 1]
+    assert kruskal.drop_cycle_edges(growth, records, 2, 5) == 4
+    assert (records.words[2:4] & LOW).tolist() == [3, 4]
 
 
 def test_fourth_ancestor_shortens_the_path():
@@ -356,10 +357,10 @@ def joined(n, u, v, keys, tags, largest_rank, *, shift=None, smallest=4, largest
 
 
 def kruskal_ids(n, u, v, keys):
-    parent, forest = np.arange(n, dtype=U32), np.empty(n, np.int32)
-    ranked = radix.sorted_records(*radix.records(keys))
-    size = kruskal.take(parent, u.astype(U32), v.astype(U32), *ranked, 0, len(u), forest, 0)
-    return np.sort(forest[:size])
+    growth = kruskal.empty_growth(n, u.astype(np.int32), v.astype(np.int32))
+    in_order = radix.sorted_records(*radix.records(keys))
+    size = kruskal.add_in_order(growth, in_order, 0, len(u), 0)
+    return np.sort(growth.forest[:size])
 
 
 @pytest.mark.parametrize("n", (2, 30, 3_000))

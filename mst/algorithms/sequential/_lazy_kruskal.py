@@ -5,69 +5,88 @@ from __future__ import annotations
 import numpy as np
 
 from mst import order
+from mst.graph import Graph
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.radix import records, sort_words
-from mst.kernels.sequential.kruskal import drop_inner, take
-from mst.kernels.sequential.partition import sampled_quantile, split
+from mst.kernels.primitives.radix import Records, records, sort_words
+from mst.kernels.sequential.kruskal import Growth, add_in_order, drop_cycle_edges, empty_growth
+from mst.kernels.sequential.partition import partition, sampled_quantile
 
 
-def workspace(graph, keys=None):
-    """Return what the kernels below take: vertices, ends, records (of the weights' keys), and room for sorting."""
-    unsigned = np.dtype(f"u{graph.u.itemsize}")
-    words, ids = records(order.keys(graph.w) if keys is None else keys)
-    spare = np.empty_like(words), np.empty_like(ids)
-    parent = np.arange(graph.n, dtype=unsigned)
-    forest = np.empty(max(min(graph.n - 1, graph.m), 0), np.int32 if graph.m < 2**31 else np.int64)
-    return parent, graph.u.view(unsigned), graph.v.view(unsigned), words, ids, *spare, forest
+def workspace(graph: Graph, keys: np.ndarray | None = None) -> tuple[Growth, Records, Records]:
+    """Return the first arguments of the kernels below: no edges yet, all records, and scratch space to sort them in.
+
+    `keys`, uint32 or uint64 of shape (m,), are those of the weights by default.
+    """
+    unsorted = records(order.keys(graph.w) if keys is None else keys)
+    return empty_growth(graph.n, graph.u, graph.v), unsorted, unsorted.empty()
 
 
 @njit
-def lazy_kruskal(parent, u, v, words, ids, spare_words, spare_ids, forest, cutoff, sample, filtering):
+def lazy_kruskal(growth, records, spare, cutoff, sample, filtering):
     """Quicksort the records from the left, feeding Kruskal; stop once the tree is complete.
 
-    With `filtering`, a heavier part is first rid of edges whose ends already lie in one tree.
+    Parameters
+    ----------
+    growth : mst.kernels.sequential.kruskal.Growth
+        Without edges yet.
+    records, spare : mst.kernels.primitives.radix.Records
+        Records of all edges, and scratch space of their size; both are overwritten.
+    cutoff : int
+        Ranges of at most this many records are sorted.
+    sample : int
+        Records that are sampled to choose a pivot.
+    filtering : bool
+        Whether a heavier part loses the edges inside a tree before it is sorted.
+
+    Returns
+    -------
+    numpy.ndarray of int32 or int64, shape (k,)
+        Ids of the forest's edges.
     """
     # Ranges still to do, the lightest on top; each level of the recursion leaves at most one behind.
-    pending = [(0, words.size, False)]
+    pending = [(0, records.words.size, False)]
     size = 0
-    while len(pending) > 0 and size < parent.size - 1:
+    while len(pending) > 0 and size < growth.parent.size - 1:
         start, stop, heavy = pending.pop()
         if heavy and filtering:
-            stop = drop_inner(parent, u, v, words, ids, start, stop)
+            stop = drop_cycle_edges(growth, records, start, stop)
         if stop - start <= cutoff:
-            size = _sort_and_take(parent, u, v, words, ids, start, stop, spare_words, spare_ids, forest, size)
+            size = _sort_and_add(growth, records, spare, start, stop, size)
             continue
-        pivot = sampled_quantile(words, start, stop, (stop - start) // 2, sample)
-        middle = split(words, ids, start, stop, pivot, spare_words, spare_ids)
+        pivot = sampled_quantile(records.words, start, stop, (stop - start) // 2, sample)
+        middle = partition(records, start, stop, pivot, spare)
         if middle == stop:
-            # The pivot is the heaviest: what is below it comes first, and its equals are in order already.
+            # The pivot is the heaviest: lighter records come first, and its equals are in order already.
             if pivot > 0:
-                middle = split(words, ids, start, stop, pivot - np.uint64(1), spare_words, spare_ids)
+                middle = partition(records, start, stop, pivot - np.uint64(1), spare)
             if pivot == 0 or middle == start:
-                size = take(parent, u, v, words, ids, start, stop, forest, size)
+                size = add_in_order(growth, records, start, stop, size)
                 continue
         pending.append((middle, stop, True))
         pending.append((start, middle, False))
-    return forest[:size]
+    return growth.forest[:size]
 
 
 @njit
-def prefix_kruskal(parent, u, v, words, ids, spare_words, spare_ids, forest, prefix, sample):
-    """Kruskal over about the `prefix` lightest edges, then over those of the rest that join two trees."""
-    m = words.size
+def prefix_kruskal(growth, records, spare, prefix, sample):
+    """Kruskal over about the `prefix` lightest edges, then over those of the rest that join two trees.
+
+    The other parameters, and the result, are those of `lazy_kruskal`.
+    """
+    m = records.words.size
     middle = m
     if prefix < m:
-        pivot = sampled_quantile(words, 0, m, prefix, sample)
-        middle = split(words, ids, 0, m, pivot, spare_words, spare_ids)
-    size = _sort_and_take(parent, u, v, words, ids, 0, middle, spare_words, spare_ids, forest, 0)
-    if size < parent.size - 1:
-        stop = drop_inner(parent, u, v, words, ids, middle, m)
-        size = _sort_and_take(parent, u, v, words, ids, middle, stop, spare_words, spare_ids, forest, size)
-    return forest[:size]
+        pivot = sampled_quantile(records.words, 0, m, prefix, sample)
+        middle = partition(records, 0, m, pivot, spare)
+    size = _sort_and_add(growth, records, spare, 0, middle, 0)
+    if size < growth.parent.size - 1:
+        stop = drop_cycle_edges(growth, records, middle, m)
+        size = _sort_and_add(growth, records, spare, middle, stop, size)
+    return growth.forest[:size]
 
 
 @njit
-def _sort_and_take(parent, u, v, words, ids, start, stop, spare_words, spare_ids, forest, size):
-    if sort_words(words, ids, start, stop, spare_words, spare_ids):
-        return take(parent, u, v, spare_words, spare_ids, 0, stop - start, forest, size)
-    return take(parent, u, v, words, ids, start, stop, forest, size)
+def _sort_and_add(growth, records, spare, start, stop, size):
+    if sort_words(records.words, records.ids, start, stop, spare.words, spare.ids):
+        return add_in_order(growth, spare, 0, stop - start, size)
+    return add_in_order(growth, records, start, stop, size)

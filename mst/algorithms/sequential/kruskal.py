@@ -8,8 +8,8 @@ import numpy as np
 
 from mst import order
 from mst.graph import Graph
-from mst.kernels.primitives.radix import records, sorted_records
-from mst.kernels.sequential.kruskal import take
+from mst.kernels.primitives.radix import Records, records, sorted_records
+from mst.kernels.sequential.kruskal import add_in_order, empty_growth
 
 ALGORITHM = dict(
     id="kruskal",
@@ -40,19 +40,16 @@ def prepare(graph: Graph, *, width: int, sort: str) -> Problem:
 
 def solve(problem: Problem) -> np.ndarray:
     graph, sort = problem
-    words, ids = (sorted_records if sort == "radix" else sorted_by_comparison)(*records(order.keys(graph.w)))
-    unsigned = np.dtype(f"u{graph.u.itemsize}")
-    forest = np.empty(max(min(graph.n - 1, graph.m), 0), np.int32 if graph.m < 2**31 else np.int64)
-    parent = np.arange(graph.n, dtype=unsigned)
-    size = take(parent, graph.u.view(unsigned), graph.v.view(unsigned), words, ids, 0, graph.m, forest, 0)
-    return forest[:size]
+    in_order = (sorted_records if sort == "radix" else sorted_by_comparison)(*records(order.keys(graph.w)))
+    growth = empty_growth(graph.n, graph.u, graph.v)
+    return growth.forest[: add_in_order(growth, in_order, 0, graph.m, 0)]
 
 
 def collect(problem: Problem, result: np.ndarray) -> np.ndarray:
     return result
 
 
-def sorted_by_comparison(words: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sorted_by_comparison(words: np.ndarray, ids: np.ndarray) -> Records:
     """Return the records in order, by the fastest of numpy's comparison sorts that is correct.
 
     `words` has dtype uint64, shape (m,); `ids` is empty where the words hold the ids, and else has shape (m,).
@@ -61,4 +58,4 @@ def sorted_by_comparison(words: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray
         ids = np.argsort(words, kind="stable")
     else:
         words.sort()  # distinct, as they hold the ids
-    return words, ids
+    return Records(words, ids)

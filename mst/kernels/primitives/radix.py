@@ -6,6 +6,8 @@ then the array of ids is empty; else it holds the key alone. Either way one comp
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba.extending import overload
 
@@ -20,41 +22,65 @@ _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
-def records(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words and the ids of records whose id is their place in `keys`.
+class Records(NamedTuple):
+    """Words and ids.
 
-    Parameters
+    Attributes
     ----------
-    keys : numpy.ndarray of uint32 or uint64, shape (m,)
-
-    Returns
-    -------
     words : numpy.ndarray of uint64, shape (m,)
     ids : numpy.ndarray of uint32 (int64 from 2³² records on), shape (0,) or (m,)
+        Empty where the words hold the ids.
+    """
+
+    words: np.ndarray
+    ids: np.ndarray
+
+    def empty(self) -> Records:
+        """Return uninitialised records of the same shapes and dtypes."""
+        return Records(np.empty_like(self.words), np.empty_like(self.ids))
+
+
+def records(keys: np.ndarray) -> Records:
+    """Return records whose ids are their places in `keys`: uint32 or uint64, shape (m,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.primitives.radix import records, sorted_records
+    >>> words, _ = sorted_records(*records(np.array([7, 5], np.uint32)))
+    >>> (words & 0xFFFFFFFF).tolist()
+    [1, 0]
     """
     packed = keys.itemsize == 4 and len(keys) <= 2**32
     words = np.empty(len(keys), np.uint64)
-    _fill(keys, packed, words)
+    _write_words(keys, packed, words)
     id_dtype = np.uint32 if len(keys) <= 2**32 else np.int64
-    return words, np.arange(0 if packed else len(keys), dtype=id_dtype)
+    return Records(words, np.arange(0 if packed else len(keys), dtype=id_dtype))
 
 
 @njit
-def _fill(keys, packed, words):
+def _write_words(keys, packed, words):
     for i in range(np.uint64(keys.size)):
         words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
 
 
 @njit(inline="always")
 def id_at(words, ids, i):
-    """Return the id of record `i`."""
+    """Return the id of record `i`, a uint64; `words` and `ids` as in `Records`."""
     return np.uint64(ids[i]) if ids.size > 0 else words[i] & _LOW
 
 
 def argsort(keys: np.ndarray) -> np.ndarray:
-    """Return the stable order of unsigned 32- or 64-bit `keys`; int32, or int64 from 2³¹ on.
+    """Return the places of `keys`, uint32 or uint64 of shape (m,), in their stable ascending order.
 
-    Compiled code may call it too, and always gets int64.
+    int32, or int64 from 2³¹ keys on. Compiled code may call it too, and always gets int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.primitives.radix import argsort
+    >>> argsort(np.array([7, 5, 7, 0], np.uint32)).tolist()
+    [3, 1, 0, 2]
     """
     words, ids = sorted_records(*records(keys))
     return (ids if len(ids) else words & _LOW).astype(np.int32 if len(keys) < 2**31 else np.int64)
@@ -66,14 +92,14 @@ def _argsort(keys):
 
     def compiled(keys):
         words, order = np.empty(keys.size, np.uint64), np.arange(keys.size)
-        _fill(keys, packed, words)
+        _write_words(keys, packed, words)
         # Packed, a word holds its place.
         ids = order[:0] if packed else order
         spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
-        there = sort_words(words, ids, 0, words.size, spare_words, spare_ids)
+        in_spare = sort_words(words, ids, 0, words.size, spare_words, spare_ids)
         if not packed:
-            return spare_ids if there else ids
-        words = spare_words if there else words
+            return spare_ids if in_spare else ids
+        words = spare_words if in_spare else words
         for i in range(words.size):
             order[i] = words[i] & _LOW
         return order
@@ -81,24 +107,24 @@ def _argsort(keys):
     return compiled
 
 
-def sorted_records(words: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the records in order; the arrays given are overwritten."""
-    spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
-    if sort_words(words, ids, 0, len(words), spare_words, spare_ids):
-        return spare_words, spare_ids
-    return words, ids
+def sorted_records(words: np.ndarray, ids: np.ndarray) -> Records:
+    """Return the records in order; the arrays given, as in `Records`, are overwritten."""
+    given = Records(words, ids)
+    spare = given.empty()
+    return spare if sort_words(*given, 0, len(words), *spare) else given
 
 
 @njit
 def sort_words(words, ids, start, stop, spare_words, spare_ids):
     """Sort the records of ``start … stop - 1``; return whether the result lies in the spare arrays, from 0 on.
 
-    The spare arrays are at least as long as the range. Leading and trailing bits that all keys share cost
-    nothing, and where ids lie below the keys, they are in order already.
+    `words` and `ids` are as in `Records`, and so are `spare_words` and `spare_ids`, at least as long as the range.
+    Leading and trailing bits that all keys share cost nothing, and where ids lie below the keys, they are in order
+    already.
     """
     start, m = np.uint64(start), np.uint64(stop - start)
     if m <= _FEW:
-        _insert(words, ids, start, m)
+        _insertion_sort(words, ids, start, m)
         return False
     differing = _ZERO
     for i in range(start, start + m):
@@ -116,19 +142,19 @@ def sort_words(words, ids, start, stop, spare_words, spare_ids):
         return False
     width = (high - low + passes - _ONE) // passes
     counts = np.empty(_ONE << width, np.uint64)
-    there = False
+    records, spare, in_spare = Records(words, ids), Records(spare_words, spare_ids), False
     for p in range(passes):
         shift = low + p * width
-        if there:
-            _pass(spare_words, spare_ids, _ZERO, words, ids, start, m, shift, counts)
+        if in_spare:
+            _sort_by_digit(spare, _ZERO, records, start, m, shift, counts)
         else:
-            _pass(words, ids, start, spare_words, spare_ids, _ZERO, m, shift, counts)
-        there = not there
-    return there
+            _sort_by_digit(records, start, spare, _ZERO, m, shift, counts)
+        in_spare = not in_spare
+    return in_spare
 
 
 @njit
-def _insert(words, ids, start, m):
+def _insertion_sort(words, ids, start, m):
     for i in range(start + _ONE, start + m):
         word = words[i]
         e = id_at(words, ids, i)
@@ -144,7 +170,13 @@ def _insert(words, ids, start, m):
 
 
 @njit
-def _pass(words, ids, start, to_words, to_ids, to, m, shift, counts):
+def _sort_by_digit(records, start, target, to, m, shift, counts):
+    """Write `m` records from `start` on to `target` from `to` on, in the stable order of the digit at `shift`.
+
+    `records` and `target` are `Records`; `counts`, uint64 of shape (2^b,) for digits of b bits, is overwritten.
+    """
+    words, ids = records
+    target_words, target_ids = target
     mask = np.uint64(counts.size - 1)
     counts[:] = 0
     for i in range(start, start + m):
@@ -163,7 +195,7 @@ def _pass(words, ids, start, to_words, to_ids, to, m, shift, counts):
             places[j] = counts[b]
             counts[b] += _ONE
         for j in range(size):
-            prefetch_to_write(to_words, places[min(j + _AHEAD, size - _ONE)])
-            to_words[places[j]] = words[block + j]
+            prefetch_to_write(target_words, places[min(j + _AHEAD, size - _ONE)])
+            target_words[places[j]] = words[block + j]
             if ids.size > 0:
-                to_ids[places[j]] = ids[block + j]
+                target_ids[places[j]] = ids[block + j]

@@ -1,4 +1,4 @@
-"""Stable partitions of records (`mst.kernels.primitives.radix`), and the pivots that they split at."""
+"""Stable partition of records (`mst.kernels.primitives.radix`), and its pivot."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit
-def split(words, ids, start, stop, pivot, spare_words, spare_ids):
+def partition(records, start, stop, pivot, spare):
     """Move the records of ``start … stop - 1`` with word ≤ `pivot` to the front; return where the others begin.
 
-    The spare arrays hold the heavier records meanwhile; they are at least as long as the range.
+    Both parts keep their order. `records` and `spare` are `Records`; `spare` holds the heavier ones meanwhile and is at
+    least as long as the range.
     """
+    words, ids = records
+    spare_words, spare_ids = spare
     light, heavy = np.uint64(start), _ZERO
     for i in range(np.uint64(start), np.uint64(stop)):
         # Both targets are written and one index advances: no branch to mispredict.
@@ -35,10 +38,10 @@ def split(words, ids, start, stop, pivot, spare_words, spare_ids):
 
 @njit
 def sampled_quantile(words, start, stop, wanted, sample):
-    """Return a word that about `wanted` of those in the range are not above.
+    """Return a word, uint64, such that about `wanted` of ``words[start:stop]`` are not above it.
 
-    One word of each of `sample` equal stretches is probed, at a pseudo-random place, so that neither sorted nor
-    periodic input biases the choice; the result depends on nothing but the input.
+    `words` are uint64, of shape (m,). One word of each of `sample` equal stretches is drawn, at a pseudo-random place,
+    so that neither sorted nor periodic input biases the choice; the result depends on nothing but the input.
     """
     m = stop - start
     count = min(sample, m)
