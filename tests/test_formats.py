@@ -1,4 +1,4 @@
-"""Each format by hand-written files: what is read, how it is told apart, and what is written."""
+"""Hand-written files of each format: detection, reading and writing."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def in_order(edges: list[tuple]) -> list[tuple]:
 
 
 @pytest.mark.parametrize(("content", "format", "n", "edges"), [f[1:] for f in FILES], ids=[f[0] for f in FILES])
-def test_a_file_is_recognised_and_read(tmp_path, content, format, n, edges):
+def test_hand_written_file_is_detected_and_read(tmp_path, content, format, n, edges):
     path = tmp_path / "some.file"
     path.write_bytes(content)
     assert detect(path) == format or (detect(path), format) == ("edges", "headed")
@@ -297,14 +297,14 @@ def test_a_file_is_recognised_and_read(tmp_path, content, format, n, edges):
         if f[2] in ("dimacs", "edges", "headed", "pbbs", "bhargava-zaia", "matrix-market")
     ],
 )
-def test_row_formats_keep_the_order_and_direction_of_rows(tmp_path, content, edges):
+def test_row_formats_keep_order_and_direction_of_rows(tmp_path, content, edges):
     path = tmp_path / "some.file"
     path.write_bytes(content)
     raw = read_raw(path)
     assert list(zip(raw.u.tolist(), raw.v.tolist())) == [edge[:2] for edge in edges]
 
 
-def test_the_galois_format_of_floats_goes_by_its_name(tmp_path):
+def test_galois_float_weights_are_read_when_the_format_is_named(tmp_path):
     path = tmp_path / "road.gr"
     path.write_bytes(words(1, 4, 2, 2, 1, 2) + ints(1, 0) + struct.pack("<2f", 0.5, 0.5))
     raw = read_raw(path, format="galois-float")
@@ -323,19 +323,19 @@ def test_original_ids_are_kept_in_ascending_order(tmp_path):
     assert read_raw(path).original_ids is None
 
 
-def test_notes_tell_what_the_file_said(tmp_path):
+def test_summary_holds_declared_counts_direction_and_remarks(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("# Undirected graph\n# Nodes: 3 Edges: 2\n0 1\n1 2\n")
-    notes = read_raw(path).notes
-    assert (notes.rows, notes.declared_n, notes.declared_m, notes.direction) == (2, 3, 2, "edges")
+    summary = read_raw(path).summary
+    assert (summary.rows, summary.declared_n, summary.declared_m, summary.direction) == (2, 3, 2, "edges")
     path.write_text("3 2\n2\n1 3\n2\n")
-    notes = read_raw(path).notes
-    assert (notes.rows, notes.declared_m, notes.direction, notes.mirrored) == (4, 2, "both", 2)
+    summary = read_raw(path).summary
+    assert (summary.rows, summary.declared_m, summary.direction, summary.mirrored) == (4, 2, "both", 2)
     path.write_text("9 1\n1 2 7\n")
-    assert "count from 0" in read_raw(path).notes.remarks[0]
+    assert "count from 0" in read_raw(path).summary.remarks[0]
 
 
-def test_integer_weights_take_the_narrowest_dtype_and_stay_exact(tmp_path):
+def test_integer_weights_are_exact_and_of_the_narrowest_dtype(tmp_path):
     path = tmp_path / "a.txt"
     for text, dtype in (
         ("2147483647", np.int32),
@@ -351,14 +351,14 @@ def test_integer_weights_take_the_narrowest_dtype_and_stay_exact(tmp_path):
         assert w.dtype == dtype and w[1] == dtype(float(text) if dtype == np.float64 else int(text))
 
 
-def test_ids_beyond_int32_take_int64(tmp_path):
+def test_ids_beyond_int32_are_int64(tmp_path):
     path = tmp_path / "a.gr"
     path.write_text(f"p sp {2**33} 1\na {2**33} 1 5\n")
     graph = read(path)
     assert graph.n == 2**33 and graph.u.dtype == np.int64 and graph.u[0] == 2**33 - 1
 
 
-def test_a_headed_list_counts_from_one_only_when_an_id_is_n(tmp_path):
+def test_headed_list_counts_from_one_only_if_an_id_is_n(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("3 2\n0 1 5\n1 2 6\n")
     assert read(path).u.tolist() == [0, 1]
@@ -366,7 +366,7 @@ def test_a_headed_list_counts_from_one_only_when_an_id_is_n(tmp_path):
     assert read(path).u.tolist() == [0, 1]
 
 
-def test_two_plain_columns_are_headed_only_where_the_first_row_counts_all_others(tmp_path):
+def test_two_columns_are_headed_only_if_the_first_row_counts_the_others(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("9 2\n1 9\n2 3\n")
     assert read_raw(path).format == "headed"
@@ -377,7 +377,7 @@ def test_two_plain_columns_are_headed_only_where_the_first_row_counts_all_others
     assert read_raw(path).format == "edges"
 
 
-def test_a_headed_list_longer_than_the_head_is_recognised(tmp_path):
+def test_headed_list_longer_than_the_head_is_detected(tmp_path):
     path = tmp_path / "a.txt"
     n = 50_000
     path.write_text(f"{n} {n - 1}\n" + "".join(f"{i} {i + 1}\n" for i in range(1, n)))
@@ -385,8 +385,8 @@ def test_a_headed_list_longer_than_the_head_is_recognised(tmp_path):
     assert (raw.format, raw.n, raw.m) == ("headed", n, n - 1)
 
 
-def test_rows_and_counts_across_blocks(tmp_path, monkeypatch):
-    """Blocks of a few bytes cut lines, numbers and comments everywhere."""
+def test_small_blocks_give_the_same_graphs(tmp_path, monkeypatch):
+    """Blocks of about 100 bytes end within lines, numbers and comments."""
     for content, expected in [(f[1], f) for f in FILES]:
         whole, pieces = tmp_path / "whole", tmp_path / "pieces"
         whole.write_bytes(content)
@@ -406,20 +406,20 @@ def test_rows_and_counts_across_blocks(tmp_path, monkeypatch):
     ids=["gzip", "bzip2", "xz", "zstd"],
 )
 @pytest.mark.parametrize("index", range(0, len(FILES), 7))
-def test_compression_is_told_by_content(tmp_path, compress, index):
+def test_compression_is_detected_by_content(tmp_path, compress, index):
     path = tmp_path / "no-suffix"
     path.write_bytes(compress(FILES[index][1]))
     assert rows(read_raw(path)) == in_order(FILES[index][4])
 
 
-def test_gzip_of_several_members_is_one_file(tmp_path):
+def test_all_members_of_a_gzip_file_are_read(tmp_path):
     path = tmp_path / "a.gr.gz"
     path.write_bytes(gzip.compress(b"p sp 3 2\na 1 2 5\n") + gzip.compress(b"a 2 3 6\n"))
     assert read(path).m == 2
 
 
 @pytest.mark.parametrize("suffix", sorted(SUFFIXES))
-def test_compressed_files_are_written_and_do_not_depend_on_the_clock(tmp_path, suffix):
+def test_compressed_files_are_reproducible(tmp_path, suffix):
     first, second = tmp_path / f"a.gr{suffix}", tmp_path / f"b.gr{suffix}"
     write(first, TRIANGLE)
     write(second, TRIANGLE)
@@ -427,7 +427,7 @@ def test_compressed_files_are_written_and_do_not_depend_on_the_clock(tmp_path, s
     assert detect(first) == "dimacs" and read(first).w.tolist() == [5, 7, -6]
 
 
-def test_the_suffix_names_the_format_to_write(tmp_path):
+def test_suffix_chooses_the_format_to_write(tmp_path):
     for name, format in (
         ("a.gr", "dimacs"),
         ("a.csv", "edges"),
@@ -442,19 +442,19 @@ def test_the_suffix_names_the_format_to_write(tmp_path):
         assert detect(tmp_path / name) == format
 
 
-def test_writing_needs_a_known_format(tmp_path):
-    with pytest.raises(InputError, match="does not tell the format"):
+def test_writing_to_an_unknown_format_or_folder_is_refused(tmp_path):
+    with pytest.raises(InputError, match="the suffix is not that of a format"):
         write(tmp_path / "graph", TRIANGLE)
     with pytest.raises(ConfigError, match=r"no file format 'dimax' \(did you mean 'dimacs'\?\)"):
         write(tmp_path / "graph", TRIANGLE, format="dimax")
-    with pytest.raises(ConfigError, match="are read, not written"):
+    with pytest.raises(ConfigError, match="can only be read"):
         write(tmp_path / "graph", TRIANGLE, format="tsplib")
     with pytest.raises(InputError, match="create the folder"):
         write(tmp_path / "nowhere" / "a.gr", TRIANGLE)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
+def test_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.egr"
     write(path, TRIANGLE)
     before = path.read_bytes()
@@ -464,7 +464,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 
 @pytest.mark.parametrize(("format", "limit"), [("ecl", 31), ("bhargava-zaia", 31), ("metis", 63)])
-def test_formats_of_integers_refuse_what_they_cannot_hold(tmp_path, format, limit):
+def test_integer_formats_refuse_fractions_and_large_weights(tmp_path, format, limit):
     path = tmp_path / "a"
     for w in (2.0**limit, -(2.0**limit) * 1.5, np.inf, -np.inf, 0.5):
         with pytest.raises(InputError, match=r"w\[1\]"):
@@ -473,12 +473,12 @@ def test_formats_of_integers_refuse_what_they_cannot_hold(tmp_path, format, limi
     assert rows(read_raw(path, format=format)) == [(0, 1, -(2**limit)), (0, 1, 3)]
 
 
-def test_metis_has_no_self_loops(tmp_path):
+def test_metis_writer_refuses_self_loops(tmp_path):
     with pytest.raises(InputError, match="self-loops"):
         write(tmp_path / "a.graph", Graph(2, [0], [0], [1]))
 
 
-def test_coordinates_are_read_apart_from_graphs(tmp_path):
+def test_coordinates_are_written_and_read(tmp_path):
     path = tmp_path / "a.co"
     path.write_text("c x\np aux sp co 3\nc y\nv 2 -5 6\nv 1 3 4\nv 3 7 8\n")
     x, y = read_coordinates(path)
@@ -489,19 +489,19 @@ def test_coordinates_are_read_apart_from_graphs(tmp_path):
     again = read_coordinates(tmp_path / "b.co.gz")
     assert (again[0].tolist(), again[1].tolist()) == ([3, -5, 7], [2.0, 3.0, 4.0])
     path.write_text("p aux sp co 3\nv 2 -5 6\nv 2 3 4\nv 3 7 8\n")
-    with pytest.raises(FormatError, match="declares 3 vertices and places 2 of them in 3 rows"):
+    with pytest.raises(FormatError, match="declares 3 vertices and has coordinates of 2 of them in 3 rows"):
         read_coordinates(path)
 
 
-def test_a_complete_graph_has_a_stated_limit(tmp_path):
+def test_tsplib_points_beyond_the_limit_are_refused(tmp_path):
     path = tmp_path / "a.tsp"
     path.write_bytes(tsp("EUC_2D", POINTS, n=15_001))
     with pytest.raises(UnsupportedError, match="at most 15,000 points"):
         read(path)
 
 
-def test_a_row_longer_than_a_block(tmp_path):
-    """A METIS star: its centre's row is 2.5 MB."""
+def test_metis_row_longer_than_a_block_is_read(tmp_path):
+    """The centre of this star has a row of 2.5 MB."""
     n = 350_000
     path = tmp_path / "star.graph"
     path.write_text(
@@ -511,11 +511,11 @@ def test_a_row_longer_than_a_block(tmp_path):
         + "".join(f"1 {i % 10}\n" for i in range(2, n + 1))
     )
     raw = read_raw(path)
-    assert (raw.format, raw.n, raw.m, raw.notes.mirrored) == ("metis", n, n - 1, n - 1)
+    assert (raw.format, raw.n, raw.m, raw.summary.mirrored) == ("metis", n, n - 1, n - 1)
     assert (raw.v == np.arange(1, n)).all() and (raw.w == np.arange(2, n + 1) % 10).all()
 
 
-def test_every_format_says_what_it_is():
+def test_formats_have_titles_suffixes_and_writers():
     writable = {
         "canonical",
         "dimacs",
@@ -531,11 +531,11 @@ def test_every_format_says_what_it_is():
         "bhargava-zaia",
     }
     assert {format.id for format in FORMATS.values() if format.writable} == writable
-    assert all(format.readable and format.title and FORMATS[format.id] is format for format in FORMATS.values())
+    assert all(format.title and FORMATS[format.id] is format for format in FORMATS.values())
     assert all(suffix.startswith(".") for format in FORMATS.values() for suffix in format.suffixes)
 
 
-def test_listing_formats_loads_no_heavy_library():
+def test_listing_formats_imports_no_heavy_library():
     code = (
         "import sys, mst.formats; mst.formats.FORMATS['dimacs'].title; "
         "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas') if m in sys.modules])"
@@ -543,7 +543,7 @@ def test_listing_formats_loads_no_heavy_library():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
-def test_a_graph_is_named_after_its_file(tmp_path):
+def test_graph_is_named_after_its_file(tmp_path):
     write(tmp_path / "road.gr.gz", TRIANGLE)
     assert read(tmp_path / "road.gr.gz").name == "road"
     assert formats.read(str(tmp_path / "road.gr.gz")).n == 4
@@ -577,7 +577,7 @@ PACKERS = [
 
 
 @pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])
-def test_the_graph_in_an_archive_is_found(tmp_path, pack):
+def test_graph_in_an_archive_is_found(tmp_path, pack):
     path = tmp_path / "road.tar.gz"
     others = {"road/readme.txt": b"hello", "road/road_coord.mtx": b"1 2 3", "__MACOSX/road": b"?"}
     for files in (
@@ -600,7 +600,7 @@ def test_the_graph_in_an_archive_is_found(tmp_path, pack):
 
 
 @pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])
-def test_a_damaged_archive_is_told(tmp_path, pack, rng):
+def test_damaged_archive_is_refused(tmp_path, pack, rng):
     path = tmp_path / "road.tar.gz"
     content = b"".join(b"%d %d %d\n" % tuple(row) for row in rng.integers(0, 10**6, (20_000, 3)))
     whole = pack({"road.txt": content})

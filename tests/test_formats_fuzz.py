@@ -1,4 +1,4 @@
-"""Damaged files: an error of this package or a legal graph, soon; never another graph than the text says."""
+"""Damaged files give an `MSTError` or a valid graph, in little time; valid text is never read as another graph."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ FRAGMENTS = [
     b"\n\n",
 ]
 SECONDS = 5.0
-"""No damaged file of some kilobytes may take longer."""
+"""Limit for reading a damaged file of some kilobytes."""
 
 
 def damaged(content: bytes, dice: random.Random) -> bytes:
-    """The content after one to eight accidents."""
+    """Return the content after one to eight random changes."""
     data = bytearray(content)
     for _ in range(dice.choice([1, 1, 1, 2, 3, 8])):
         at = dice.randrange(len(data) + 1)
@@ -86,7 +86,7 @@ def damaged(content: bytes, dice: random.Random) -> bytes:
 
 
 def written_samples(folder) -> dict[str, bytes]:
-    """A small file of every format that is written, and some that are not."""
+    """Return the content of a small file of every writable format and of some others."""
     import scipy.sparse
 
     rng = np.random.default_rng(3)
@@ -116,7 +116,7 @@ def written_samples(folder) -> dict[str, bytes]:
 
 
 def attempt(path, content: bytes, format: str | None = None) -> None:
-    """Read; an error must be ours and name the file, a graph must be legal."""
+    """Read a file; an error must be an `MSTError` that names the file, and a graph must be valid."""
     path.write_bytes(content)
     started = time.monotonic()
     try:
@@ -187,7 +187,7 @@ def test_any_words(tmp_path_factory, text, format):
     attempt(tmp_path_factory.getbasetemp() / "words", text.encode(), format)
 
 
-# A second reader, slow and plain, of the commonest formats: what it takes and what ours takes must be one.
+# A second reader of the most common formats, slow and simple: both readers must accept the same texts.
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"(?ai)[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity)")
@@ -217,7 +217,7 @@ def plain_weights(words: list[str]) -> list:
 
 
 def plain_rows(text: str) -> list[list[str]]:
-    """Words between blanks, line by line; a blank is what the format calls one."""
+    """Return the words of each line; a blank is a space, a tab or a carriage return."""
     lines = (re.findall(r"[^ \t\r]+", line) for line in text.split("\n"))
     return [words for words in lines if words]
 
@@ -234,7 +234,7 @@ def plain_dimacs(text: str) -> tuple[int, list]:
 
 
 def plain_edges(text: str) -> tuple[int, list]:
-    """Two or three columns between blanks, no counts, no header row."""
+    """Return the graph of two or three columns separated by blanks, without counts and header row."""
     rows = [words for words in plain_rows(text) if words[0][0] not in "#%/"]
     width = len(rows[0]) if rows else 0
     if width not in (2, 3) or any(len(words) != width for words in rows):
@@ -246,7 +246,7 @@ def plain_edges(text: str) -> tuple[int, list]:
 
 
 def compare(path, text: str, format: str, plain) -> bool:
-    """Both readers refuse, or both read one graph; True when they read."""
+    """Assert that both readers refuse the text or read the same graph; return whether they read it."""
     path.write_text(text, newline="")
     try:
         wanted = plain(text)
@@ -295,7 +295,7 @@ def test_dimacs_files_are_read_as_by_the_plain_reader(tmp_path_factory, table, m
 
 
 def test_the_plain_reader_agrees_on_damaged_files(tmp_path, rng):
-    """And both do read some of them: the comparison is not of errors alone."""
+    """Some of the files must be valid, so that not only errors are compared."""
     dice = random.Random(2)
     rows = [(*rng.integers(1, 9, 2), rng.integers(-50, 50) / 4) for _ in range(6)]
     edges = "".join(f"{a} {b} {w}\n" for a, b, w in rows)
@@ -304,7 +304,7 @@ def test_the_plain_reader_agrees_on_damaged_files(tmp_path, rng):
         both = 0
         for _ in range(400):
             changed = damaged(text.encode(), dice).decode(errors="ignore").replace("\0", "").replace("\f", "")
-            # The plain reader knows neither counts in comments, delimiters, nor header rows.
+            # The plain reader supports neither counts in comments, delimiters, nor header rows.
             if format == "edges" and re.search(
                 r"[,;|]|odes|[\v\x1c-\x1f\x85\ufeff]|^\s*[^\s\d.+#%/-]", changed
             ):

@@ -1,4 +1,4 @@
-"""Every real file of the mirror against its manifest and independent counts (FACTS.csv)."""
+"""Compare every real file of the mirror with its manifest and independent counts (FACTS.csv)."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ FORMATS = {
     "algs4-ewg": "headed",
     "stanford-edges": "headed",
 }
-# The one file of its kind whose line `n m` was replaced by a row of column names.
+# The only headed list whose line `n m` was replaced by a row of column names.
 EXCEPTIONS = {"stanford-edges": "edges"}
 COMPLETE_GRAPH = "tsplib-usa13509"
 COORDINATES = "USA-road-d.NY-coordinates"
 
-# What FACTS.csv counts otherwise than the reader, which is why `_counted` asks each question as FACTS.csv does:
-#   edge_lines of METIS files are neighbours: every edge counts twice, and the reader gives it once;
-#   edge_lines of TSPLIB matrices are pairs: the file holds the diagonal besides;
-#   distinct_directed_pairs include self-loops, and components include the vertices that no edge names.
+# `_counted` counts as FACTS.csv does, which differs from the reader:
+#   edge_lines of METIS files are neighbours: every edge counts twice, but the reader returns it once;
+#   edge_lines of TSPLIB matrices are pairs, but the file holds the diagonal as well;
+#   distinct_directed_pairs include self-loops, and components include isolated vertices.
 
 
 def _table(path):
@@ -56,10 +56,10 @@ def facts(mirror):
 
 
 def _counted(raw, graph: Graph) -> dict:
-    """What FACTS.csv has a column for."""
+    """Return the counts that FACTS.csv has a column for."""
     simple, merged = simplify(graph)
     diagonal = raw.n if raw.format == "tsplib" else 0
-    rows = raw.notes.rows - diagonal
+    rows = raw.summary.rows - diagonal
     return {
         "n": raw.n,
         "rows": rows,
@@ -104,8 +104,8 @@ def test_every_file_agrees_with_manifest_and_facts(mirror, manifest, facts):
     assert disagreements == {}
 
 
-def test_known_spanning_forests_come_out(mirror, manifest):
-    """The published weights of the manifest, from USA-road-d.NY to the algs4 and Stanford assignments."""
+def test_forest_weights_equal_published_ones(mirror, manifest):
+    """The manifest has published weights, from USA-road-d.NY to the algs4 and Stanford assignments."""
     checked = 0
     for entry in manifest.values():
         known, file = entry["known_mst_weight"], mirror / entry["file"]
@@ -128,8 +128,8 @@ def test_coordinates_of_a_road_network(mirror, manifest):
 
 
 @pytest.mark.slow
-def test_points_become_a_complete_graph(mirror, manifest):
-    """91 million edges: 1.1 GB."""
+def test_tsplib_points_become_a_complete_graph(mirror, manifest):
+    """The graph has 91 million edges, 1.1 GB."""
     file = mirror / manifest[COMPLETE_GRAPH]["file"]
     if not file.is_file():
         pytest.skip(f"{file.name} is not in the mirror")

@@ -1,4 +1,4 @@
-"""Numbers from text: every float correctly rounded, every integer exact, everything else refused."""
+"""Numbers from text: every float correctly rounded, every integer exact, everything else rejected."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def parsed(text: str):
 @example(10000000000000000999, -7)
 @example(2**64 - 1, 0)
 def test_decimals_are_rounded_as_python_rounds_them(digits, power):
-    settled, value = decimal(np.uint64(digits), power)
-    if settled:
+    decided, value = decimal(np.uint64(digits), power)
+    if decided:
         assert value == float(f"{digits}e{power}")
 
 
 @settings(max_examples=300)
 @given(significand=st.integers(2**52, 2**53 - 1), power=st.integers(-8, 10))
-def test_values_half_way_between_floats_go_to_the_even_one(significand, power):
+def test_values_half_way_between_floats_are_rounded_to_even(significand, power):
     half = 2 * significand + 1
     digits, ten = (half << power, 0) if power >= 0 else (half * 5**-power, power)
     for wiggle in (-1, 0, 1):
         if 0 <= digits + wiggle < 2**64:
-            settled, value = decimal(np.uint64(digits + wiggle), ten)
-            assert not settled or value == float(f"{digits + wiggle}e{ten}")
+            decided, value = decimal(np.uint64(digits + wiggle), ten)
+            assert not decided or value == float(f"{digits + wiggle}e{ten}")
 
 
-def test_almost_all_floats_are_settled_without_help(rng):
+def test_almost_all_floats_are_decided_by_decimal(rng):
     values = rng.integers(0, 2**63, 20_000).astype(np.uint64).view(np.float64)
     texts = [repr(float(value)) for value in values if math.isfinite(value)]
     kinds = [parsed(text) for text in texts]
@@ -57,7 +57,7 @@ def test_almost_all_floats_are_settled_without_help(rng):
 
 @settings(max_examples=300)
 @given(st.floats(allow_nan=False) | st.floats(min_value=-1e-300, max_value=1e-300))
-def test_a_float_written_by_python_comes_back(value):
+def test_float_written_by_python_is_read_back(value):
     kind, end, _, real = parsed(repr(value))
     assert end == len(repr(value))
     assert kind == HARD or struct.pack("d", real) == struct.pack("d", value)
@@ -108,7 +108,7 @@ def test_integers_are_exact_or_too_large(value):
         ("--1", NONE, None),
     ],
 )
-def test_the_grammar_of_numbers(text, kind, value):
+def test_number_classifies_text(text, kind, value):
     found, _, integer, real = parsed(text)
     assert found == kind
     if value is not None:
@@ -152,7 +152,7 @@ def test_ids_are_compacted_in_ascending_order(pairs, scale):
         st.lists(st.tuples(st.integers(0, 2**31 - 2), st.integers(-(2**63), 2**63 - 1)), max_size=5), max_size=8
     )
 )
-def test_lines_of_integers_are_those_that_python_writes(rows):
+def test_adjacency_lines_equal_those_of_python(rows):
     flat = [entry for row in rows for entry in row]
     offsets = np.cumsum([0, *map(len, rows)])
     buffer = np.zeros(42 * len(flat) + len(rows), np.uint8)

@@ -1,4 +1,4 @@
-"""What is written is what is read, for any graph that a format can hold."""
+"""Writing and reading returns the same graph, for any graph that a format can hold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def graphs(draw, dtypes=DTYPES, loops: bool = True) -> Graph:
 
 
 def edge_set(graph) -> list[tuple]:
-    """Edges, smaller end first, sorted: what remains where a format has no rows."""
+    """Return the edges sorted, smaller end first, to compare formats that do not keep the order of rows."""
     low, high = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
     return sorted(zip(low.tolist(), high.tolist(), (graph.w + graph.w.dtype.type(0)).tolist()))
 
@@ -60,7 +60,7 @@ def _dtypes(format: str) -> tuple:
 
 @pytest.mark.parametrize("format", BY_ROWS)
 @given(data=st.data())
-def test_rows_come_back_in_order_with_every_bit(tmp_path_factory, format, data):
+def test_row_formats_keep_order_ids_and_every_bit_of_weights(tmp_path_factory, format, data):
     graph = data.draw(graphs(_dtypes(format)))
     path = tmp_path_factory.getbasetemp() / f"rows-{format}"
     write(path, graph, format=format)
@@ -85,20 +85,20 @@ def test_rows_come_back_in_order_with_every_bit(tmp_path_factory, format, data):
 
 @pytest.mark.parametrize("format", BY_VERTEX)
 @given(data=st.data())
-def test_edges_come_back_from_adjacency_formats(tmp_path_factory, format, data):
+def test_adjacency_formats_keep_the_set_of_edges(tmp_path_factory, format, data):
     graph = data.draw(graphs(_dtypes(format), loops=format != "metis"))
     path = tmp_path_factory.getbasetemp() / f"vertex-{format}"
     write(path, graph, format=format)
     raw = read_raw(path, format=format)
     assert raw.n == graph.n and edge_set(raw.graph()) == edge_set(graph)
     if graph.m:
-        assert raw.notes.direction == "both"
-        assert raw.notes.mirrored == np.count_nonzero(graph.u != graph.v)
+        assert raw.summary.direction == "both"
+        assert raw.summary.mirrored == np.count_nonzero(graph.u != graph.v)
 
 
 @pytest.mark.parametrize("format", [f for f in (*BY_ROWS, *BY_VERTEX) if f != "galois-float"])
-def test_content_tells_what_was_written(tmp_path, format, rng):
-    """Under a name that says nothing, and under one that lies."""
+def test_written_file_is_detected_by_content(tmp_path, format, rng):
+    """The file name has no suffix, or a wrong one."""
     for size in (0, 1, 5, 5000):
         n = 2 * size + 1
         u, v = rng.integers(0, n, size), rng.integers(0, n, size)
@@ -111,7 +111,7 @@ def test_content_tells_what_was_written(tmp_path, format, rng):
 
 
 @given(graph=graphs())
-def test_the_canonical_file_keeps_everything(tmp_path_factory, graph):
+def test_canonical_file_keeps_graph_and_metadata(tmp_path_factory, graph):
     path = tmp_path_factory.getbasetemp() / "canonical.arrow"
     said = write_canonical(
         path, graph, {"source": "ä→b", "seed": 7, "generator": {"family": "x", "p": 0.5}, "raw_sha256": None}
@@ -136,12 +136,12 @@ def test_the_canonical_file_keeps_everything(tmp_path_factory, graph):
         assert ours.tolist() == theirs[start:stop].tolist()
 
 
-def test_the_canonical_file_is_mapped_not_copied(tmp_path, rng):
+def test_canonical_file_is_mapped_not_copied(tmp_path, rng):
     path = tmp_path / "a.arrow"
     graph = Graph(1000, rng.integers(0, 1000, 100_000), rng.integers(0, 1000, 100_000), rng.random(100_000))
     write_canonical(path, graph)
     back = read_canonical(path)
-    # A copy would own its memory; a map ends in a foreign buffer.
+    # A copy would own its memory; the base of a mapped array is a buffer of Arrow.
     for column in (back.u, back.v, back.w, *read_slice(path, 10, 20)):
         base = column
         while isinstance(base.base, np.ndarray):
@@ -149,7 +149,7 @@ def test_the_canonical_file_is_mapped_not_copied(tmp_path, rng):
         assert not base.flags.owndata and not column.flags.writeable
 
 
-def test_the_canonical_file_may_have_many_batches(tmp_path, rng):
+def test_canonical_file_may_have_several_batches(tmp_path, rng):
     import pyarrow as pa
 
     path, other = tmp_path / "a.arrow", tmp_path / "b.arrow"
@@ -177,7 +177,7 @@ def test_other_arrow_readers_read_the_canonical_file(tmp_path):
     assert table.schema.metadata[b"name"] == b"tiny" and table.schema.metadata[b"n"] == b"3"
 
 
-def test_digests_differ_with_every_part():
+def test_digest_depends_on_every_part_of_the_graph():
     base = dict(n=3, u=[0, 1], v=[1, 2], w=[5, 6])
     others = [
         dict(base, n=4),

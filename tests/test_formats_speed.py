@@ -1,4 +1,4 @@
-"""Reading is fast and lean: at least 40 MB/s of text on one core, in at most four times the result's memory."""
+"""Speed and memory of readers: at least 40 MB/s of text on one core, in at most four times the memory of the result."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_text_is_read_at_forty_megabytes_a_second(files, format):
 
 @pytest.mark.parametrize("format", ["dimacs", "edges", "metis", "gbbs", "ecl", "galois"])
 def test_memory_stays_below_four_times_the_result(files, format, tmp_path):
-    """The growth of a fresh process's peak, after a small file has warmed it up."""
+    """Measure how much the peak of a new process grows after it has read a small file."""
     small = tmp_path / "small"
     weights = [0.5, 1.5] if format == "edges" else [1, 2]
     write(small, Graph(3, [0, 1], [1, 2], weights), format=format)

@@ -100,7 +100,7 @@ def test_a_saved_matrix_is_the_matrix(tmp_path, format, rng):
     matrix = (matrix + matrix.T).asformat(format)
     sparse.save_npz(tmp_path / "a.npz", matrix)
     raw = formats.read_raw(tmp_path / "a.npz")
-    assert raw.format == "npz" and raw.notes.direction == "both"
+    assert raw.format == "npz" and raw.summary.direction == "both"
     ours = sorted((min(a, b), max(a, b), w) for a, b, w in rows(raw.graph()) if a != b)
     assert ours == rows(from_scipy(matrix))
     doubled = sparse.coo_array(([1.0, 2.0, 5.0], ([0, 0, 2], [1, 1, 0])), shape=(3, 3))

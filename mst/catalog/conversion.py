@@ -169,9 +169,9 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         check=fetched.check,  # type: ignore[arg-type]
         format=raw.format,
         member=source.inside(fetched.path.name),
-        rows=raw.notes.rows,
+        rows=raw.summary.rows,
         ids=_ids(raw),
-        remarks=raw.notes.remarks,
+        remarks=raw.summary.remarks,
     )
     with clock("simplify"):
         multigraph = raw.graph(name=entry.name)

@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
     spec = WeightSpec.parse(args.weights) if args.weights is not None else None
     raw = formats.read_raw(args.source, format=args.source_format)
     graph = raw.graph()
-    for remark in raw.notes.remarks:
+    for remark in raw.summary.remarks:
         print(f"{args.source}: {remark}", file=sys.stderr)
     if args.simple:
         graph, merged = simplify(graph)

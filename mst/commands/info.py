@@ -85,11 +85,11 @@ def _about_file(path: Path, format: str | None) -> dict[str, Any]:
     return {
         "file": str(path),
         "format": raw.format,
-        "rows": raw.notes.rows,
+        "rows": raw.summary.rows,
         **describe(graph),
         "weights": "none in the file" if raw.w is None else "from the file",
         "merged": asdict(merged),
-        "remarks": list(raw.notes.remarks),
+        "remarks": list(raw.summary.remarks),
     }
 
 

@@ -121,6 +121,4 @@ def _papers() -> list[dict]:
 def _formats() -> list[dict]:
     from mst.formats import FORMATS
 
-    return [
-        {"format": f.id, "read": f.readable, "write": f.writable, "title": f.title} for f in FORMATS.values()
-    ]
+    return [{"format": f.id, "read": True, "write": f.writable, "title": f.title} for f in FORMATS.values()]

@@ -1,4 +1,6 @@
-"""Graph files: one module per format; the content decides which one reads, the name only hints.
+"""Reading and writing graph files: one module per format.
+
+The format of a file to read is detected from its content; that of a file to write is chosen by its name.
 
 >>> import pathlib, tempfile
 >>> from mst import Graph, formats
@@ -32,11 +34,11 @@ from mst.formats import (
     tntp,
     tsplib,
 )
-from mst.formats.base import Format, Notes, RawGraph, replacing
+from mst.formats.base import FileSummary, Format, RawGraph, replacing
 from mst.formats.source import SUFFIXES, Source, sink, strip_compression
 from mst.graph import Graph
 
-# In the order of detection: from unmistakable first bytes to mere rows of numbers.
+# In the order of detection: from distinctive first bytes to plain rows of numbers.
 FORMATS: dict[str, Format] = {
     known.id: known
     for known in (
@@ -59,35 +61,35 @@ FORMATS: dict[str, Format] = {
         edges.FORMAT,
     )
 }
-"""Every format by id."""
+"""All formats by id."""
 
 
 def read(path: str | Path, *, format: str | None = None) -> Graph:
-    """Return the graph in a file; edges without weights weigh 1 (int32).
+    """Read a graph from a file; edges without weights weigh 1 (int32).
 
     Parameters
     ----------
     path : path-like
-        Plain, compressed by gzip, zstd, bzip2 or xz, or in a tar or zip archive (told by content).
+        A plain file, one compressed by gzip, zstd, bzip2 or xz, or a tar or zip archive, whatever its name.
     format : str, optional
-        A key of `FORMATS`, where the content shall not decide.
+        A key of `FORMATS`; by default, the format is detected from the content.
 
     Returns
     -------
     Graph
-        Rows in the file's order, self-loops and parallel edges included; adjacency formats that list each edge
-        from both ends give it once. `mst.simplify.simplify` merges the rest.
+        Edges in the file's order, including self-loops and parallel edges, which `mst.simplify.simplify` removes.
+        Adjacency lists that hold each edge at both ends give it once.
 
     Raises
     ------
     FormatError
-        With file, line, the line's text and what was expected.
+        The file is malformed; the message names the line, its text and the expected content.
     InputError
         The file cannot be opened.
     OutOfMemoryError
         The graph does not fit into memory.
     ConfigError
-        No such format.
+        There is no such format.
 
     Examples
     --------
@@ -102,12 +104,12 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
     path = Path(path)
     raw = read_raw(path, format=format)
     if raw.format == canonical.FORMAT.id:
-        return canonical.read_canonical(path, trusted=True)  # checked a moment ago
-    return raw.graph(name=_stem(path))
+        return canonical.read_canonical(path, trusted=True)  # read_raw has checked it
+    return raw.graph(name=_graph_name(path))
 
 
 def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
-    """Return a file's content with what it said of itself.
+    """Read a graph from a file, with a summary of the file's declarations and the ids of its vertices.
 
     Parameters
     ----------
@@ -119,12 +121,12 @@ def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
     Returns
     -------
     RawGraph
-        Its `notes` say what was passed over or mirrored; weights are None where the file has none.
+        Weights are None if the file has none.
 
     Raises
     ------
     FormatError, InputError, OutOfMemoryError, ConfigError
-        As of `read`.
+        As for `read`.
 
     Examples
     --------
@@ -140,32 +142,32 @@ def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
     try:
         with Source(Path(path)) as source:
             if format:
-                return _known(format).read(source)
-            found = _sniffed(source)
-            return (found.guess or found.read)(source)
+                return _format_named(format).read(source)
+            detected = _detect(source)
+            return (detected.read_detected or detected.read)(source)
     except MemoryError as error:
-        raise OutOfMemoryError(f"{path} does not fit into memory: {error or 'no more to be had'}") from error
+        raise OutOfMemoryError(f"{path} does not fit into memory: {error or 'allocation failed'}") from error
 
 
 def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
-    """Write a graph; the name's suffix decides format and compression, unless `format` is given.
+    """Write a graph to a file, in the format and compression of the file name's suffixes.
 
-    The file appears whole or not at all.
+    An error leaves no incomplete file behind.
 
     Parameters
     ----------
     path : path-like
-        Such as ``road.gr.gz``: a suffix of a format in `FORMATS`, and one of a compression after it where wanted.
+        For instance ``road.gr.gz``: the suffix of a format, then, optionally, that of a compression.
     graph : Graph
     format : str, optional
-        A key of `FORMATS`, whatever the name says.
+        A key of `FORMATS`; by default, the suffix chooses the format.
 
     Raises
     ------
     InputError
-        The graph does not fit the format, the folder is not there, or the name tells no format.
+        The format cannot hold the graph, the folder does not exist, or the suffix is not that of a format.
     ConfigError
-        No such format, or one that is only read.
+        There is no such format, or it can only be read.
 
     Examples
     --------
@@ -178,18 +180,20 @@ def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
     '%%MatrixMarket matrix coordinate integer symmetric'
     """
     path = Path(path)
-    chosen = _known(format) if format else _by_suffix(path)
+    chosen = _format_named(format) if format else _by_suffix(path)
     if chosen.write is None:
-        raise ConfigError(f"{chosen.id} files are read, not written: {', '.join(_writable())} are written")
-    with replacing(path) as scratch, sink(scratch, SUFFIXES.get(path.suffix.lower())) as stream:
+        raise ConfigError(
+            f"{chosen.id} files can only be read: to write, choose one of {', '.join(_writable())}"
+        )
+    with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
         chosen.write(stream, graph)
 
 
 def detect(path: str | Path) -> str:
-    """Return the id of a file's format, from its first 64 KiB of content.
+    """Return the id of a file's format, detected from the first 64 KiB of its content.
 
-    Two plain columns are called ``edges``, though a first row that counts all others makes them ``headed`` when
-    they are read.
+    Files of two plain columns are reported as ``edges``; when such a file is read and its first row turns out to
+    hold the counts of the others, its format is ``headed``.
 
     Parameters
     ----------
@@ -204,7 +208,7 @@ def detect(path: str | Path) -> str:
     Raises
     ------
     FormatError
-        The file is empty, or in no known format.
+        The file is empty or in an unknown format.
     InputError
         The file cannot be opened.
 
@@ -219,18 +223,18 @@ def detect(path: str | Path) -> str:
     'dimacs'
     """
     with Source(Path(path)) as source:
-        return _sniffed(source).id
+        return _detect(source).id
 
 
-def _known(format: str) -> Format:
+def _format_named(format: str) -> Format:
     if format not in FORMATS:
         raise ConfigError(
-            f"no file format {format!r}{nearest(format, FORMATS)}; there are: {', '.join(FORMATS)}"
+            f"no file format {format!r}{nearest(format, FORMATS)}; the formats are {', '.join(FORMATS)}"
         )
     return FORMATS[format]
 
 
-def _sniffed(source: Source) -> Format:
+def _detect(source: Source) -> Format:
     if not source.head:
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
@@ -238,7 +242,7 @@ def _sniffed(source: Source) -> Format:
             return candidate
     raise FormatError(
         source.path,
-        f"in no known format: expected one of {', '.join(FORMATS)}",
+        f"unknown format: expected one of {', '.join(FORMATS)}",
         text=source.head.split(b"\n")[0],
     )
 
@@ -248,15 +252,15 @@ def _by_suffix(path: Path) -> Format:
     for candidate in FORMATS.values():
         if candidate.writable and name.endswith(candidate.suffixes):
             return candidate
-    raise InputError(f"{path}: the name does not tell the format; say which, of {', '.join(_writable())}")
+    raise InputError(f"{path}: the suffix is not that of a format; name one of {', '.join(_writable())}")
 
 
 def _writable() -> list[str]:
     return [candidate.id for candidate in FORMATS.values() if candidate.writable]
 
 
-def _stem(path: Path) -> str:
+def _graph_name(path: Path) -> str:
     return strip_compression(path.name).split(".")[0]
 
 
-__all__ = ["FORMATS", "Format", "Notes", "RawGraph", "detect", "read", "read_raw", "write"]
+__all__ = ["FORMATS", "FileSummary", "Format", "RawGraph", "detect", "read", "read_raw", "write"]

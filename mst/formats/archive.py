@@ -1,43 +1,51 @@
-"""The graph inside an archive: tar (compressed or not) and zip, as collections publish them.
+"""Graphs inside tar (compressed or not) and zip archives, as collections publish them.
 
-An archive of one file is that file. Among several, it is the one named like the archive or like its own folder:
-``road.tar.gz`` holds ``road/road.mtx``, beside coordinates that are no graph (https://sparse.tamu.edu).
+If an archive holds one file, that file is the graph. If it holds several, the graph is the one named like the
+archive or like its own folder: ``road.tar.gz`` holds the graph ``road/road.mtx`` and a file of coordinates
+(https://sparse.tamu.edu).
 """
 
 from __future__ import annotations
 
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 from mst.errors import FormatError
 
-_TAR_AT = 257
+_TAR_SIGNATURE_OFFSET = 257
 
 
 def is_tar(head: bytes) -> bool:
-    """True when decompressed content begins as a tar archive."""
-    return head[_TAR_AT : _TAR_AT + 5] == b"ustar"
+    """True when decompressed content begins like a tar archive."""
+    return head.startswith(b"ustar", _TAR_SIGNATURE_OFFSET)
 
 
 def is_zip(head: bytes) -> bool:
-    """True for a zip archive that is no NumPy file."""
+    """True for a zip archive other than a NumPy file."""
     return head.startswith(b"PK\x03\x04") and b".npy" not in head[:4096]
 
 
-def open_tar(path: Path, streams: Any) -> tuple[str, IO[bytes]]:
+def open_tar(path: Path, open_stream: Callable[[], IO[bytes]]) -> tuple[str, IO[bytes]]:
     """Return name and content of the graph in a tar archive.
 
     Parameters
     ----------
     path : Path
-    streams : callable
-        Opens the decompressed archive anew; it is read once to list its files, and once again to get there.
+    open_stream : callable
+        Returns a stream at the beginning of the decompressed archive. It is called twice, since a stream that
+        has listed the files cannot go back to one of them.
+
+    Raises
+    ------
+    FormatError
+        No file in the archive, or more than one, could be the graph.
     """
-    with tarfile.open(fileobj=streams(), mode="r|") as listing:
+    with tarfile.open(fileobj=open_stream(), mode="r|") as listing:
         chosen = _choose(path, [member.name for member in listing if member.isfile()])
-    archive = tarfile.open(fileobj=streams(), mode="r|")  # noqa: SIM115 (the content is read after the return)
+    archive = tarfile.open(fileobj=open_stream(), mode="r|")  # noqa: SIM115 (its content is read after the return)
     for member in archive:
         if member.name == chosen and member.isfile():
             content = archive.extractfile(member)
@@ -47,7 +55,7 @@ def open_tar(path: Path, streams: Any) -> tuple[str, IO[bytes]]:
 
 
 def open_zip(path: Path, file: IO[bytes]) -> tuple[str, IO[bytes]]:
-    """Return name and content of the graph in a zip archive."""
+    """Return name and content of the graph in a zip archive; errors as for `open_tar`."""
     archive = zipfile.ZipFile(file)
     chosen = _choose(path, [member.filename for member in archive.infolist() if not member.is_dir()])
     return PurePosixPath(chosen).name, archive.open(chosen)
@@ -67,7 +75,8 @@ def _choose(path: Path, names: list[str]) -> str:
         return named[0]
     listed = ", ".join(visible[:8]) + ("" if len(visible) <= 8 else ", …")
     raise FormatError(
-        path, f"expected an archive of one graph, found {listed or 'no file'}: unpack it and name one"
+        path,
+        f"expected an archive of one graph, found {listed or 'no file'}: unpack it and read one of its files",
     )
 
 

@@ -1,86 +1,127 @@
-"""Adjacency formats list an edge from both ends: arrays of arcs become edges, each once."""
+"""Arcs of adjacency formats, which list an edge from both ends: converted to edges that occur once."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from mst.errors import FormatError, InputError
-from mst.formats.base import Notes, RawGraph
+from mst.formats.base import FileSummary, RawGraph
 from mst.graph import Graph
 
 
-class Edges(NamedTuple):
-    """Edges made of arcs: `mirrored` arcs were the other end of another one, None where arcs do not pair up."""
+class MergedArcs(NamedTuple):
+    """The edges that remain when each arc and its reverse are merged.
+
+    Attributes
+    ----------
+    u, v : numpy.ndarray of int, shape (m,)
+    w : numpy.ndarray, shape (m,), or None
+    mirrored : int or None
+        How many arcs were dropped as the reverse of another; None if the arcs are not symmetric and all were kept.
+    """
 
     u: np.ndarray
     v: np.ndarray
     w: np.ndarray | None
     mirrored: int | None
 
+    @property
+    def direction(self) -> str:
+        """The `FileSummary.direction` of the file that held the arcs."""
+        return "arcs" if self.mirrored is None else "both"
 
-def paired(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> Edges:
-    """Return each edge once when every arc a→b has a twin b→a of the same weight, else every arc.
 
-    Self-loops stay as they are.
+def merge_reverse_arcs(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> MergedArcs:
+    """Return each edge once if every arc a→b has a reverse arc b→a of the same weight, else every arc.
+
+    Self-loops are kept.
     """
     backward = u > v
     mirrored = int(np.count_nonzero(backward))
-    if 2 * mirrored != np.count_nonzero(u != v) or balanced(u, v, w):
-        return Edges(u, v, w, None)
+    if 2 * mirrored != np.count_nonzero(u != v) or asymmetry_checksum(u, v, w):
+        return MergedArcs(u, v, w, None)
     forward = ~backward
-    return Edges(u[forward], v[forward], None if w is None else w[forward], mirrored)
+    return MergedArcs(u[forward], v[forward], None if w is None else w[forward], mirrored)
 
 
-def balanced(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:
-    """Return a sum that is 0 (mod 2⁶⁴) when every arc has its twin; sums of parts add up."""
-    from mst.kernels.io.adjacency import pairing_checksum
+def asymmetry_checksum(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:
+    """Return a number that is 0 (mod 2⁶⁴) if every arc has its reverse arc.
+
+    The checksum of a list of arcs is the sum of the checksums of its parts.
+    """
+    from mst.kernels.io import adjacency as kernel
 
     if w is None:
-        return int(pairing_checksum(u, v, np.empty(0, np.uint64), np.uint64(0)))
+        return int(kernel.asymmetry_checksum(u, v, np.empty(0, np.uint64), np.uint64(0)))
     width = 8 * w.dtype.itemsize
     negative_zero = 1 << (width - 1) if w.dtype.kind == "f" else 0
-    return int(pairing_checksum(u, v, w.view(f"u{w.dtype.itemsize}"), np.uint64(negative_zero)))
+    return int(kernel.asymmetry_checksum(u, v, w.view(f"u{w.dtype.itemsize}"), np.uint64(negative_zero)))
 
 
-def raw_graph(
-    path, format: str, n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray | None, declared_m: int | None = None
-) -> RawGraph:
-    """Return the graph of all arcs of a file, ends checked."""
-    check_ends(path, n, u, v)
-    edges = paired(u, v, w)
-    both = edges.mirrored is not None
-    notes = Notes(len(u), n, declared_m, "both" if both else "arcs", edges.mirrored or 0)
-    return RawGraph(n, edges.u, edges.v, edges.w, None, format, notes)
+class Arcs(NamedTuple):
+    """All arcs of a file: ends as integers from 0, and weights if it has any; shape (arcs,) each."""
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray | None
 
 
-def check_ends(path, n: int, *columns: np.ndarray) -> None:
-    """Refuse vertex ids outside ``0 … n - 1``."""
+def graph_from_arcs(path: Path, format: str, n: int, arcs: Arcs, declared_m: int | None = None) -> RawGraph:
+    """Return the graph of all arcs of a file, after a check of their ends."""
+    check_ends(path, n, arcs.u, arcs.v)
+    edges = merge_reverse_arcs(*arcs)
+    summary = FileSummary(len(arcs.u), n, declared_m, edges.direction, edges.mirrored or 0)
+    return RawGraph(n, edges.u, edges.v, edges.w, None, format, summary)
+
+
+def check_ends(path: Path, n: int, *columns: np.ndarray) -> None:
+    """Raise a `FormatError` unless all vertex ids lie in ``0 … n - 1``."""
     for column in columns:
         if column.size and (column.min() < 0 or column.max() >= n):
             at = int(np.argmax((column < 0) | (column >= n)))
             raise FormatError(path, f"entry {at:,} names vertex {column[at]}, outside 0 … {n - 1}")
 
 
-def check_offsets(path, offsets: np.ndarray, arcs: int) -> None:
-    """Refuse row offsets that do not climb from 0 to `arcs`."""
+def check_offsets(path: Path, offsets: np.ndarray, arcs: int) -> None:
+    """Raise a `FormatError` unless the row offsets ascend from 0 to `arcs`."""
     if offsets.size and (offsets[0] != 0 or offsets[-1] != arcs or (offsets[1:] < offsets[:-1]).any()):
-        raise FormatError(path, f"the offsets of the rows do not climb from 0 to {arcs:,}: the file is damaged")
+        raise FormatError(path, f"the row offsets do not ascend from 0 to {arcs:,}: the file is damaged")
 
 
-def integer_weights(graph: Graph, dtype: type, title: str) -> np.ndarray:
-    """Return the weights as `dtype`, or refuse those that are not whole or do not fit.
+def integer_weights(graph: Graph, dtype: type[np.signedinteger], title: str) -> np.ndarray:
+    """Return the weights as `dtype`.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : type
+        ``numpy.int32`` or ``numpy.int64``.
+    title : str
+        The format to be written, for the error message.
+
+    Returns
+    -------
+    numpy.ndarray of `dtype`, shape (m,)
 
     Raises
     ------
     InputError
-        Names the edge.
+        A weight is a fraction or does not fit; names the first such edge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst import Graph
+    >>> integer_weights(Graph(2, [0], [1], [5.0]), np.int32, "ECL")
+    array([5], dtype=int32)
     """
     limits = np.iinfo(dtype)
     with np.errstate(invalid="ignore"):
         wrong = ~((graph.w >= limits.min) & (graph.w <= limits.max)) | (np.floor(graph.w) != graph.w)
-        # The largest int64 is no float64: 2⁶³ passes the comparison above.
+        # The largest int64 is rounded up to 2⁶³ as a float64, which therefore passes the comparison above.
         wrong |= (graph.w.dtype.kind == "f") & (graph.w >= 2.0 ** (8 * np.dtype(dtype).itemsize - 1))
     if wrong.any():
         at = int(np.argmax(wrong))

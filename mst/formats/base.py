@@ -1,4 +1,4 @@
-"""What every file format shares: its description, what a reader returns, and writing whole files only."""
+"""Types that every file format shares: its description, the graph that a reader returns, and safe writing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mst.graph import Graph
 
 
 @dataclass(frozen=True)
-class Notes:
-    """What a file said of itself and what reading it involved.
+class FileSummary:
+    """The counts that a file declares, and how its rows were read.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class Notes:
         ``"arcs"`` when the file holds directed arcs, ``"edges"`` when it lists each edge once, ``"both"``
         when it lists each edge from both ends, ``"unknown"`` when it does not say.
     mirrored : int
-        Entries that were read as the other end of an edge already counted (``rows - mirrored`` edges remain).
+        Entries that repeat an edge from its other end (``rows - mirrored`` edges remain).
     remarks : tuple of str
-        Decisions that a person may want to check, such as an assumed id base.
+        Assumptions that the user may want to check, such as whether ids count from 0 or 1.
     """
 
     rows: int
@@ -46,7 +46,7 @@ class Notes:
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """A graph file's content before anything is merged: self-loops and parallel edges are still there.
+    """The content of a graph file before simplification: self-loops and parallel edges are kept.
 
     Attributes
     ----------
@@ -57,12 +57,11 @@ class RawGraph:
     w : numpy.ndarray, shape (m,), or None
         int32, int64, float32 or float64; None where the file has no weights.
     original_ids : numpy.ndarray of int64, shape (n,), or None
-        The file's id of each vertex where ids were compacted, in ascending order; -1 for vertices that the file
-        counts and no edge names. None where they are the vertices themselves, shifted to 0 where the format
-        counts from 1.
+        The file's id of each vertex if ids were compacted, in ascending order; -1 for vertices that the file
+        counts but no edge names. None if the file's ids were kept, or only shifted to start from 0.
     format : str
         A key of `mst.formats.FORMATS`.
-    notes : Notes
+    summary : FileSummary
     """
 
     n: int
@@ -71,7 +70,7 @@ class RawGraph:
     w: np.ndarray | None
     original_ids: np.ndarray | None
     format: str
-    notes: Notes
+    summary: FileSummary
 
     @property
     def m(self) -> int:
@@ -86,22 +85,24 @@ class RawGraph:
 
 @dataclass(frozen=True)
 class Format:
-    """One file format.
+    """A file format.
 
     Attributes
     ----------
     id, title : str
     suffixes : tuple of str
-        Usual file name endings, without those of compression. A hint, never the judge.
+        Usual file name endings, without those of compression. They choose the format of a file to write; the
+        format of a file to read is detected from its content.
     sniff : callable
-        ``sniff(source)`` tells from the first bytes (and, between equals, the name) whether a file is of this
-        format.
+        ``sniff(source)`` returns whether the first bytes of a file (and, where these are ambiguous, its name) are
+        those of this format.
     read : callable
         ``read(source)`` returns a `RawGraph`.
     write : callable, optional
         ``write(sink, graph)``, where `sink` is a binary stream.
-    guess : callable, optional
-        Reads in place of `read` where the format was not named and only the whole content decides.
+    read_detected : callable, optional
+        Replaces `read` when the format was detected rather than named, for content that turns out to be of a
+        similar format only after it was read.
     """
 
     id: str
@@ -110,20 +111,23 @@ class Format:
     sniff: Callable[[Source], bool]
     read: Callable[[Source], RawGraph]
     write: Callable[[IO[bytes], Graph], None] | None = None
-    guess: Callable[[Source], RawGraph] | None = None
-
-    @property
-    def readable(self) -> bool:
-        return True
+    read_detected: Callable[[Source], RawGraph] | None = None
 
     @property
     def writable(self) -> bool:
+        """True when graphs can be written in this format."""
         return self.write is not None
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary file as `mst.atomic.replacing` does; what cannot be written is an `InputError`."""
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary file that replaces `path` on success, as `mst.atomic.replacing` does.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
     try:
         with atomic.replacing(path) as temporary:
             yield temporary

@@ -1,8 +1,8 @@
 """The canonical graph file: one uncompressed Apache Arrow IPC file, memory-mapped.
 
-Columns ``u``, ``v``, ``w``; the schema's metadata hold `name`, `n`, `m`, `digest` (of the content), and, where
-known, `source`, `raw_sha256` (of the file it was made from), `generator`, `seed` and whatever else the writer
-adds. Texts are stored as they are, everything else as JSON.
+Its columns are ``u``, ``v`` and ``w``. The metadata of the schema hold `name`, `n`, `m`, `digest` (of the content)
+and, where known, `source`, `raw_sha256` (of the file that was converted), `generator`, `seed` and any other entries
+of the writer. Strings are stored unchanged, all other values as JSON.
 """
 
 from __future__ import annotations
@@ -14,23 +14,34 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mst.errors import FormatError, InputError
-from mst.formats.base import Format, Notes, RawGraph, replacing
+from mst.formats.base import FileSummary, Format, RawGraph, replacing
 from mst.formats.source import Source
 from mst.graph import Graph
 
-MAGIC = b"ARROW1\0\0"
-_ENDS, _WEIGHTS = ("int32", "int64"), ("int32", "int64", "float", "double")
-_TEXTS = frozenset(("name", "source", "raw_sha256", "digest"))
+_MAGIC_BYTES = b"ARROW1\0\0"
+_END_TYPES, _WEIGHT_TYPES = ("int32", "int64"), ("int32", "int64", "float", "double")
+_STRING_KEYS = frozenset(("name", "source", "raw_sha256", "digest"))
 
 
 def content_digest(graph: Graph) -> str:
     """Return the SHA-256 of ``n``, the weights' dtype, and the little-endian bytes of u, v and w, in row order.
 
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
     Examples
     --------
     >>> from mst import Graph
+    >>> from mst.formats.canonical import content_digest
     >>> a, b = Graph(2, [0], [1], [5]), Graph(2, [0], [1], [5.0])
     >>> content_digest(a) == content_digest(b)
     False
@@ -44,95 +55,163 @@ def content_digest(graph: Graph) -> str:
 def write_canonical(
     path: str | Path, graph: Graph, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write a graph, whole or not at all.
+    """Write a graph; an error leaves no incomplete file behind.
 
     Parameters
     ----------
     path : path-like
     graph : Graph
     metadata : mapping, optional
-        Kept with the graph: `source`, `raw_sha256`, `generator`, `seed`, … `name` defaults to the graph's;
-        `n`, `m` and `digest` are the graph's own; None values are left out.
+        Stored with the graph: `source`, `raw_sha256`, `generator`, `seed`, … `name` defaults to that of the graph;
+        `n`, `m` and `digest` are always those of the graph; None values are left out.
 
     Returns
     -------
     dict
-        The metadata as `read_metadata` returns it.
+        The metadata as `read_metadata` returns them.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> from mst import Graph
+    >>> from mst.formats.canonical import read_canonical, read_metadata, write_canonical
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "tiny.arrow")
-    ...     said = write_canonical(file, Graph(2, [0], [1], [5], name="tiny"), {"seed": 1})
-    ...     read_metadata(file) == said, read_canonical(file).w.tolist()
+    ...     written = write_canonical(file, Graph(2, [0], [1], [5], name="tiny"), {"seed": 1})
+    ...     read_metadata(file) == written, read_canonical(file).w.tolist()
     (True, [5])
     """
-    known = _metadata_of(graph, metadata or {})
-    with replacing(path) as scratch, scratch.open("wb") as stream:
-        _write(stream, graph, known)
-    return known
+    complete = _complete_metadata(graph, metadata or {})
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        _write(stream, graph, complete)
+    return complete
 
 
-def _metadata_of(graph: Graph, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    own = {"n": graph.n, "m": graph.m, "digest": content_digest(graph)}
-    known = {"name": graph.name, **metadata, **own}
-    return {key: value for key, value in known.items() if value is not None}
+def _complete_metadata(graph: Graph, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    computed = {"n": graph.n, "m": graph.m, "digest": content_digest(graph)}
+    complete = {"name": graph.name, **metadata, **computed}
+    return {key: value for key, value in complete.items() if value is not None}
 
 
 def _write(stream: IO[bytes], graph: Graph, metadata: Mapping[str, Any]) -> None:
     import pyarrow as pa
 
-    texts = {k: v if k in _TEXTS else json.dumps(v, sort_keys=True) for k, v in metadata.items()}
+    strings = {k: v if k in _STRING_KEYS else json.dumps(v, sort_keys=True) for k, v in metadata.items()}
     columns = [pa.array(column) for column in (graph.u, graph.v, graph.w)]
     fields = [pa.field(name, column.type, nullable=False) for name, column in zip("uvw", columns)]
-    schema = pa.schema(fields, metadata=texts)
+    schema = pa.schema(fields, metadata=strings)
     with pa.ipc.new_file(stream, schema) as writer:
         writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
-    """Return the metadata of a canonical file without reading its edges."""
-    return _Reader(path).metadata
-
-
-def read_canonical(path: str | Path, *, trusted: bool = False, verify: bool = False) -> Graph:
-    """Return the graph of a canonical file, its arrays mapped, not copied.
+    """Return the metadata of a canonical file without reading its edges.
 
     Parameters
     ----------
     path : path-like
-    trusted : bool
-        Leave out the check that ids lie in ``0 … n - 1`` and that no weight is NaN, which touches every page.
-    verify : bool
-        Recompute the content's digest and compare it with the one in the metadata.
+
+    Returns
+    -------
+    dict
 
     Raises
     ------
     FormatError
         Not a canonical file, damaged, or cut.
+    InputError
+        The file does not exist.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import Graph
+    >>> from mst.formats.canonical import read_metadata, write_canonical
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tiny.arrow")
+    ...     _ = write_canonical(file, Graph(2, [0], [1], [5], name="tiny"))
+    ...     read_metadata(file)["name"]
+    'tiny'
+    """
+    return _Reader(path).metadata
+
+
+def read_canonical(path: str | Path, *, trusted: bool = False, verify: bool = False) -> Graph:
+    """Return the graph of a canonical file, with arrays that are mapped into memory rather than copied.
+
+    Parameters
+    ----------
+    path : path-like
+    trusted : bool
+        Skip the check that ids lie in ``0 … n - 1`` and that no weight is NaN, which reads the whole file.
+    verify : bool
+        Recompute the digest of the content and compare it with the one in the metadata.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    FormatError
+        Not a canonical file, damaged, or cut.
+    InputError
+        The file does not exist.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import Graph
+    >>> from mst.formats.canonical import read_canonical, write_canonical
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tiny.arrow")
+    ...     _ = write_canonical(file, Graph(2, [0], [1], [5]))
+    ...     read_canonical(file, verify=True).w.tolist()
+    [5]
     """
     reader = _Reader(path)
     u, v, w = reader.slice(0, reader.m)
     try:
         graph = Graph(reader.n, u, v, w, name=reader.metadata.get("name", ""), trusted=trusted)
     except InputError as error:
-        raise FormatError(path, f"the columns make no graph: {error}") from error
+        raise FormatError(path, f"the columns are not a valid graph: {error}") from error
     if verify and content_digest(graph) != reader.metadata.get("digest"):
         raise FormatError(
-            path, "the content does not have the digest that the metadata state: fetch or make it anew"
+            path, "the content does not have the digest in the metadata: fetch or create the file again"
         )
     return graph
 
 
 def read_slice(path: str | Path, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows ``start … stop - 1`` as ``(u, v, w)``; only their pages are touched.
+    """Return rows ``start … stop - 1`` of a canonical file; only the pages that hold them are read.
+
+    Parameters
+    ----------
+    path : path-like
+    start, stop : int
+
+    Returns
+    -------
+    u, v : numpy.ndarray of int32 or int64, shape (stop - start,)
+    w : numpy.ndarray, shape (stop - start,)
+
+    Raises
+    ------
+    InputError
+        The file has no such rows, or does not exist.
+    FormatError
+        Not a canonical file, damaged, or cut.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> from mst import Graph
+    >>> from mst.formats.canonical import read_slice, write_canonical
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "tiny.arrow")
     ...     _ = write_canonical(file, Graph(4, [0, 1, 2], [1, 2, 3], [5, 6, 7]))
@@ -141,7 +220,7 @@ def read_slice(path: str | Path, start: int, stop: int) -> tuple[np.ndarray, np.
     """
     reader = _Reader(path)
     if not 0 <= start <= stop <= reader.m:
-        raise InputError(f"{path} has rows 0 … {reader.m}: {start} … {stop} is no slice of them")
+        raise InputError(f"{path} has {reader.m:,} rows: {start} … {stop} is not a slice of them")
     return reader.slice(start, stop)
 
 
@@ -166,20 +245,20 @@ class _Reader:
         self.metadata = self._decoded(schema.metadata or {})
         self._check(columns)
 
-    def _decoded(self, texts: Mapping[bytes, bytes]) -> dict[str, Any]:
+    def _decoded(self, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
         try:
-            pairs = {key.decode(): value.decode() for key, value in texts.items()}
-            return {key: value if key in _TEXTS else json.loads(value) for key, value in pairs.items()}
+            pairs = {key.decode(): value.decode() for key, value in metadata.items()}
+            return {key: value if key in _STRING_KEYS else json.loads(value) for key, value in pairs.items()}
         except ValueError as error:
             raise FormatError(self.path, f"the metadata cannot be read: {error}") from error
 
     def _check(self, columns: list[tuple[str, str]]) -> None:
-        names, kinds = zip(*columns) if columns else ((), ())
+        names, types = zip(*columns) if columns else ((), ())
         if (
             names != ("u", "v", "w")
-            or kinds[0] != kinds[1]
-            or kinds[0] not in _ENDS
-            or kinds[2] not in _WEIGHTS
+            or types[0] != types[1]
+            or types[0] not in _END_TYPES
+            or types[2] not in _WEIGHT_TYPES
         ):
             found = ", ".join(map(" ".join, columns))
             raise FormatError(
@@ -193,14 +272,15 @@ class _Reader:
             raise FormatError(self.path, f"declares m = {m!r} and has {rows:,} rows")
         if any(column.null_count for part in self._parts for column in part.columns):
             raise FormatError(self.path, "expected no missing values")
-        if kinds[0] != ("int32" if n < 2**31 else "int64"):
+        if types[0] != ("int32" if n < 2**31 else "int64"):
             raise FormatError(
                 self.path,
-                f"expected ids of {'int32' if n < 2**31 else 'int64'} for n = {n:,}, found {kinds[0]}",
+                f"expected ids of {'int32' if n < 2**31 else 'int64'} for n = {n:,}, found {types[0]}",
             )
         self.n, self.m = n, rows
 
     def slice(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows ``start … stop - 1`` as ``(u, v, w)``, copied only if they lie in several batches."""
         pieces: list[list[np.ndarray]] = [[], [], []]
         at = 0
         for part in self._parts:
@@ -212,30 +292,33 @@ class _Reader:
         dtypes = ["int32" if self.n < 2**31 else "int64"] * 2 + [
             self._batches.schema.field("w").type.to_pandas_dtype()
         ]
-        u, v, w = (_joined(piece, dtype) for piece, dtype in zip(pieces, dtypes))
+        u, v, w = (_concatenated(piece, dtype) for piece, dtype in zip(pieces, dtypes))
         return u, v, w
 
 
-def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
+def _concatenated(pieces: list[np.ndarray], dtype: DTypeLike) -> np.ndarray:
     if len(pieces) == 1:
         return pieces[0]
     return np.concatenate(pieces) if pieces else np.empty(0, dtype)
 
 
 def sniff(source: Source) -> bool:
-    return source.head.startswith(MAGIC)
+    """True for an Arrow IPC file."""
+    return source.head.startswith(_MAGIC_BYTES)
 
 
 def read(source: Source) -> RawGraph:
-    if source.packed:
+    """Read a canonical file, which must be neither compressed nor in an archive."""
+    if not source.plain:
         raise FormatError(source.path, "a canonical file is mapped into memory: decompress it first")
     graph = read_canonical(source.path)
-    notes = Notes(graph.m, graph.n, graph.m, "edges")
-    return RawGraph(graph.n, graph.u, graph.v, graph.w, None, "canonical", notes)
+    summary = FileSummary(graph.m, graph.n, graph.m, "edges")
+    return RawGraph(graph.n, graph.u, graph.v, graph.w, None, "canonical", summary)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    _write(sink, graph, _metadata_of(graph, {}))
+    """Write a graph with the metadata that it has itself."""
+    _write(sink, graph, _complete_metadata(graph, {}))
 
 
 FORMAT = Format("canonical", "Canonical Apache Arrow IPC file", (".arrow",), sniff, read, write)

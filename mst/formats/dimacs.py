@@ -1,10 +1,10 @@
-"""DIMACS shortest-path graphs (``p sp``), coordinates (``.co``), and the line formats that grew out of them.
+"""DIMACS shortest-path graphs (``p sp``), coordinates (``.co``), and the text formats derived from them.
 
 * ``p sp n m`` and rows ``a u v w``: the 9th DIMACS challenge (http://www.diag.uniroma1.it/challenge9/format.shtml).
 * ``p edge n m`` (or ``col``) and rows ``e u v``, with an optional weight: the 2nd challenge.
 * ``p tw n m`` and rows ``u v``, with an optional weight: PACE (https://pacechallenge.org/2017/treewidth/).
 
-Ids count from 1, rows keep their order, and the counts must hold.
+Ids count from 1, rows keep their order, and the number of rows must be the declared one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.base import Format, Notes, RawGraph, replacing
+from mst.formats.base import FileSummary, Format, RawGraph, replacing
 from mst.formats.source import SUFFIXES, Source, is_text, sink
-from mst.formats.table import Layout, read_table, write_columns, write_rows, wrong_count
-from mst.formats.text import Text
+from mst.formats.table import Layout, read_declared_rows, read_table, write_columns, write_rows
+from mst.formats.text import Text, is_count
 from mst.graph import Graph
 
 _PROBLEM = re.compile(rb"(?:[ \t\r]*(?:c[^\n]*)?\n)*[ \t]*p[ \t]+\w")
-_TAGS = {
+_ROW_TAGS = {
     "sp": "a",
     "edge": "e",
     "edges": "e",
@@ -38,85 +38,86 @@ _TAGS = {
 
 
 def sniff(source: Source) -> bool:
+    """True when the first line that is not a comment begins with ``p``."""
     return is_text(source) and _PROBLEM.match(source.head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 class _Problem(NamedTuple):
+    """The problem line."""
+
     kind: str
     n: int
     m: int
 
 
 def read(source: Source) -> RawGraph:
-    """Read a graph; see the module for the dialects."""
+    """Read a graph in one of the dialects that the module lists."""
     text = Text(source)
     problem = _problem(text)
     layout = _layout(text, problem)
-    table = read_table(text, layout, limit=problem.m)
-    if table.rows != problem.m:
-        raise wrong_count(text, problem.m, table.rows)
-    u, v = table.u.array(), table.v.array()
-    u -= 1
-    v -= 1
+    table = read_declared_rows(text, layout, problem.m)
+    u, v = table.ends(base=1)
     direction = "arcs" if problem.kind == "sp" else "edges"
-    notes = Notes(table.rows, problem.n, problem.m, direction)
-    return RawGraph(problem.n, u, v, table.weights(), None, "dimacs", notes)
+    summary = FileSummary(table.rows, problem.n, problem.m, direction)
+    return RawGraph(problem.n, u, v, table.weights(), None, "dimacs", summary)
 
 
 def _problem(text: Text) -> _Problem:
-    line = None
-    while (line := text.line()) is not None:
-        words = line.split()
-        if not words or words[0].startswith(b"c"):
-            continue
-        if words[0] != b"p":
-            break
-        if words[1:2] == [b"aux"]:
-            raise FormatError(
-                text.source.path,
-                "holds coordinates, no edges: read it with mst.formats.dimacs.read_coordinates",
-            )
-        kind = words[1].decode(errors="replace") if len(words) > 1 else ""
-        if kind not in _TAGS:
-            raise text.error_behind(f"expected a problem of {', '.join(_TAGS)}", line)
-        if len(words) != 4 or not all(word.isdigit() and len(word) < 19 for word in words[2:]):
-            raise text.error_behind(f"expected `p {kind} <vertices> <edges>`", line)
-        return _Problem(kind, int(words[2]), int(words[3]))
-    raise text.error_behind("expected `p sp <vertices> <arcs>` before the first row", line)
+    line = text.data_line(b"c")
+    words = [] if line is None else line.split()
+    if words[:1] != [b"p"]:
+        raise text.error_at_last_line("expected `p sp <vertices> <arcs>` before the first row", line)
+    if words[1:2] == [b"aux"]:
+        raise FormatError(
+            text.source.path,
+            "holds coordinates and no edges: read it with mst.formats.dimacs.read_coordinates",
+        )
+    kind = words[1].decode(errors="replace") if len(words) > 1 else ""
+    if kind not in _ROW_TAGS:
+        raise text.error_at_last_line(f"expected a problem of {', '.join(_ROW_TAGS)}", line)
+    if len(words) != 4 or not all(map(is_count, words[2:])):
+        raise text.error_at_last_line(f"expected `p {kind} <vertices> <edges>`", line)
+    return _Problem(kind, int(words[2]), int(words[3]))
 
 
 def _layout(text: Text, problem: _Problem) -> Layout:
-    tag = _TAGS[problem.kind]
-    base = Layout("uvw", "", tag=tag, comments=b"c", low=1, high=problem.n)
-    vertices = f"with vertices 1 … {problem.n}"
-    if problem.kind == "sp":
-        return base.but(expected=f"`a <from> <to> <weight>` {vertices}")
-    row = f"{tag} <u> <v>".strip()
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] == b"c"):
-        text.line()
-    if line is not None and len(line.split()) == 3 + bool(tag):
-        return base.but(expected=f"`{row} <weight>` {vertices}")
-    return base.but(columns="uv", expected=f"`{row}` {vertices}")
+    """Return the layout of the rows; where weights are optional, the first row decides."""
+    tag = _ROW_TAGS[problem.kind]
+    columns, row = "uvw", "a <from> <to> <weight>"
+    if problem.kind != "sp":
+        first = text.peek_data_line(b"c")
+        weighted = first is not None and len(first.split()) == 3 + bool(tag)
+        columns = "uvw" if weighted else "uv"
+        row = f"{tag} <u> <v>{' <weight>' if weighted else ''}".strip()
+    expected = f"`{row}` with vertices 1 … {problem.n}"
+    return Layout(columns, expected, tag=tag, comments=b"c", low=1, high=problem.n)
 
 
 def write(stream: IO[bytes], graph: Graph) -> None:
-    """Write ``p sp``, one row per edge; fractions stay, though the challenge knows only integers."""
+    """Write ``p sp`` and a row per edge; fractions are kept, although the challenge defines only integers."""
     stream.write(f"p sp {graph.n} {graph.m}\n".encode())
     write_rows(stream, graph, base=1, tag="a")
 
 
-def read_coordinates(path) -> tuple[np.ndarray, np.ndarray]:
+def read_coordinates(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates ``(x, y)`` of a ``.co`` file.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, compressed or archived, as for `mst.formats.read`.
 
     Returns
     -------
     x, y : numpy.ndarray of int32, int64 or float64, shape (n,)
-        In the file's units: the road networks have degrees times 10⁶, x being the longitude.
+        In the file's units: in the challenge's road networks, longitude and latitude in degrees times 10⁶.
 
     Raises
     ------
     FormatError
         A vertex has no coordinates, or more than one pair.
+    InputError
+        The file cannot be opened.
 
     Examples
     --------
@@ -135,24 +136,42 @@ def read_coordinates(path) -> tuple[np.ndarray, np.ndarray]:
     return x[order], y[order]
 
 
-def write_coordinates(path, x: np.ndarray, y: np.ndarray) -> None:
-    """Write a ``.co`` file, whole or not at all; a suffix such as ``.gz`` compresses it.
+def write_coordinates(path: str | Path, x: np.ndarray, y: np.ndarray) -> None:
+    """Write a ``.co`` file; a suffix such as ``.gz`` compresses it.
+
+    An error leaves no incomplete file behind.
 
     Parameters
     ----------
     path : path-like
     x, y : numpy.ndarray, shape (n,)
-        Of each vertex in turn.
+        Coordinates of the vertices in ascending order.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from mst.formats.dimacs import write_coordinates
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tiny.co")
+    ...     write_coordinates(file, np.array([-73, -74]), np.array([41, 42]))
+    ...     file.read_text()
+    'p aux sp co 2\\nv 1 -73 41\\nv 2 -74 42\\n'
     """
     path = Path(path)
-    with replacing(path) as scratch, sink(scratch, SUFFIXES.get(path.suffix.lower())) as stream:
+    with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
         stream.write(f"p aux sp co {len(x)}\n".encode())
         write_columns(stream, np.full(len(x), "v"), np.arange(1, len(x) + 1), x, y)
 
 
-def _coordinate(path, columns: str) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices and one of their coordinates, in the file's order."""
-    with Source(path) as source:
+def _coordinate(path: str | Path, columns: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vertices and one of their coordinates, in the file's order."""
+    with Source(Path(path)) as source:
         text = Text(source)
         n = _coordinate_count(text)
         layout = Layout(
@@ -163,19 +182,17 @@ def _coordinate(path, columns: str) -> tuple[np.ndarray, np.ndarray]:
         placed = len(np.unique(ids))
         if placed != n or len(ids) != n:
             raise FormatError(
-                path, f"declares {n:,} vertices and places {placed:,} of them in {len(ids):,} rows"
+                path, f"declares {n:,} vertices and has coordinates of {placed:,} of them in {len(ids):,} rows"
             )
         return ids, table.w.array() if table.w else np.empty(0, np.int32)
 
 
 def _coordinate_count(text: Text) -> int:
-    while (line := text.line()) is not None:
-        words = line.split()
-        if words and not words[0].startswith(b"c"):
-            if words[:4] == [b"p", b"aux", b"sp", b"co"] and len(words) == 5 and words[4].isdigit():
-                return int(words[4])
-            break
-    raise text.error_behind("expected `p aux sp co <vertices>`", line)
+    line = text.data_line(b"c")
+    words = [] if line is None else line.split()
+    if words[:4] == [b"p", b"aux", b"sp", b"co"] and len(words) == 5 and is_count(words[4]):
+        return int(words[4])
+    raise text.error_at_last_line("expected `p aux sp co <vertices>`", line)
 
 
 FORMAT = Format(

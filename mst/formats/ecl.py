@@ -1,7 +1,7 @@
 """ECL graphs (``.egr``): compressed sparse rows in little-endian int32.
 
-``n``, ``arcs``, ``n + 1`` offsets, ``arcs`` neighbours, and, if the file goes on, ``arcs`` weights. The inputs
-of the ECL-MST paper (Fallin et al., 2023); https://cs.txstate.edu/~burtscher/research/ECLgraph/.
+``n``, ``arcs``, ``n + 1`` row offsets, ``arcs`` neighbours and, optionally, ``arcs`` weights. The inputs of the
+ECL-MST paper (Fallin et al., 2023) are such files; https://cs.txstate.edu/~burtscher/research/ECLgraph/.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import IO
 import numpy as np
 
 from mst.errors import FormatError, InputError
-from mst.formats.arcs import check_offsets, integer_weights, raw_graph
+from mst.formats.arcs import Arcs, check_offsets, graph_from_arcs, integer_weights
 from mst.formats.base import Format, RawGraph
 from mst.formats.source import Source, is_text
 from mst.graph import Graph
 
-_INT = np.dtype("<i4")
+_INT32 = np.dtype("<i4")
 
 
 def sniff(source: Source) -> bool:
-    """True for counts that fit the size, before offsets that climb from 0."""
-    head = np.frombuffer(source.head[: len(source.head) // 4 * 4], _INT)
+    """True for counts that agree with the size of the file, followed by offsets that ascend from 0."""
+    head = np.frombuffer(source.head[: len(source.head) // 4 * 4], _INT32)
     if is_text(source) or len(head) < 3:
         return False
     n, arcs = int(head[0]), int(head[1])
@@ -35,18 +35,19 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> RawGraph:
-    """Read a graph; each edge once where every arc has its twin."""
+    """Read a graph; each edge occurs once if every arc has its reverse."""
     from mst.kernels.io.adjacency import row_of_each_slot
 
-    n, arcs = (int(x) for x in source.array(_INT, 2, "counts"))
+    n, arcs = (int(x) for x in source.array(_INT32, 2, "counts"))
     if n < 0 or arcs < 0:
         raise FormatError(source.path, f"expected counts of at least 0, found {n} vertices and {arcs} arcs")
-    offsets = source.array(_INT, n + 1, "row offsets")
+    offsets = source.array(_INT32, n + 1, "row offsets")
     check_offsets(source.path, offsets, arcs)
-    v = source.array(_INT, arcs, "neighbours")
-    w = None if source.at_end() else source.array(_INT, arcs, "weights")
+    v = source.array(_INT32, arcs, "neighbours")
+    w = None if source.at_end() else source.array(_INT32, arcs, "weights")
     source.expect_end()
-    return raw_graph(source.path, "ecl", n, row_of_each_slot(offsets[:n], arcs, np.int32(0)), v, w, arcs)
+    u = row_of_each_slot(offsets[:n], arcs, np.int32(0))
+    return graph_from_arcs(source.path, "ecl", n, Arcs(u, v, w), arcs)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
@@ -55,16 +56,16 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     Raises
     ------
     InputError
-        Weights that are no int32, or 2³¹ arcs and more.
+        A weight is not an int32, or there are 2³¹ arcs or more.
     """
     from mst.kernels.io.adjacency import symmetric_rows
 
     weights = integer_weights(graph, np.int32, "ECL")
     if graph.n >= 2**31 or 2 * graph.m >= 2**31:
-        raise InputError(f"ECL files count in int32: n = {graph.n:,} and {2 * graph.m:,} arcs are too many")
+        raise InputError(f"ECL files hold int32 counts: n = {graph.n:,} and {2 * graph.m:,} arcs are too many")
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, weights)
     for part in (np.array([graph.n, len(neighbours)]), offsets, neighbours, w):
-        sink.write(part.astype(_INT).tobytes())
+        sink.write(part.astype(_INT32).tobytes())
 
 
 FORMAT = Format("ecl", "ECL compressed sparse rows", (".egr",), sniff, read, write)

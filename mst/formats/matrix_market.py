@@ -1,7 +1,7 @@
-"""Matrix Market coordinate files (``.mtx``): entries are edges, from 1; explicit zeros too.
+"""Matrix Market coordinate files (``.mtx``): every entry is an edge, including explicit zeros; ids count from 1.
 
-https://math.nist.gov/MatrixMarket/formats.html. ``symmetric`` files list each edge once; of ``general`` ones
-every entry is an edge. The matrix must be square.
+``symmetric`` files list each edge once; in ``general`` files, entries (i, j) and (j, i) are two edges. The matrix
+must be square. https://math.nist.gov/MatrixMarket/formats.html.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from mst.formats.base import Format, Notes, RawGraph
+from mst.formats.base import FileSummary, Format, RawGraph
 from mst.formats.source import Source
-from mst.formats.table import Layout, read_table, write_rows, wrong_count
-from mst.formats.text import Text
+from mst.formats.table import Layout, read_declared_rows, write_rows
+from mst.formats.text import Text, is_count
 from mst.graph import Graph
 
 _BANNER = b"%%matrixmarket"
@@ -22,6 +22,8 @@ _SYMMETRIES = ("general", "symmetric")
 
 
 class _Header(NamedTuple):
+    """The banner and the line of sizes."""
+
     field: str
     symmetry: str
     n: int
@@ -29,11 +31,12 @@ class _Header(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
+    """True when the file begins with the banner ``%%MatrixMarket``."""
     return source.head[: len(_BANNER)].lower() == _BANNER
 
 
 def read(source: Source) -> RawGraph:
-    """Read a matrix; ``real`` weights are float64 even where all are whole."""
+    """Read a matrix; ``real`` weights are float64 even if all are whole numbers."""
     text = Text(source)
     header = _header(text)
     weight = "" if header.field == "pattern" else " <weight>"
@@ -44,47 +47,45 @@ def read(source: Source) -> RawGraph:
         low=1,
         high=header.n,
     )
-    table = read_table(text, layout, limit=header.m)
-    if table.rows != header.m:
-        raise wrong_count(text, header.m, table.rows)
-    u, v, w = table.u.array(), table.v.array(), table.weights()
-    u -= 1
-    v -= 1
+    table = read_declared_rows(text, layout, header.m)
+    u, v = table.ends(base=1)
+    w = table.weights()
     if w is not None and header.field != "integer":
         w = w.astype(np.float64, copy=False)
     direction = "edges" if header.symmetry == "symmetric" else "arcs"
-    return RawGraph(header.n, u, v, w, None, "matrix-market", Notes(table.rows, header.n, header.m, direction))
+    return RawGraph(
+        header.n, u, v, w, None, "matrix-market", FileSummary(table.rows, header.n, header.m, direction)
+    )
 
 
 def _header(text: Text) -> _Header:
     line = text.line() or b""
     words = line.lower().decode(errors="replace").split()
     if len(words) != 5 or words[0].encode() != _BANNER or words[1] != "matrix":
-        raise text.error_behind("expected `%%MatrixMarket matrix coordinate <field> <symmetry>`", line)
+        raise text.error_at_last_line("expected `%%MatrixMarket matrix coordinate <field> <symmetry>`", line)
     form, field, symmetry = words[2:]
     if form != "coordinate":
-        raise text.error_behind(
-            f"expected a coordinate matrix, found {form}: write the entries that are edges", line
+        raise text.error_at_last_line(
+            f"expected a coordinate matrix, found {form}: write only the entries that are edges", line
         )
     if field not in _FIELDS:
-        raise text.error_behind(f"expected {', '.join(_FIELDS)} entries, found {field}", line)
+        raise text.error_at_last_line(f"expected {', '.join(_FIELDS)} entries, found {field}", line)
     if symmetry not in _SYMMETRIES:
-        raise text.error_behind(f"expected a {' or '.join(_SYMMETRIES)} matrix, found {symmetry}", line)
-    size = text.line()
-    while size is not None and (not size.strip() or size.lstrip().startswith(b"%")):
-        size = text.line()
+        raise text.error_at_last_line(f"expected a {' or '.join(_SYMMETRIES)} matrix, found {symmetry}", line)
+    size = text.data_line(b"%")
     counts = (size or b"").split()
-    if len(counts) != 3 or not all(word.isdigit() and len(word) < 19 for word in counts):
-        raise text.error_behind("expected `<rows> <columns> <entries>`", size)
+    if len(counts) != 3 or not all(map(is_count, counts)):
+        raise text.error_at_last_line("expected `<rows> <columns> <entries>`", size)
     if counts[0] != counts[1]:
-        raise text.error_behind("expected a square matrix: rows and columns are the same vertices", size)
+        raise text.error_at_last_line("expected a square matrix: rows and columns are the same vertices", size)
     return _Header(field, symmetry, int(counts[0]), int(counts[2]))
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write a symmetric matrix: the lower triangle, an entry per edge.
+    """Write the lower triangle of a symmetric matrix, with an entry per edge.
 
-    Parallel edges become entries of one place, which other programs may add up: simplify the graph before.
+    Parallel edges become several entries at the same position, which other programs may add up: simplify the graph
+    first.
     """
     field = "integer" if graph.w.dtype.kind == "i" else "real"
     sink.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n{graph.n} {graph.n} {graph.m}\n".encode())

@@ -1,29 +1,32 @@
 """METIS and Chaco graphs (``.graph``): line i lists the neighbours of vertex i, from 1.
 
-METIS 5.1 manual, section 4.1.1. The first line is ``n m [fmt [ncon]]``; the digits of `fmt` say whether rows
-hold vertex sizes, `ncon` vertex weights, and edge weights. Comments begin with ``%``. Every edge is listed at
-both its ends, with one weight; that is checked. Fractions, which the manual does not know, are read.
+The first line is ``n m [fmt [ncon]]``; the digits of `fmt` say whether rows hold vertex sizes, `ncon` vertex weights,
+and edge weights (METIS 5.1 manual, section 4.1.1). Comments begin with ``%``. Every edge must be listed at both ends
+with the same weight. Weights may be fractions, although the manual does not define them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from mst.errors import FormatError, InputError
-from mst.formats.arcs import balanced, integer_weights
-from mst.formats.base import Format, Notes, RawGraph
-from mst.formats.numbers import FractionFound, Numbers
-from mst.formats.source import Source, head_lines
-from mst.formats.table import Chunks
-from mst.formats.text import BLOCK, Text, readable
+from mst.formats.arcs import asymmetry_checksum, integer_weights
+from mst.formats.base import FileSummary, Format, RawGraph
+from mst.formats.numbers import NumberReader, integers_else_floats
+from mst.formats.source import Source, first_lines
+from mst.formats.table import ColumnBuilder
+from mst.formats.text import BLOCK, Text, decoded, is_count
 from mst.graph import Graph
 
-_ENTRIES = 1 << 18
+_ENTRIES_PER_BLOCK = 1 << 18
 
 
 class _Header(NamedTuple):
+    """The first line: counts, numbers to skip in each row before its neighbours, and whether edges have weights."""
+
     n: int
     m: int
     skip: int
@@ -31,42 +34,44 @@ class _Header(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
-    """True for a header that the following lines fit as adjacency rows, paired where both rows are in sight."""
-    lines = head_lines(source, b"%")
+    """True for a header followed by lines that can be its adjacency lists."""
+    lines = first_lines(source, b"%")
     if lines is None:
         return False
     while lines and not lines[0].strip():
         lines.pop(0)
-    header = _parsed_header(lines[0].split()) if lines else None
+    header = _parse_header(lines[0].split()) if lines else None
     if header is None:
         return False
     rows = [line.split() for line in lines[1:]]
-    if source.whole and len(rows) < header.n:
+    if source.head_complete and len(rows) < header.n:
         return False
-    return not any(rows[header.n :]) and _fits(header, rows[: header.n], source)
+    return not any(rows[header.n :]) and _are_adjacency_lists(rows[: header.n], header, source)
 
 
-def _fits(header: _Header, rows: list[list[bytes]], source: Source) -> bool:
+def _are_adjacency_lists(rows: list[list[bytes]], header: _Header, source: Source) -> bool:
+    """True when the rows hold valid neighbours, and each edge between two of these rows is in both of them."""
     neighbours = []
     for row in rows:
-        listed = row[header.skip :: 1 + header.weighted]
-        if not all(word.isdigit() and len(word) < 19 and 1 <= int(word) <= header.n for word in listed):
+        words = row[header.skip :: 1 + header.weighted]
+        if not all(is_count(word) and 1 <= int(word) <= header.n for word in words):
             return False
-        neighbours.append(list(map(int, listed)))
+        neighbours.append(list(map(int, words)))
     arcs = sum(map(len, neighbours))
-    if arcs > 2 * header.m or (source.whole and arcs < header.m):
+    if arcs > 2 * header.m or (source.head_complete and arcs < header.m):
         return False
-    known = [set(listed) for listed in neighbours]
-    pairs = [(a, b) for a, listed in enumerate(neighbours, 1) for b in listed if b <= len(rows)]
-    if any(a not in known[b - 1] for a, b in pairs):
+    neighbour_sets = [set(row) for row in neighbours]
+    pairs = [(a, b) for a, row in enumerate(neighbours, 1) for b in row if b <= len(rows)]
+    if any(a not in neighbour_sets[b - 1] for a, b in pairs):
         return False
-    # Rows that all have two or three words could be edges: then pairs, or else the name, must speak for METIS.
-    alike = {len(row) for row in rows} in ({2}, {3})
-    return not alike or len(pairs) > len(rows) // 2 or source.name.lower().endswith(FORMAT.suffixes)
+    # Rows that all have two or all have three words may also be an edge list. Many symmetric pairs, or else the file
+    # name, are then required.
+    like_edges = {len(row) for row in rows} in ({2}, {3})
+    return not like_edges or len(pairs) > len(rows) // 2 or source.name.lower().endswith(FORMAT.suffixes)
 
 
-def _parsed_header(words: list[bytes]) -> _Header | None:
-    if not 2 <= len(words) <= 4 or not all(word.isdigit() and len(word) < 19 for word in words):
+def _parse_header(words: list[bytes]) -> _Header | None:
+    if not 2 <= len(words) <= 4 or not all(map(is_count, words)):
         return None
     digits = words[2].decode().rjust(3, "0") if len(words) > 2 else "000"
     if len(digits) > 3 or set(digits) - {"0", "1"}:
@@ -77,28 +82,24 @@ def _parsed_header(words: list[bytes]) -> _Header | None:
 
 
 def read(source: Source) -> RawGraph:
-    """Read a graph, each edge once, at the smaller end's row."""
-    try:
-        return _read(source, integers=True)
-    except FractionFound:
-        with Source(source.path) as again:
-            return _read(again, integers=False)
+    """Read a graph; each edge occurs once, at the position of its neighbour in the row of the smaller end."""
+    return integers_else_floats(source, _read)
 
 
-def _read(source: Source, *, integers: bool) -> RawGraph:
+def _read(source: Source, integers: bool) -> RawGraph:
     text = Text(source)
     header = _header(text)
-    u, v, w = Chunks(), Chunks(), Chunks()
+    u, v, w = ColumnBuilder(), ColumnBuilder(), ColumnBuilder()
     arcs = loops = mirrored = 0
-    balance = 0
-    rows = _Rows(text, header, integers)
+    checksum = 0
+    rows = _ArcBlocks(text, header, integers)
     for a, b, weights in rows:
-        balance += balanced(a, b, weights)
+        checksum += asymmetry_checksum(a, b, weights)
         kept = a <= b
         arcs += len(a)
         mirrored += int(np.count_nonzero(~kept))
         if arcs > 2 * header.m:
-            raise _wrong_count(source, header, f"more than {2 * header.m:,}")
+            raise _arc_count_error(source, header, f"more than {2 * header.m:,}")
         loops += int(np.count_nonzero(a == b))
         u.add(a[kept])
         v.add(b[kept])
@@ -108,100 +109,109 @@ def _read(source: Source, *, integers: bool) -> RawGraph:
         raise FormatError(
             source.path, f"declares {header.n:,} vertices and has {rows.count:,} rows: the file is cut"
         )
-    if balance % 2**64 or 2 * mirrored != arcs - loops:
-        raise _unpaired(source, header)
+    if checksum % 2**64 or 2 * mirrored != arcs - loops:
+        raise _asymmetry_error(source, header)
     if 2 * header.m not in (arcs, arcs + loops):
-        raise _wrong_count(source, header, f"{arcs:,}")
-    notes = Notes(arcs, header.n, header.m, "both", mirrored)
+        raise _arc_count_error(source, header, f"{arcs:,}")
+    summary = FileSummary(arcs, header.n, header.m, "both", mirrored)
     return RawGraph(
-        header.n, u.array(), v.array(), w.array() if header.weighted else None, None, "metis", notes
+        header.n, u.array(), v.array(), w.array() if header.weighted else None, None, "metis", summary
     )
 
 
 def _header(text: Text) -> _Header:
-    line = text.line()
-    while line is not None and (not line.strip() or line.lstrip().startswith(b"%")):
-        line = text.line()
-    header = None if line is None else _parsed_header(line.split())
+    line = text.data_line(b"%")
+    header = None if line is None else _parse_header(line.split())
     if header is None:
-        raise text.error_behind("expected `<vertices> <edges> [<format> [<constraints>]]`", line)
+        raise text.error_at_last_line("expected `<vertices> <edges> [<format> [<constraints>]]`", line)
     return header
 
 
-def _wrong_count(source: Source, header: _Header, found: str) -> FormatError:
+def _arc_count_error(source: Source, header: _Header, found: str) -> FormatError:
     return FormatError(
         source.path, f"declares {header.m:,} edges and lists {found} neighbours, not twice as many"
     )
 
 
-class _Rows:
-    """Iterates over blocks of arcs ``(u, v, w)``, from 0; `count` rows were complete so far."""
+class _ArcBlocks:
+    """The arcs of a file in blocks ``(u, v, w)``, with vertices from 0.
+
+    The arrays are views that the next block overwrites.
+
+    Attributes
+    ----------
+    count : int
+        Number of rows that are complete.
+    """
 
     def __init__(self, text: Text, header: _Header, integers: bool):
         weight = " <weight>" if header.weighted else ""
-        self.numbers = Numbers(
+        self.numbers = NumberReader(
             text, f"neighbours `<vertex>{weight}` from 1 to {header.n}", comment="%", integers=integers
         )
         self.header, self.count = header, 0
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         from mst.kernels.io import adjacency as kernel
 
         header = self.header
         u, v = np.empty(BLOCK // 2 + 1, np.int64), np.empty(BLOCK // 2 + 1, np.int64)
         w = np.empty(len(u) if header.weighted else 0, np.int64 if self.numbers.integers else np.float64)
+        row_format, out = kernel.RowFormat(header.n, header.skip, header.weighted), kernel.ArcArrays(u, v, w)
         position = 0
-        for values, ends in self.numbers.blocks():
-            mistake, at, self.count, position, arcs = kernel.read_neighbours(
-                values, ends, self.count, position, header.skip, header.weighted, header.n, u, v, w
-            )
-            if mistake:
-                complaint = {
-                    kernel.NO_VERTEX: f"{values[at]:g} is none",
-                    kernel.TOO_MANY_ROWS: f"there are rows beyond the {header.n} that the first line declares",
-                    kernel.NO_WEIGHT: "the last neighbour has no weight",
-                }[mistake]
-                raise self.numbers.error_at(max(at, 0), complaint)
-            # A weight may still be to come when a row is cut: then the arc waits in its place.
-            yield u[:arcs], v[:arcs], w[:arcs] if header.weighted else None
-            u[0], v[0] = u[arcs], v[arcs]
+        for values, line_ends in self.numbers.blocks():
+            stop = kernel.read_neighbours(values, line_ends, self.count, position, row_format, out)
+            self.count, position = stop.row, stop.position
+            if stop.error:
+                if stop.error == kernel.NOT_A_VERTEX:
+                    problem = f"{values[stop.at]:g} is not a vertex"
+                elif stop.error == kernel.TOO_MANY_ROWS:
+                    problem = f"the first line declares only {header.n} rows"
+                else:
+                    problem = "the last neighbour has no weight"
+                raise self.numbers.error_at(max(stop.at, 0), problem)
+            yield u[: stop.arcs], v[: stop.arcs], w[: stop.arcs] if header.weighted else None
+            # If the block ends between a neighbour and its weight, their arc is the first of the next block.
+            u[0], v[0] = u[stop.arcs], v[stop.arcs]
 
 
-def _unpaired(source: Source, header: _Header) -> FormatError:
-    """Read again to name an arc without its twin."""
-    with Source(source.path) as again:
-        text = Text(again)
+def _asymmetry_error(source: Source, header: _Header) -> FormatError:
+    """Read the file again, and return an error that names an arc without its reverse."""
+    with Source(source.path) as reopened:
+        text = Text(reopened)
         _header(text)
         parts = [
-            (a.copy(), b.copy(), None if w is None else w.copy()) for a, b, w in _Rows(text, header, False)
+            (a.copy(), b.copy(), np.zeros(len(a)) if w is None else w.copy())
+            for a, b, w in _ArcBlocks(text, header, False)
         ]
-    a, b = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    w = np.concatenate([part[2] for part in parts]) if header.weighted else np.zeros(len(a))
+    a, b, w = (np.concatenate(columns) for columns in zip(*parts))
     sides = []
     for low, high, side in ((a, b, a < b), (b, a, b < a)):
         order = np.lexsort((w[side], high[side], low[side]))
         sides.append(np.stack([low[side], high[side], w[side]], axis=1)[order])
     forward, backward = sides
-    both = min(len(forward), len(backward))
-    differ = (forward[:both] != backward[:both]).any(axis=1)
-    at = int(np.argmax(differ)) if differ.any() else both
-    lone, flipped = min(
-        (tuple(side[at]), flip) for side, flip in ((forward, False), (backward, True)) if at < len(side)
+    common = min(len(forward), len(backward))
+    differ = (forward[:common] != backward[:common]).any(axis=1)
+    at = int(np.argmax(differ)) if differ.any() else common
+    arc, from_larger = min(
+        (tuple(side[at]), larger) for side, larger in ((forward, False), (backward, True)) if at < len(side)
     )
-    here, there = (int(x) + 1 for x in (lone[1::-1] if flipped else lone[:2]))
-    weight = f" with weight {lone[2]:g}" if header.weighted else ""
-    number, line = _line_of_row(source, here)
+    row, neighbour = (int(x) + 1 for x in (arc[1::-1] if from_larger else arc[:2]))
+    weight = f" with weight {arc[2]:g}" if header.weighted else ""
+    number, line = _line_of_row(source, row)
     return FormatError(
         source.path,
-        f"expected each edge from both ends; {here} lists {there}{weight}, which does not list {here} so",
+        f"expected each edge at both ends; row {row} lists {neighbour}{weight}, "
+        f"but row {neighbour} does not list {row}{weight}",
         line=number,
-        text=readable(line),
+        text=decoded(line),
     )
 
 
 def _line_of_row(source: Source, row: int) -> tuple[int, bytes]:
-    with Source(source.path) as again:
-        text = Text(again)
+    """Return the line number and the text of a row, counted from 1."""
+    with Source(source.path) as reopened:
+        text = Text(reopened)
         _header(text)
         line = b""
         while row and (following := text.line()) is not None:
@@ -211,15 +221,15 @@ def _line_of_row(source: Source, row: int) -> tuple[int, bytes]:
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write neighbours with edge weights (format ``001``), which METIS wants to be whole numbers.
+    """Write neighbours with edge weights (format ``001``), which must be integers.
 
     Raises
     ------
     InputError
-        The graph has self-loops, or weights that are no whole numbers of int64.
+        The graph has self-loops, or a weight is not an integer that fits int64.
     """
     from mst.kernels.io.adjacency import symmetric_rows
-    from mst.kernels.io.digits import WIDEST, adjacency_lines
+    from mst.kernels.io.digits import MAX_BYTES, adjacency_lines
 
     if (graph.u == graph.v).any():
         raise InputError("METIS graphs have no self-loops: simplify the graph first (mst.simplify.simplify)")
@@ -228,11 +238,11 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     sink.write(f"{graph.n} {graph.m} 001\n".encode())
     start = 0
     while start < graph.n:
-        # As many rows as have some entries, or one row of any length.
-        stop = int(np.searchsorted(offsets, offsets[start] + _ENTRIES, side="right")) - 1
-        stop = min(max(stop, start + 1), start + _ENTRIES, graph.n)
+        # As many rows as hold a limited number of entries, but at least one row.
+        stop = int(np.searchsorted(offsets, offsets[start] + _ENTRIES_PER_BLOCK, side="right")) - 1
+        stop = min(max(stop, start + 1), start + _ENTRIES_PER_BLOCK, graph.n)
         part = offsets[start : stop + 1]
-        buffer = np.empty((2 * WIDEST + 2) * int(part[-1] - part[0]) + len(part), np.uint8)
+        buffer = np.empty((2 * MAX_BYTES + 2) * int(part[-1] - part[0]) + len(part), np.uint8)
         sink.write(buffer[: adjacency_lines(part, neighbours, w, buffer)].tobytes())
         start = stop
 

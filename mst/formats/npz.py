@@ -1,7 +1,7 @@
-"""SciPy's sparse matrices (``scipy.sparse.save_npz``): stored entries are edges, explicit zeros too.
+"""SciPy's sparse matrices (``scipy.sparse.save_npz``): every stored entry is an edge, including explicit zeros.
 
-Read without SciPy: csr, csc and coo. What SciPy defines as an entry's value is its weight: entries stored twice
-are added up. A symmetric matrix gives each edge once, any other one each entry.
+Matrices in csr, csc and coo format are read without SciPy. As in SciPy, the values of entries at the same position
+are added up. A symmetric matrix becomes a graph with each edge once; otherwise, every entry is an edge.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.arcs import check_offsets, raw_graph
+from mst.formats.arcs import Arcs, check_offsets, graph_from_arcs
 from mst.formats.base import Format, RawGraph
 from mst.formats.source import Source
 
-_UNREADABLE = (
+_READ_ERRORS = (
     OSError,
     ValueError,
     EOFError,
@@ -30,6 +30,7 @@ _UNREADABLE = (
 
 
 def sniff(source: Source) -> bool:
+    """True for a zip archive whose first file is a NumPy array."""
     return source.head.startswith(b"PK\x03\x04") and b".npy" in source.head[:4096]
 
 
@@ -37,11 +38,11 @@ def read(source: Source) -> RawGraph:
     """Read a matrix."""
     from mst.kernels.io.adjacency import row_of_each_slot
 
-    if source.packed:
+    if not source.plain:
         raise FormatError(source.path, "an npz file is compressed inside: decompress the outer layer first")
     arrays = _arrays(source)
     kind = arrays["format"].tobytes().replace(b"\0", b"").decode(errors="replace")
-    n = _side(source, arrays)
+    n = _vertex_count(source, arrays)
     w = _weights(source, arrays["data"])
     if kind == "coo":
         u, v = (_ids(source, arrays, key, len(w)) for key in ("row", "col"))
@@ -52,25 +53,25 @@ def read(source: Source) -> RawGraph:
         u = row_of_each_slot(offsets[:n], len(v), np.int32(0) if n < 2**31 else np.int64(0))
     else:
         raise FormatError(source.path, f"expected a csr, csc or coo matrix, found {kind}: save it as csr")
-    return raw_graph(source.path, "npz", n, *_added_up(u, v, w), declared_m=len(w))
+    return graph_from_arcs(source.path, "npz", n, _sum_duplicates(u, v, w), declared_m=len(w))
 
 
-def _added_up(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of one place become their sum; entries that ascend by place have none to add."""
+def _sum_duplicates(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Arcs:
+    """Replace entries at the same position by one with their sum; positions in ascending order have none."""
     same = u[1:] == u[:-1]
     if not ((u[1:] < u[:-1]) | (same & (v[1:] <= v[:-1]))).any():
-        return u, v, w
+        return Arcs(u, v, w)
     order = np.lexsort((v, u))
     u, v, w = u[order], v[order], w[order]
     first = np.flatnonzero(np.concatenate([[True], (u[1:] != u[:-1]) | (v[1:] != v[:-1])]))
-    return u[first], v[first], np.add.reduceat(w, first, dtype=w.dtype)
+    return Arcs(u[first], v[first], np.add.reduceat(w, first, dtype=w.dtype))
 
 
 def _arrays(source: Source) -> dict[str, np.ndarray]:
     try:
         with np.load(source.path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except _UNREADABLE as error:
+    except _READ_ERRORS as error:
         raise FormatError(source.path, f"expected a matrix of scipy.sparse.save_npz: {error}") from error
     if missing := [name for name in ("format", "shape", "data") if name not in arrays]:
         raise FormatError(
@@ -79,7 +80,7 @@ def _arrays(source: Source) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _side(source: Source, arrays: dict[str, np.ndarray]) -> int:
+def _vertex_count(source: Source, arrays: dict[str, np.ndarray]) -> int:
     shape = arrays["shape"].ravel().tolist()
     if len(shape) != 2 or shape[0] != shape[1] or not isinstance(shape[0], int) or shape[0] < 0:
         raise FormatError(source.path, f"expected a square matrix, found shape {tuple(shape)}")
@@ -96,7 +97,8 @@ def _ids(source: Source, arrays: dict[str, np.ndarray], key: str, count: int) ->
 def _weights(source: Source, data: np.ndarray) -> np.ndarray:
     if data.ndim != 1 or data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
         raise FormatError(
-            source.path, f"expected a row of real numbers, found {data.dtype} of shape {data.shape}"
+            source.path,
+            f"expected a one-dimensional array of real numbers, found {data.dtype} of shape {data.shape}",
         )
     if data.dtype.kind == "f" and np.isnan(data).any():
         raise FormatError(source.path, f"stored entry {int(np.argmax(np.isnan(data))):,} is NaN")

@@ -1,33 +1,46 @@
-"""Streams of numbers whose lines may be of any length: adjacency lists, matrices, arrays in text."""
+"""Sequences of numbers in text whose lines may be of any length: adjacency lists, matrices and arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.table import Chunks
+from mst.formats.source import Source
+from mst.formats.table import ColumnBuilder
 from mst.formats.text import BLOCK, Text
+
+_Result = TypeVar("_Result")
 
 
 class FractionFound(Exception):
-    """A fraction stands where only whole numbers were met so far; the reader may start again with floats."""
+    """A reader of integers met a fraction; the file can be read again as floats."""
 
 
-class Numbers:
-    """The numbers of a text from its window on.
+def integers_else_floats(source: Source, read: Callable[[Source, bool], _Result]) -> _Result:
+    """Return ``read(source, True)``; after `FractionFound`, reopen the file and return ``read(source, False)``."""
+    try:
+        return read(source, True)
+    except FractionFound:
+        with Source(source.path) as reopened:
+            return read(reopened, False)
+
+
+class NumberReader:
+    """The numbers of a text, from the start of its window.
 
     Parameters
     ----------
     text : Text
     expected : str
-        What the numbers should be, for messages.
+        A description of the expected numbers, for error messages.
     comment : str
         The character that comment lines begin with, if any.
     delimiter : str
-        The character between numbers, or empty for blanks. Between delimiters, nothing and a lone ``-`` are a
-        missing number: the smallest int64, or NaN among floats.
+        The character between numbers, or empty for blanks. Between delimiters, an empty field and a lone ``-``
+        are missing numbers: the smallest int64, or NaN among floats.
     integers : bool
         Whether numbers are returned as int64 or as float64.
     """
@@ -37,115 +50,137 @@ class Numbers:
     ):
         self.text, self.expected, self.integers = text, expected, integers
         self._comment, self._delimiter = ord(comment or "\0"), ord(delimiter or "\0")
-        self._separator = delimiter
-        self._place = self._begin = 0
-        self._ends, self._feeds = np.empty((0, 2), np.int64), 0
+        self._delimiter_text = delimiter
+        self._state = self._block_start = 0
+        self._line_ends, self._line_feeds = np.empty((0, 2), np.int64), 0
         text.cuts = b"\n \t\r" + delimiter.encode()
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield ``(numbers, ends)``: numbers of some bytes, and the ends of the lines among them.
+        """Yield ``(numbers, line_ends)`` for consecutive blocks of the text.
 
         Yields
         ------
         numbers : numpy.ndarray of int64 or float64, shape (k,)
-            Overwritten by the next step.
-        ends : numpy.ndarray of int64, shape (lines, 2)
-            For each line that ended and was no comment: how many of the numbers, and how many of the file's
-            lines since the last step, lie before its end.
+            A view that the next block overwrites.
+        line_ends : numpy.ndarray of int64, shape (lines, 2)
+            For each line that ends in this block and is not a comment: how many of the block's numbers, and how
+            many of its line feeds, precede or make this end.
 
         Raises
         ------
         FractionFound
-            After the numbers before it were yielded, where `integers` is true.
+            A fraction was met although `integers` is true; the numbers before it were yielded.
         """
-        out, ends, hard = self._scratch(BLOCK // 2 + 1)
+        out, line_ends, deferred = self._allocate(BLOCK // 2 + 1)
         while self.text.fill():
-            status, count, lines, feeds = self._step(out, ends, hard)
-            self._ends, self._feeds = ends[:lines], feeds
-            yield out[:count], self._ends
-            self.text.lines += feeds
-            if status:
+            fraction, count, lines, line_feeds = self._parse(out, line_ends, deferred)
+            self._line_ends, self._line_feeds = line_ends[:lines], line_feeds
+            yield out[:count], self._line_ends
+            self.text.lines += line_feeds
+            if fraction:
                 raise FractionFound
 
-    def take(self, count: int, what: str, *, whole: bool = False) -> np.ndarray:
-        """Return the next `count` numbers in the narrowest of int32, int64 and float64 that holds them all.
+    def read(self, count: int, items: str, *, whole: bool = False) -> np.ndarray:
+        """Return the next `count` numbers.
 
-        Fractions are refused where the numbers must be `whole`.
+        Parameters
+        ----------
+        count : int
+        items : str
+            What the numbers are, for error messages.
+        whole : bool
+            Whether fractions are an error.
+
+        Returns
+        -------
+        numpy.ndarray, shape (count,)
+            int32, int64 or float64: the narrowest that holds all of them.
+
+        Raises
+        ------
+        FormatError
+            The file ends before, or holds something other than a number.
         """
-        column, left = Chunks(), count
+        column, left = ColumnBuilder(), count
         integers = self.integers
-        out, ends, hard = self._scratch(min(BLOCK // 2 + 1, count))
+        out, line_ends, deferred = self._allocate(min(BLOCK // 2 + 1, count))
         while left and self.text.fill():
-            status, found, _, feeds = self._step(out[:left], ends, hard)
+            fraction, found, _, line_feeds = self._parse(out[:left], line_ends, deferred)
             column.add(out[:found])
-            self.text.lines += feeds
+            self.text.lines += line_feeds
             left -= found
-            if status and whole:
+            if fraction and whole:
                 at = self.text.start
-                complaint = f"{self.text.word_at(at, self._separator)!r} is no whole number"
-                raise self._error(complaint, 0, self.text.line_at(at))
-            if status:
+                problem = f"{self.text.word_at(at, self._delimiter_text)!r} is not a whole number"
+                raise self._error(problem, 0, self.text.line_at(at))
+            if fraction:
                 self.integers = False
                 out = out.astype(np.float64)
         self.integers = integers
         if left:
             raise FormatError(
-                self.text.source.path, f"expected {count:,} {what}, found {count - left:,}: the file is cut"
+                self.text.source.path, f"expected {count:,} {items}, found {count - left:,}: the file is cut"
             )
         return column.array()
 
-    def ended(self) -> bool:
+    def at_end(self) -> bool:
         """True when no number is left."""
-        out, ends, hard = self._scratch(0)
+        out, line_ends, deferred = self._allocate(0)
         while self.text.fill():
-            if self._step(out, ends, hard, probe=True)[1]:
+            if self._parse(out, line_ends, deferred, count_only=True)[1]:
                 return False
         return True
 
-    def line_of(self, k: int) -> int:
-        """Return the line, from 1, of number `k` of the block that `blocks` yielded last."""
-        after = np.searchsorted(self._ends[:, 0], k, side="right")
-        return self.text.lines + 1 + int(self._ends[after, 1] - 1 if after < len(self._ends) else self._feeds)
+    def line_of(self, index: int) -> int:
+        """Return the line, counted from 1, of a number of the block that `blocks` yielded last."""
+        line = np.searchsorted(self._line_ends[:, 0], index, side="right")
+        line_feeds = self._line_ends[line, 1] - 1 if line < len(self._line_ends) else self._line_feeds
+        return self.text.lines + 1 + int(line_feeds)
 
-    def error_at(self, k: int, complaint: str) -> FormatError:
-        """Return an error at number `k` of the block that `blocks` yielded last."""
-        ahead, at = self.line_of(k) - self.text.lines - 1, self._begin
-        for _ in range(ahead):
+    def error_at(self, index: int, problem: str) -> FormatError:
+        """Return an error at a number of the block that `blocks` yielded last."""
+        lines_ahead, at = self.line_of(index) - self.text.lines - 1, self._block_start
+        for _ in range(lines_ahead):
             at = self.text.buffer.index(b"\n", at) + 1
-        return self._error(complaint, ahead, self.text.line_at(at))
+        return self._error(problem, lines_ahead, self.text.line_at(at))
 
-    def _error(self, complaint: str, ahead: int, text: bytes | None = None) -> FormatError:
-        return self.text.error(f"expected {self.expected}; {complaint}", ahead=ahead, text=text)
+    def _error(self, problem: str, lines_ahead: int, text: bytes) -> FormatError:
+        return self.text.error_at_next_line(
+            f"expected {self.expected}; {problem}", lines_ahead=lines_ahead, text=text
+        )
 
-    def _scratch(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _allocate(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         out = np.empty(count, np.int64 if self.integers else np.float64)
         return out, np.empty((BLOCK + 1, 2), np.int64), np.empty((count, 3), np.int64)
 
-    def _step(self, out, ends, hard, probe: bool = False) -> tuple[bool, int, int, int]:
-        """Parse the window into `out`; whether a fraction stopped it, and the counts."""
+    def _parse(
+        self, out: np.ndarray, line_ends: np.ndarray, deferred: np.ndarray, count_only: bool = False
+    ) -> tuple[bool, int, int, int]:
+        """Parse the window into `out`; return whether a fraction stopped it, and counts of numbers, lines and feeds."""
         from mst.kernels.io import parse
 
         text = self.text
-        self._begin = text.start
-        status, at, self._place, count, lines, feeds, hards = parse.numbers(
-            text.data, text.start, text.stop, self._comment, self._delimiter, self._place, self.integers, out,
-            ends, hard,
-        )  # fmt: skip
-        for index, start, end in hard[:hards].tolist():
+        self._block_start = text.start
+        syntax = parse.NumberSyntax(self._comment, self._delimiter, self.integers)
+        stop = parse.numbers(
+            text.data, text.start, text.stop, self._state, syntax, parse.NumberArrays(out, line_ends, deferred)
+        )
+        self._state = stop.state
+        for index, start, end in deferred[: stop.deferred].tolist():
             out[index] = value = float(text.buffer[start:end])
             if np.isinf(value):
                 before = text.buffer.count(b"\n", text.start, start)
                 raise self._error("a number lies beyond the range of float64", before, text.line_at(start))
-        if status == parse.FULL and probe:
-            return False, 1, lines, feeds
-        text.start = at
-        if status in (parse.END, parse.FULL, parse.FLOAT):
-            return status == parse.FLOAT, count, lines, feeds
-        word = text.word_at(at, self._separator)
-        complaint = {
-            parse.WORD: f"{word!r} is no number",
+        if stop.status == parse.FULL and count_only:
+            return False, 1, stop.lines, stop.line_feeds
+        text.start = stop.at
+        if stop.status in (parse.END, parse.FULL, parse.FLOAT):
+            return stop.status == parse.FLOAT, stop.numbers, stop.lines, stop.line_feeds
+        word = text.word_at(stop.at, self._delimiter_text)
+        problem = {
+            parse.WORD: f"{word!r} is not a number",
             parse.LONG: f"{word!r} lacks a delimiter before it",
             parse.TOO_LARGE: f"{word} does not fit int64: write it with a decimal point",
-            parse.NAN: "NaN has no place in an order: drop or replace that edge",
-        }[status]
-        raise self._error(complaint, feeds, text.line_at(at))
+            parse.NAN: "NaN cannot be ordered: drop or replace that edge",
+        }[stop.status]
+        raise self._error(problem, stop.line_feeds, text.line_at(stop.at))

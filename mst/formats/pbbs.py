@@ -1,14 +1,14 @@
-"""(Weighted) edge arrays of PBBS: a word, then a row per edge, ids from 0.
+"""(Weighted) edge arrays of PBBS: a word that names the format, then a row per edge, with ids from 0.
 
-https://www.cs.cmu.edu/~pbbs/benchmarks/graphIO.html. There is no vertex count: as in PBBS, the vertices end
-with the largest id, so that isolated vertices above it are not told.
+The file has no vertex count: as in PBBS, the largest id is the last vertex, so isolated vertices beyond it are
+lost. https://www.cs.cmu.edu/~pbbs/benchmarks/graphIO.html.
 """
 
 from __future__ import annotations
 
 from typing import IO
 
-from mst.formats.base import Format, Notes, RawGraph
+from mst.formats.base import FileSummary, Format, RawGraph
 from mst.formats.source import Source
 from mst.formats.table import Layout, read_table, write_rows
 from mst.formats.text import Text
@@ -21,6 +21,7 @@ _LAYOUTS = {
 
 
 def sniff(source: Source) -> bool:
+    """True when the first word is that of an edge array."""
     return source.head[:64].split(None, 1)[:1] in ([word] for word in _LAYOUTS)
 
 
@@ -30,16 +31,15 @@ def read(source: Source) -> RawGraph:
     line = text.line()
     layout = _LAYOUTS.get(line.strip()) if line else None
     if layout is None:
-        raise text.error_behind(f"expected {' or '.join(word.decode() for word in _LAYOUTS)}", line)
+        raise text.error_at_last_line(f"expected {' or '.join(word.decode() for word in _LAYOUTS)}", line)
     table = read_table(text, layout)
     n = table.id_range()[1] + 1
-    return RawGraph(
-        n, table.u.array(), table.v.array(), table.weights(), None, "pbbs", Notes(table.rows, direction="edges")
-    )
+    u, v = table.ends()
+    return RawGraph(n, u, v, table.weights(), None, "pbbs", FileSummary(table.rows, direction="edges"))
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write an edge array; isolated vertices above the largest id in use are lost."""
+    """Write a weighted edge array; isolated vertices beyond the largest id in use are lost."""
     sink.write(b"WeightedEdgeArray\n")
     write_rows(sink, graph, base=0)
 

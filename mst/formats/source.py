@@ -1,27 +1,32 @@
-"""Files as streams of bytes, decompressed and taken out of archives on the way, as their first bytes tell."""
+"""Files as streams of bytes, decompressed and extracted from archives as their first bytes require."""
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypeVar, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mst.errors import FormatError, InputError, MSTError
 from mst.formats import archive
 
 HEAD = 1 << 16
-"""Bytes of decompressed content that decide the format."""
+"""Bytes of decompressed content that are examined to detect the format."""
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+"""The compression that each file name suffix stands for."""
+
+_Result = TypeVar("_Result")
 
 
 class Source:
-    """An open file: its bytes, decompressed and unpacked, in order, once.
+    """An open file whose content, decompressed and extracted, is read once from beginning to end.
 
     Parameters
     ----------
@@ -35,30 +40,32 @@ class Source:
     head : bytes
         The first `HEAD` decompressed bytes; reading does not consume them.
     compression : str or None
-    packed : bool
-        Whether the file's own bytes are others than the content: compressed, or in an archive.
-    whole : bool
+    plain : bool
+        Whether the file's own bytes are the content, neither compressed nor in an archive.
+    head_complete : bool
         Whether `head` is the whole content.
     size : int or None
-        Bytes of content, where that is known without reading on.
+        Bytes of content, if known without reading all of it.
     """
 
     def __init__(self, path: Path):
         self.path = Path(path)
         try:
-            self._file: IO[bytes] = self.path.open("rb")
+            self._file: io.BufferedReader = self.path.open("rb")
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         try:
-            self.compression = compression_of(self._file.peek(8))  # type: ignore[attr-defined]
+            self.compression = compression_of(self._file.peek(8))
             self.name = strip_compression(self.path.name)
             self._stream = decompress(self._file, self.compression)
             self.head, self._replayed = b"", 0
             self.head = self._read_head()
-            self.packed = self._unpack() or self.compression is not None
-            self.whole = len(self.head) < HEAD
-            plain = self.path.is_file() and not self.packed
-            self.size = len(self.head) if self.whole else self.path.stat().st_size if plain else None
+            self.plain = not self._extract() and self.compression is None
+            self.head_complete = len(self.head) < HEAD
+            if self.head_complete:
+                self.size: int | None = len(self.head)
+            else:
+                self.size = self.path.stat().st_size if self.plain and self.path.is_file() else None
         except BaseException:
             self._file.close()
             raise
@@ -66,55 +73,59 @@ class Source:
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def _read_head(self) -> bytes:
         head = bytearray()
-        while len(head) < HEAD and (more := self._pull(HEAD - len(head))):
-            head += more
+        while len(head) < HEAD and (part := self._read_content(HEAD - len(head))):
+            head += part
         if compression_of(bytes(head)):
             raise FormatError(self.path, "compressed twice: decompress it once")
         return bytes(head)
 
-    def _unpack(self) -> bool:
-        """Go on inside, where this is an archive."""
+    def _extract(self) -> bool:
+        """Continue with the graph inside the file if it is an archive; True if it is."""
         if archive.is_tar(self.head):
-            self.name, self._stream = self._opened(lambda: archive.open_tar(self.path, self._reopened))
+            self.name, self._stream = self._translating_errors(
+                lambda: archive.open_tar(self.path, self._rewound)
+            )
         elif archive.is_zip(self.head) and not self.compression:
-            self.name, self._stream = self._opened(lambda: archive.open_zip(self.path, self._reopened()))
+            self.name, self._stream = self._translating_errors(
+                lambda: archive.open_zip(self.path, self._rewound())
+            )
         else:
             return False
         self.head = self._read_head()
         return True
 
-    def _reopened(self) -> Any:
+    def _rewound(self) -> IO[bytes]:
         self._file.seek(0)
         return decompress(self._file, self.compression)
 
-    def _pull(self, size: int) -> bytes:
-        return self._opened(lambda: self._stream.read(size))
+    def _read_content(self, size: int) -> bytes:
+        return self._translating_errors(lambda: self._stream.read(size))
 
-    def _opened(self, act: Callable[[], Any]) -> Any:
-        """Run what reads compressed bytes; whatever it stumbles over becomes one kind of error."""
+    def _translating_errors(self, operation: Callable[[], _Result]) -> _Result:
+        """Run an operation on compressed bytes, and turn the errors of every library into `FormatError`."""
         try:
-            return act()
+            return operation()
         except (MSTError, MemoryError):
             raise
         except EOFError as error:
-            raise self._broken() from error
+            raise self._truncation_error() from error
         except (OSError, zlib.error, ValueError, RuntimeError) as error:
             if "runcated" in str(error):
-                raise self._broken() from error
+                raise self._truncation_error() from error
             raise FormatError(
                 self.path, f"the {self.compression or 'file'} data cannot be read: {error}"
             ) from error
-        except Exception as error:  # lzma, tarfile and zipfile have errors of no common base
+        except Exception as error:  # errors of lzma, tarfile and zipfile have no common base class
             raise FormatError(
                 self.path, f"the {self.compression or 'archive'} data is damaged: {error}"
             ) from error
 
-    def _broken(self) -> FormatError:
+    def _truncation_error(self) -> FormatError:
         return FormatError(self.path, f"the {self.compression} data ends early: fetch or copy the file again")
 
     def read(self, size: int) -> bytes:
@@ -125,24 +136,35 @@ class Source:
                 part = self.head[self._replayed : self._replayed + size]
                 self._replayed += len(part)
             else:
-                part = self._pull(min(size, 1 << 22))
+                part = self._read_content(min(size, 1 << 22))
             if not part:
                 break
             parts.append(part)
             size -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def array(self, dtype: Any, count: int, what: str) -> np.ndarray:
-        """Return the next `count` items of a binary file, allocating no more than the file has.
+    def array(self, dtype: DTypeLike, count: int, items: str) -> np.ndarray:
+        """Return the next `count` items of a binary file, allocating no more memory than the file has bytes.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+        count : int
+        items : str
+            What the items are, for error messages.
+
+        Returns
+        -------
+        numpy.ndarray of `dtype`, shape (count,)
 
         Raises
         ------
         FormatError
-            The file ends before, or `count` is negative.
+            The file ends before `count` items.
         """
         dtype = np.dtype(dtype)
         size = count * dtype.itemsize
-        # A count is believed as far as the file goes, so that a wrong one cannot ask for memory.
+        # If the size of the content is unknown, memory grows with the bytes read: a wrong count cannot exhaust it.
         out = np.empty(size if self.size is not None and size <= self.size else min(size, HEAD), np.uint8)
         filled = 0
         while filled < size and (part := self.read(min(size - filled, 1 << 20))):
@@ -154,28 +176,32 @@ class Source:
             filled += len(part)
         if filled < size:
             raise FormatError(
-                self.path, f"expected {count:,} {what}, and the file ends {size - filled:,} bytes early"
+                self.path, f"expected {count:,} {items}, and the file ends {size - filled:,} bytes early"
             )
         return out.view(dtype)
 
     def expect_end(self) -> None:
-        """Refuse a file that goes on."""
+        """Raise a `FormatError` unless all content was read."""
         if not self.at_end():
             raise FormatError(self.path, "the file goes on after its last entry: the counts are wrong")
 
     def at_end(self) -> bool:
-        """True when nothing is left."""
+        """True when all content was read."""
         if self._replayed < len(self.head):
             return False
-        more = self._pull(1)
-        if more:
-            self.head, self._replayed = more, 0
-        return not more
+        following = self._read_content(1)
+        if following:
+            self.head, self._replayed = following, 0
+        return not following
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return the compression that the first bytes announce, or None."""
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    """Return the compression that the first bytes of a file indicate, or None.
+
+    >>> compression_of(bytes([0x1F, 0x8B]))
+    'gzip'
+    """
+    return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
 
 
 def strip_compression(name: str) -> str:
@@ -188,12 +214,12 @@ def strip_compression(name: str) -> str:
     return stem if dot and f".{suffix.lower()}" in SUFFIXES else name
 
 
-def decompress(file: IO[bytes], compression: str | None) -> Any:
+def decompress(file: IO[bytes], compression: str | None) -> IO[bytes]:
     """Return a stream of the decompressed bytes of `file`."""
     if compression == "gzip":
         import gzip
 
-        return gzip.GzipFile(fileobj=file)
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
     if compression == "bzip2":
         import bz2
 
@@ -211,28 +237,28 @@ def decompress(file: IO[bytes], compression: str | None) -> Any:
 
 @contextmanager
 def sink(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
-    """Open `path` for writing; the bytes of a compressed file depend on nothing but the content."""
+    """Open `path` for writing; compressed bytes depend only on the content, not on the clock or the file name."""
     with path.open("wb") as file:
         if compression == "gzip":
             import gzip
 
             with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as stream:
-                yield stream  # type: ignore[misc]
+                yield cast(IO[bytes], stream)
         elif compression == "bzip2":
             import bz2
 
-            with bz2.BZ2File(file, "wb") as packed:
-                yield packed  # type: ignore[misc]
+            with bz2.BZ2File(file, "wb") as bz2_stream:
+                yield cast(IO[bytes], bz2_stream)
         elif compression == "xz":
             import lzma
 
-            with lzma.LZMAFile(file, "wb") as packed_xz:
-                yield packed_xz  # type: ignore[misc]
+            with lzma.LZMAFile(file, "wb") as xz_stream:
+                yield cast(IO[bytes], xz_stream)
         elif compression == "zstd":
             import pyarrow
 
-            with pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, mode="w"), "zstd") as packed_zstd:
-                yield packed_zstd
+            with pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, mode="w"), "zstd") as zstd_stream:
+                yield zstd_stream
         else:
             yield file
 
@@ -241,15 +267,27 @@ _PRINTABLE = bytes(b for b in range(256) if b >= 32 or b in b"\t\n\r\f")
 
 
 def is_text(source: Source) -> bool:
-    """True when the first bytes hold no control characters but white space."""
+    """True when the first bytes hold no control characters other than white space."""
     return not source.head.translate(None, _PRINTABLE)
 
 
-def head_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
-    """Return the first lines that are whole and no comments, blank ones included, or None for binary data."""
+def first_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
+    """Return the complete lines of `source.head`, except comments but including blank lines.
+
+    Parameters
+    ----------
+    source : Source
+    comments : bytes
+        Characters that begin a comment line, possibly after blanks.
+
+    Returns
+    -------
+    list of bytes, or None
+        None if the file is binary.
+    """
     if not is_text(source):
         return None
     lines = source.head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if not source.whole or not lines[-1]:
+    if not source.head_complete or not lines[-1]:
         lines.pop()
     return [line for line in lines if not line.strip() or line.strip()[0] not in comments]

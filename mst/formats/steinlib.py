@@ -1,23 +1,34 @@
 """SteinLib and PACE 2018 graphs (``.stp``, ``.gr``): the section ``Graph`` with rows ``E u v weight``, from 1.
 
-http://steinlib.zib.de/format.php. Rows ``A`` are arcs. Other sections (terminals, coordinates) are passed over.
+http://steinlib.zib.de/format.php. Rows ``A`` are arcs. Other sections (terminals, coordinates) are skipped.
 """
 
 from __future__ import annotations
 
-from mst.errors import FormatError
-from mst.formats.base import Format, Notes, RawGraph
-from mst.formats.source import Source, head_lines
-from mst.formats.table import Layout, read_table, wrong_count
-from mst.formats.text import Text
+from typing import NamedTuple
 
-_MAGIC = b"33d32945"
-_TAGS = {b"edges": "E", b"arcs": "A"}
+from mst.errors import FormatError
+from mst.formats.base import FileSummary, Format, RawGraph
+from mst.formats.source import Source, first_lines
+from mst.formats.table import Layout, read_declared_rows
+from mst.formats.text import Text, is_count
+
+_MAGIC_NUMBER = b"33d32945"
+_ROW_TAGS = {b"edges": "E", b"arcs": "A"}
+
+
+class _Header(NamedTuple):
+    """The counts of the section ``Graph``, and the tag of its rows."""
+
+    n: int
+    m: int
+    tag: str
 
 
 def sniff(source: Source) -> bool:
-    lines = [line.strip().lower() for line in head_lines(source, b"#") or [] if line.strip()]
-    return bool(lines) and lines[0].startswith((_MAGIC, b"section "))
+    """True when the first line holds SteinLib's magic number or begins a section."""
+    lines = [line.strip().lower() for line in first_lines(source, b"#") or [] if line.strip()]
+    return bool(lines) and lines[0].startswith((_MAGIC_NUMBER, b"section "))
 
 
 def read(source: Source) -> RawGraph:
@@ -27,18 +38,14 @@ def read(source: Source) -> RawGraph:
     layout = Layout(
         "uvw", f"`{tag} <u> <v> <weight>` with vertices 1 … {n}, or END", tag=tag, footer=b"END", low=1, high=n
     )
-    table = read_table(text, layout, limit=m)
-    if table.rows != m:
-        raise wrong_count(text, m, table.rows)
-    u, v = table.u.array(), table.v.array()
-    u -= 1
-    v -= 1
-    notes = Notes(m, n, m, "edges" if tag == "E" else "arcs")
-    return RawGraph(n, u, v, table.weights(), None, "steinlib", notes)
+    table = read_declared_rows(text, layout, m)
+    u, v = table.ends(base=1)
+    summary = FileSummary(m, n, m, "edges" if tag == "E" else "arcs")
+    return RawGraph(n, u, v, table.weights(), None, "steinlib", summary)
 
 
-def _header(text: Text) -> tuple[int, int, str]:
-    """Vertices, rows and their tag; the next line is the first row."""
+def _header(text: Text) -> _Header:
+    """Read up to the line before the first row."""
     while (line := text.line()) is not None and line.lower().split() != [b"section", b"graph"]:
         pass
     if line is None:
@@ -46,14 +53,14 @@ def _header(text: Text) -> tuple[int, int, str]:
     n = None
     while (line := text.line()) is not None:
         words = line.lower().split()
-        if len(words) == 2 and words[1].isdigit() and len(words[1]) < 19:
+        if len(words) == 2 and is_count(words[1]):
             if words[0] == b"nodes":
                 n = int(words[1])
-            elif words[0] in _TAGS and n is not None:
-                return n, int(words[1]), _TAGS[words[0]]
+            elif words[0] in _ROW_TAGS and n is not None:
+                return _Header(n, int(words[1]), _ROW_TAGS[words[0]])
         elif words and words[0] in (b"e", b"a", b"end"):
             break
-    raise text.error_behind("expected `Nodes <count>`, then `Edges <count>` or `Arcs <count>`", line)
+    raise text.error_at_last_line("expected `Nodes <count>`, then `Edges <count>` or `Arcs <count>`", line)
 
 
 FORMAT = Format("steinlib", "SteinLib and PACE 2018 graph", (".stp",), sniff, read)

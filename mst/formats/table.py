@@ -1,9 +1,9 @@
-"""Rows of fixed columns: what a line looks like, the columns that come of many, and how to write them."""
+"""Tables of edges in text: the layout of a row, reading rows into columns, and writing columns as rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import IO
+from dataclasses import dataclass, field
+from typing import IO, Any
 
 import numpy as np
 
@@ -11,32 +11,32 @@ from mst.errors import FormatError
 from mst.formats.text import BLOCK, Text
 from mst.graph import Graph
 
-_ROWS = 1 << 18
-_LONGEST = np.iinfo(np.int64).max
+_ROWS_PER_BLOCK = 1 << 18
+_MAX_INT64 = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Lines of fixed columns.
+    """The columns of a table's rows.
 
     Attributes
     ----------
     columns : str
-        A letter for each: ``u``, ``v``, ``w``, or ``-`` for what is passed over.
+        A letter for each: ``u``, ``v``, ``w``, or ``-`` for a column to skip.
     expected : str
-        How a row should look, for messages.
+        A description of a valid row, for error messages.
     tag : str
         The letter that every row begins with, if any.
     comments : bytes
-        First bytes of lines that are passed over.
+        First characters of lines to skip.
     footer : bytes
         The line that ends the table, in upper case, if any.
     delimiter : str
         The character between columns, or empty for blanks.
-    more : bool
-        Whether rows may go on after the last column.
+    extra_columns : bool
+        Whether more columns may follow the last one.
     low, high : int
-        Legal vertex ids.
+        Range of valid vertex ids, bounds included.
     """
 
     columns: str
@@ -45,23 +45,29 @@ class Layout:
     comments: bytes = b""
     footer: bytes = b""
     delimiter: str = ""
-    more: bool = False
+    extra_columns: bool = False
     low: int = 0
-    high: int = _LONGEST
-
-    def but(self, **changes) -> Layout:
-        """Return a copy with changes."""
-        return replace(self, **changes)
+    high: int = _MAX_INT64
 
 
-class Chunks:
-    """A column that grows by blocks, each in the narrowest dtype that holds it."""
+class ColumnBuilder:
+    """A column that grows by blocks, each kept in the narrowest dtype that holds it.
 
-    def __init__(self):
+    Attributes
+    ----------
+    parts : list of numpy.ndarray
+        Blocks of int32, int64 or float64.
+    low, high : number
+        Smallest and largest value so far; 0 and -1 for an empty column.
+    """
+
+    def __init__(self) -> None:
         self.parts: list[np.ndarray] = []
-        self.low, self.high = 0, -1
+        self.low: Any = 0
+        self.high: Any = -1
 
     def add(self, values: np.ndarray) -> None:
+        """Append a copy of `values`."""
         if values.size == 0:
             return
         low, high = values.min(), values.max()
@@ -74,7 +80,7 @@ class Chunks:
             self.parts.append(values.astype(np.int32 if low >= -(2**31) and high < 2**31 else np.int64))
 
     def array(self) -> np.ndarray:
-        """Return the column in one piece and let go of the parts."""
+        """Return the column as one array and release the blocks one by one."""
         parts, self.parts = self.parts, []
         if not parts:
             return np.empty(0, np.int32)
@@ -93,26 +99,34 @@ class Chunks:
 
 @dataclass
 class Table:
-    """Rows read so far; `u` and `v` hold the file's own ids."""
+    """The rows of a table; `u` and `v` hold the ids of the file."""
 
-    u: Chunks = field(default_factory=Chunks)
-    v: Chunks = field(default_factory=Chunks)
-    w: Chunks | None = None
+    u: ColumnBuilder = field(default_factory=ColumnBuilder)
+    v: ColumnBuilder = field(default_factory=ColumnBuilder)
+    w: ColumnBuilder | None = None
     rows: int = 0
 
+    def ends(self, *, base: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return and release the columns `u` and `v`, renumbered from 0 if the file counts from `base`."""
+        u, v = self.u.array(), self.v.array()
+        if base:
+            u -= base
+            v -= base
+        return u, v
+
     def weights(self) -> np.ndarray | None:
-        """Return the weights in one piece, or None where there is no such column."""
+        """Return and release the weights, or return None if the table has none."""
         return self.w.array() if self.w is not None else None
 
-    def first(self) -> tuple[int, int]:
-        """Return the ends of the first row, or ``(-1, -1)``."""
+    def first_row(self) -> tuple[int, int]:
+        """Return both ids of the first row, or ``(-1, -1)`` for an empty table."""
         return (int(self.u.parts[0][0]), int(self.v.parts[0][0])) if self.rows else (-1, -1)
 
-    def id_range(self, *, after_first: bool = False) -> tuple[int, int]:
-        """Return the smallest and the largest id, or ``(0, -1)``; those of the first row may be left out."""
-        if self.rows <= after_first:
+    def id_range(self, *, skip_first: bool = False) -> tuple[int, int]:
+        """Return the smallest and the largest id, possibly without those of the first row; ``(0, -1)`` if none."""
+        if self.rows <= skip_first:
             return 0, -1
-        if not after_first:
+        if not skip_first:
             return int(min(self.u.low, self.v.low)), int(max(self.u.high, self.v.high))
         rest = [part[1:] if i == 0 else part for x in (self.u, self.v) for i, part in enumerate(x.parts)]
         rest = [part for part in rest if part.size]
@@ -120,13 +134,13 @@ class Table:
 
 
 class _Scratch:
-    """Columns for the rows of one block; weights start as integers."""
+    """Arrays for the rows of one block; weights start as integers."""
 
     def __init__(self, columns: str):
         rows = BLOCK // (2 * len(columns.replace("-", ""))) + 1
         self.u, self.v = np.empty(rows, np.int64), np.empty(rows, np.int64)
         self.w = np.empty(rows if "w" in columns else 0, np.int64)
-        self.hard = np.empty((len(self.w), 3), np.int64)
+        self.deferred = np.empty((len(self.w), 3), np.int64)
 
 
 def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table:
@@ -137,12 +151,12 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     text : Text
     layout : Layout
     limit : int, optional
-        The number of rows that the file declares: one more is an error, found within a block.
+        The largest number of rows; more are an error, which is raised before much memory is used.
 
     Raises
     ------
     FormatError
-        With the number and text of the first line that does not fit.
+        Names the first line that does not fit, with its text.
     """
     from mst.kernels.io import parse
 
@@ -150,80 +164,95 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     comments[list(layout.comments)] = True
     columns = np.array(["-uvw".index(c) for c in layout.columns], np.uint8)
     tag, delimiter = ord(layout.tag or "\0"), ord(layout.delimiter or "\0")
-    line = parse.Line(comments, tag, columns, layout.more, delimiter, layout.low, layout.high)
+    syntax = parse.RowSyntax(comments, tag, columns, layout.extra_columns, delimiter, layout.low, layout.high)
     scratch = _Scratch(layout.columns)
-    table = Table(w=Chunks() if "w" in layout.columns else None)
+    table = Table(w=ColumnBuilder() if "w" in layout.columns else None)
     while text.fill():
         integers = scratch.w.dtype == np.int64
-        to = parse.Columns(scratch.u, scratch.v, scratch.w, integers, scratch.hard)
-        status, at, begin, rows, lines, hards = parse.rows(text.data, text.start, text.stop, line, to)
-        for row, start, end in scratch.hard[:hards].tolist():
+        arrays = parse.RowArrays(scratch.u, scratch.v, scratch.w, integers, scratch.deferred)
+        stop = parse.rows(text.data, text.start, text.stop, syntax, arrays)
+        for row, start, end in scratch.deferred[: stop.deferred].tolist():
             scratch.w[row] = value = float(text.buffer[start:end])
             if np.isinf(value):
-                before = text.buffer.count(b"\n", text.start, start)
-                raise text.error(
-                    "expected a weight within the range of float64", text=text.line_at(start), ahead=before
+                raise text.error_at_next_line(
+                    "expected a weight within the range of float64",
+                    text=text.line_at(start),
+                    lines_ahead=text.buffer.count(b"\n", text.start, start),
                 )
-        table.u.add(scratch.u[:rows])
+        table.u.add(scratch.u[: stop.rows])
         if "v" in layout.columns:
-            table.v.add(scratch.v[:rows])
+            table.v.add(scratch.v[: stop.rows])
         if table.w is not None:
-            table.w.add(scratch.w[:rows])
-        table.rows += rows
+            table.w.add(scratch.w[: stop.rows])
+        table.rows += stop.rows
         if limit is not None and table.rows > limit:
-            raise wrong_count(text, limit, f"more than {limit:,}")
-        text.start, text.lines = begin, text.lines + lines
-        if status == parse.FLOAT:
+            raise _row_count_error(text, limit, f"more than {limit:,}")
+        text.start, text.lines = stop.line_start, text.lines + stop.lines
+        if stop.status == parse.FLOAT:
             scratch.w = scratch.w.astype(np.float64)
-        elif status != parse.END and layout.footer and text.line_at(at).strip().upper() == layout.footer:
-            text.line()
-            break
-        elif status != parse.END:
-            raise text.error(
-                _mistake(parse, status, layout, text.word_at(at, layout.delimiter)), text=text.line_at(begin)
-            )
+        elif stop.status != parse.END:
+            if layout.footer and text.line_at(stop.at).strip().upper() == layout.footer:
+                text.line()
+                break
+            problem = _problem(stop.status, layout, text.word_at(stop.at, layout.delimiter))
+            raise text.error_at_next_line(problem, text=text.line_at(stop.line_start))
     return table
 
 
-def wrong_count(text: Text, declared: int, found: int | str) -> FormatError:
-    """Return the error for a file whose rows are not as many as it says."""
-    seen = found if isinstance(found, str) else f"{found:,}"
+def read_declared_rows(text: Text, layout: Layout, declared: int | None) -> Table:
+    """Read a table as `read_table` does; a number of rows other than `declared`, unless that is None, is an error."""
+    table = read_table(text, layout, limit=declared)
+    if declared is not None and table.rows != declared:
+        raise _row_count_error(text, declared, f"{table.rows:,}")
+    return table
+
+
+def _row_count_error(text: Text, declared: int, found: str) -> FormatError:
     return FormatError(
-        text.source.path, f"declares {declared:,} edge rows and has {seen}: the file is cut or mixed up"
+        text.source.path, f"declares {declared:,} edge rows and has {found}: the file is cut or mixed up"
     )
 
 
-def _mistake(parse, status: int, layout: Layout, token: str) -> str:
-    """What was expected, for each reason to stop."""
-    wanted = f"expected {layout.expected}"
+def _problem(status: int, layout: Layout, word: str) -> str:
+    """Return the message for each reason to stop at a word."""
+    from mst.kernels.io import parse
+
+    expected = f"expected {layout.expected}"
     return {
-        parse.WORD: wanted,
-        parse.SHORT: f"{wanted}; columns are missing",
-        parse.LONG: f"{wanted}; {token!r} is too much",
-        parse.ID_WORD: f"{wanted}; {token!r} is no vertex id (a whole number)",
-        parse.WEIGHT_WORD: f"{wanted}; {token!r} is no number",
-        parse.ID_RANGE: f"{wanted}; vertex {token} lies outside {layout.low} … {layout.high}",
-        parse.TOO_LARGE: f"{wanted}; weight {token} does not fit int64: write it with a decimal point",
-        parse.NAN: f"{wanted}; NaN has no place in an order: drop or replace that edge",
+        parse.WORD: expected,
+        parse.SHORT: f"{expected}; columns are missing",
+        parse.LONG: f"{expected}; {word!r} is one column too many",
+        parse.ID_WORD: f"{expected}; {word!r} is not a vertex id (a whole number)",
+        parse.WEIGHT_WORD: f"{expected}; {word!r} is not a number",
+        parse.ID_RANGE: f"{expected}; vertex {word} lies outside {layout.low} … {layout.high}",
+        parse.TOO_LARGE: f"{expected}; weight {word} does not fit int64: write it with a decimal point",
+        parse.NAN: f"{expected}; NaN cannot be ordered: drop or replace that edge",
     }[status]
 
 
 def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
-    """Write numbers, a line for each position of the columns, blanks between them, in blocks.
+    """Write a line per position of the columns, with blanks between their values, in blocks.
 
-    Floats are written with as few digits as bring the same float64 back, and never look like integers.
+    Floats are written with the fewest digits that are read back as the same float64, and never like integers.
+
+    Parameters
+    ----------
+    sink : binary stream
+    *columns : numpy.ndarray, shape (rows,)
+        Integers, floats or strings.
     """
     import pyarrow
     from pyarrow import csv
 
     plain = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     names = [str(i) for i in range(len(columns))]
-    for start in range(0, len(columns[0]), _ROWS):
-        part = [_writable(column[start : start + _ROWS]) for column in columns]
+    for start in range(0, len(columns[0]), _ROWS_PER_BLOCK):
+        part = [_to_arrow(column[start : start + _ROWS_PER_BLOCK]) for column in columns]
         csv.write_csv(pyarrow.table(part, names=names), sink, plain)
 
 
-def _writable(column: np.ndarray):
+def _to_arrow(column: np.ndarray) -> Any:
+    """Return an Arrow array that is written as text; floats are already formatted."""
     import pyarrow
     import pyarrow.compute as pc
 
@@ -235,9 +264,9 @@ def _writable(column: np.ndarray):
 
 
 def write_rows(sink: IO[bytes], graph: Graph, *, base: int, tag: str = "") -> None:
-    """Write a row ``u v weight`` per edge, ids from `base`, after `tag` where there is one."""
-    for start in range(0, graph.m, _ROWS):
-        part = slice(start, start + _ROWS)
+    """Write a row ``u v weight`` per edge, with ids counted from `base`, each after `tag` if there is one."""
+    for start in range(0, graph.m, _ROWS_PER_BLOCK):
+        part = slice(start, start + _ROWS_PER_BLOCK)
         u, v, w = graph.u[part], graph.v[part], graph.w[part]
         tags = [np.full(len(u), tag)] if tag else []
         write_columns(sink, *tags, u + base, v + base, w)

@@ -10,11 +10,13 @@ from mst.errors import FormatError
 from mst.formats.source import Source
 
 BLOCK = 1 << 20
-"""Bytes per block: the longest line where lines count, else the longest word."""
+"""Bytes per block: the longest line that can be read line by line, or the longest word that can be read."""
+
+_MAX_COUNT_DIGITS = 18
 
 
 class Text:
-    """The text of a source: a window over a fixed buffer that moves on by whole lines or words.
+    """The text of a source: a window over a fixed buffer that advances by whole lines or words.
 
     Attributes
     ----------
@@ -22,11 +24,11 @@ class Text:
     data : numpy.ndarray of uint8
         The same memory.
     start, stop : int
-        The window: what is read and not yet consumed. ``buffer[stop - 1]`` is a line feed, or one of `cuts`.
+        The window: bytes that were read but not yet consumed. ``buffer[stop - 1]`` is one of `cuts`.
     cuts : bytes
-        Where the window may end: at line feeds, unless a reader of words says otherwise.
+        Characters that the window may end at: line feeds, unless a reader of single words adds others.
     lines : int
-        Lines consumed.
+        Number of lines consumed.
     """
 
     def __init__(self, source: Source):
@@ -62,28 +64,48 @@ class Text:
                 self.stop = self._filled
                 return self._filled > 0
             if self.stop == 0:
-                what = "lines" if self.cuts == b"\n" else "words"
-                raise self.error(f"expected {what} shorter than {BLOCK:,} bytes", text=bytes(self.buffer[:200]))
+                unit = "lines" if self.cuts == b"\n" else "words"
+                raise self.error_at_next_line(
+                    f"expected {unit} shorter than {BLOCK:,} bytes", text=bytes(self.buffer[:200])
+                )
         return True
 
     def peek(self) -> bytes | None:
-        """Return the next line without its end, or None at the end of the file."""
+        """Return the next line without its line ending and without consuming it, or None at the end of the file."""
         if not self.fill():
             return None
         return bytes(self.buffer[self.start : self.buffer.index(b"\n", self.start)]).rstrip(b"\r")
 
     def line(self) -> bytes | None:
-        """Return and consume the next line."""
-        if not self.fill():
-            return None
-        end = self.buffer.index(b"\n", self.start)
-        text = bytes(self.buffer[self.start : end]).rstrip(b"\r")
-        self.start = end + 1
-        self.lines += 1
-        return text
+        """Return and consume the next line, or return None at the end of the file."""
+        line = self.peek()
+        if line is not None:
+            self.start = self.buffer.index(b"\n", self.start) + 1
+            self.lines += 1
+        return line
+
+    def peek_data_line(self, comments: bytes) -> bytes | None:
+        """Consume blank lines and comments, and return the line after them without consuming it.
+
+        Parameters
+        ----------
+        comments : bytes
+            Characters that begin a comment line, possibly after blanks.
+        """
+        while (line := self.peek()) is not None:
+            words = line.split(None, 1)
+            if words and words[0][0] not in comments:
+                break
+            self.line()
+        return line
+
+    def data_line(self, comments: bytes) -> bytes | None:
+        """Consume blank lines, comments and the line after them, and return that line."""
+        self.peek_data_line(comments)
+        return self.line()
 
     def line_at(self, at: int) -> bytes:
-        """Return the line around a byte of the buffer, as far as it is there and fits a message."""
+        """Return the line around a byte of the buffer, shortened to the part that an error message can show."""
         begin = self.buffer.rfind(b"\n", 0, at) + 1
         begin = max(begin, at - 200)
         return bytes(self.buffer[begin : self._end_of_line(at, begin + 400)]).rstrip(b"\r")
@@ -91,24 +113,45 @@ class Text:
     def word_at(self, at: int, delimiter: str = "") -> str:
         """Return the word that begins at a byte of the buffer and ends before a blank or `delimiter`."""
         words = bytes(self.buffer[at : self._end_of_line(at, at + 40)]).decode(errors="replace")
-        return re.match(rf"[^\s{re.escape(delimiter)}]*", words)[0]  # type: ignore[index]
+        return re.split(rf"[\s{re.escape(delimiter)}]", words, maxsplit=1)[0]
 
     def _end_of_line(self, at: int, limit: int) -> int:
         end = self.buffer.find(b"\n", at, min(limit, self._filled))
         return min(limit, self._filled) if end < 0 else end
 
-    def error(self, expected: str, *, text: bytes | None = None, ahead: int = 0) -> FormatError:
-        """Return the error at the line that follows `ahead` more lines."""
-        return FormatError(self.source.path, expected, line=self.lines + ahead + 1, text=readable(text))
+    def error_at_next_line(
+        self, expected: str, *, text: bytes | None = None, lines_ahead: int = 0
+    ) -> FormatError:
+        """Return an error that names the next line to be consumed, or one that lies `lines_ahead` after it."""
+        number = self.lines + lines_ahead + 1
+        return FormatError(self.source.path, expected, line=number, text=decoded(text))
 
-    def error_behind(self, expected: str, text: bytes | None = None) -> FormatError:
-        """Return the error at the line that was consumed last."""
-        return FormatError(self.source.path, expected, line=self.lines, text=readable(text))
+    def error_at_last_line(self, expected: str, text: bytes | None = None) -> FormatError:
+        """Return an error that names the line that was consumed last."""
+        return FormatError(self.source.path, expected, line=self.lines, text=decoded(text))
 
 
-def readable(text: bytes | None) -> str | bytes | None:
-    """Return a line as text where it is text."""
+def decoded(text: bytes | None) -> str | bytes | None:
+    """Return a line as a string if it is valid UTF-8, else unchanged."""
     try:
         return None if text is None else text.decode()
     except UnicodeDecodeError:
         return text
+
+
+def is_count(word: bytes) -> bool:
+    """True when a word is a non-negative integer that fits int64.
+
+    >>> is_count(b"12"), is_count(b"-1"), is_count(b"9" * 19)
+    (True, False, False)
+    """
+    return word.isdigit() and len(word) <= _MAX_COUNT_DIGITS
+
+
+def delimiter_in(line: bytes) -> str:
+    """Return the first of comma, semicolon and bar that a line holds, or "" for a line split at blanks.
+
+    >>> delimiter_in(b"1;2;3"), delimiter_in(b"1 2 3")
+    (';', '')
+    """
+    return next((delimiter for delimiter in ",;|" if delimiter.encode() in line), "")

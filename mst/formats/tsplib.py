@@ -1,7 +1,7 @@
 """TSPLIB problems (``.tsp``, ``.atsp``) as complete graphs: explicit matrices, or rounded distances of points.
 
-Reinelt, "TSPLIB 95" (http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/tsp95.pdf). The diagonal of a matrix
-is no edge. Points make ``n (n - 1) / 2`` edges; `MOST_POINTS` is the limit.
+The diagonal of a matrix is ignored. ``n`` points become ``n (n - 1) / 2`` edges, with `MAX_POINTS` as the limit.
+Reinelt, "TSPLIB 95" (http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/tsp95.pdf).
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import re
 import numpy as np
 
 from mst.errors import FormatError, UnsupportedError
-from mst.formats.arcs import paired
-from mst.formats.base import Format, Notes, RawGraph
-from mst.formats.numbers import Numbers
-from mst.formats.source import Source, head_lines
+from mst.formats.arcs import merge_reverse_arcs
+from mst.formats.base import FileSummary, Format, RawGraph
+from mst.formats.numbers import NumberReader
+from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, read_table
 from mst.formats.text import Text
 
-MOST_POINTS = 15_000
-"""Points of the largest complete graph: 112 million edges, 1.35 GB."""
+MAX_POINTS = 15_000
+"""Number of points of the largest complete graph that is read: 112 million edges, 1.35 GB."""
 
 _KEY = re.compile(r"[A-Z_0-9]+")
 _TYPES = ("TSP", "ATSP")
 _METRICS = ("EUC_2D", "CEIL_2D", "MAN_2D", "MAX_2D", "ATT")
-_LARGEST_DISTANCE = 2.0**30
-# Which triangle the numbers are, read by rows, and the distance of its first diagonal from the main one: the
-# columns of one triangle are the rows of the other.
+_MAX_DISTANCE = 2.0**30
+# The triangle that holds the numbers when read by rows, and the distance of its first diagonal from the main one.
+# The columns of one triangle are the rows of the other.
 _TRIANGLES = {
     "UPPER_ROW": ("upper", 1),
     "LOWER_COL": ("upper", 1),
@@ -41,7 +41,8 @@ _FORMATS = ("FULL_MATRIX", *_TRIANGLES)
 
 
 def sniff(source: Source) -> bool:
-    keys = {_split(line)[0] for line in (head_lines(source) or [])[:50]}
+    """True when the first lines hold the keyword DIMENSION and one that describes edges."""
+    keys = {_key_and_value(line)[0] for line in (first_lines(source) or [])[:50]}
     return "DIMENSION" in keys and bool(keys & {"EDGE_WEIGHT_TYPE", "EDGE_DATA_FORMAT"})
 
 
@@ -65,21 +66,21 @@ def read(source: Source) -> RawGraph:
 
 
 def _header(text: Text) -> tuple[dict[str, str], str]:
-    """The keywords and the first section with edges or points; the next line is its first row."""
+    """Return the keywords and the name of the first section with edges or points; its first row is the next line."""
     keys: dict[str, str] = {}
     while (line := text.line()) is not None:
         if not line.strip():
             continue
-        key, value = _split(line)
+        key, value = _key_and_value(line)
         if not _KEY.fullmatch(key):
-            raise text.error_behind("expected `KEYWORD: value` or a section", line)
+            raise text.error_at_last_line("expected `KEYWORD: value` or a section", line)
         if key in ("EDGE_WEIGHT_SECTION", "NODE_COORD_SECTION", "EOF"):
             return keys, key
         keys[key] = value
     return keys, ""
 
 
-def _split(line: bytes) -> tuple[str, str]:
+def _key_and_value(line: bytes) -> tuple[str, str]:
     key, _, value = line.decode(errors="replace").partition(":")
     return key.strip(), value.strip()
 
@@ -96,11 +97,11 @@ def _explicit(text: Text, n: int, form: str) -> RawGraph:
         raise FormatError(
             text.source.path, f"expected EDGE_WEIGHT_FORMAT {', '.join(_FORMATS)}, found {form or 'none'}"
         )
-    numbers = Numbers(text, "the weights of the matrix")
+    numbers = NumberReader(text, "the weights of the matrix")
     if form == "FULL_MATRIX":
-        return _full(numbers.take(n * n, "weights"), n)
+        return _full(numbers.read(n * n, "weights"), n)
     triangle, offset = _TRIANGLES[form]
-    w = numbers.take((n - offset + 1) * (n - offset) // 2 if n else 0, "weights")
+    w = numbers.read((n - offset + 1) * (n - offset) // 2 if n else 0, "weights")
     rows = np.arange(n - offset, -offset, -1) if triangle == "upper" else np.arange(1 - offset, n + 1 - offset)
     i = np.repeat(np.arange(n, dtype=np.int32), np.maximum(rows, 0))
     starts = np.cumsum(rows) - rows
@@ -109,42 +110,39 @@ def _explicit(text: Text, n: int, form: str) -> RawGraph:
         j += i + np.int32(offset)
     edge = i != j
     u, v = (i, j) if triangle == "upper" else (j, i)
-    return _graph(n, u[edge], v[edge], w[edge], len(w), "edges")
+    summary = FileSummary(len(w), n, None, "edges")
+    return RawGraph(n, u[edge], v[edge], w[edge], None, "tsplib", summary)
 
 
 def _full(w: np.ndarray, n: int) -> RawGraph:
     u, v = (part.astype(np.int32) for part in np.divmod(np.arange(n * n), max(n, 1)))
     edge = u != v
-    edges = paired(u[edge], v[edge], w[edge])
-    direction = "arcs" if edges.mirrored is None else "both"
-    return _graph(n, edges.u, edges.v, edges.w, len(w), direction, edges.mirrored or 0)
-
-
-def _graph(n: int, u, v, w, rows: int, direction: str, mirrored: int = 0) -> RawGraph:
-    return RawGraph(n, u, v, w, None, "tsplib", Notes(rows, n, None, direction, mirrored))
+    edges = merge_reverse_arcs(u[edge], v[edge], w[edge])
+    summary = FileSummary(len(w), n, None, edges.direction, edges.mirrored or 0)
+    return RawGraph(n, edges.u, edges.v, edges.w, None, "tsplib", summary)
 
 
 def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
     from mst.kernels.generate import metric
 
-    if n > MOST_POINTS:
+    if n > MAX_POINTS:
         raise UnsupportedError(
             f"{source.path} has {n:,} points, whose complete graph has {n * (n - 1) // 2:,} edges: "
-            f"at most {MOST_POINTS:,} points are made one"
+            f"read at most {MAX_POINTS:,} points"
         )
     lines = text.lines
     ids, x = _coordinates(text, "uw-", n)
-    with Source(source.path) as again:
-        second = Text(again)
+    with Source(source.path) as reopened:
+        second = Text(reopened)
         while second.lines < lines:
             second.line()
         _, y = _coordinates(second, "u-w", n)
     order = np.argsort(ids)
     x, y = x[order], y[order]
-    if max(np.ptp(x), np.ptp(y), 0) >= _LARGEST_DISTANCE:
-        raise FormatError(source.path, f"expected distances below {_LARGEST_DISTANCE:.0f}, which int32 holds")
+    if max(np.ptp(x), np.ptp(y), 0) >= _MAX_DISTANCE:
+        raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which int32 holds")
     u, v, w = metric.complete(x, y, getattr(metric, kind))
-    return _graph(n, u, v, w, n, "edges")
+    return RawGraph(n, u, v, w, None, "tsplib", FileSummary(n, n, None, "edges"))
 
 
 def _coordinates(text: Text, columns: str, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,55 +1,108 @@
-"""Arcs of adjacency lists: from rows of numbers, from offsets, and whether they come in pairs."""
+"""Arcs of adjacency lists: from rows of numbers, from row offsets, to rows, and a check of their symmetry."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mst.kernels.primitives.hashing import GOLDEN, mix
+from mst.kernels.primitives.hashing import hash1, mix
 from mst.kernels.primitives.jit import njit
 
-# What is wrong with a number of an adjacency row.
-FINE, NO_VERTEX, TOO_MANY_ROWS, NO_WEIGHT = range(4)
+# Errors in a number of an adjacency row.
+NO_ERROR, NOT_A_VERTEX, TOO_MANY_ROWS, MISSING_WEIGHT = range(4)
+
+
+class RowFormat(NamedTuple):
+    """Format of the rows of an adjacency list.
+
+    Attributes
+    ----------
+    n : int
+        Number of vertices; neighbours count from 1.
+    skip : int
+        How many numbers at the beginning of each row are not neighbours.
+    weighted : bool
+        Whether a weight follows each neighbour.
+    """
+
+    n: int
+    skip: int
+    weighted: bool
+
+
+class ArcArrays(NamedTuple):
+    """Output arrays of `read_neighbours`, at least as long as its input, plus one for an arc without its weight.
+
+    Attributes
+    ----------
+    u, v : arrays of int64, shape (capacity,)
+        Vertices from 0.
+    w : array of int64 or float64, shape (capacity,), or (0,) without weights
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+
+
+class NeighbourStop(NamedTuple):
+    """State in which `read_neighbours` stopped.
+
+    Attributes
+    ----------
+    error : int
+        `NO_ERROR`, `NOT_A_VERTEX`, `TOO_MANY_ROWS` or `MISSING_WEIGHT`.
+    at : int
+        Index of the wrong number; for `MISSING_WEIGHT`, of the last number of its row.
+    row, position : int
+        The row that the next number belongs to, and its position in that row.
+    arcs : int
+        Number of complete arcs.
+    """
+
+    error: int
+    at: int
+    row: int
+    position: int
+    arcs: int
 
 
 @njit
-def read_neighbours(numbers, ends, row, position, skip, weighted, n, u, v, w):
-    """Turn rows of neighbours into arcs; a row may go on in the next call.
+def read_neighbours(numbers, line_ends, row, position, row_format, out):
+    """Convert rows of neighbours to arcs; a row may continue in the next call.
 
     Parameters
     ----------
-    numbers : array of int64 or float64
-    ends : array of int64, shape (lines, 2)
-        As `mst.kernels.io.parse.numbers` gives them.
+    numbers : array of int64 or float64, shape (k,)
+    line_ends : array of int64, shape (lines, 2)
+        As returned by `mst.kernels.io.parse.numbers`.
     row, position : int
-        The row that the first number belongs to, and its place there.
-    skip : int
-        Numbers at the beginning of a row that are no neighbours.
-    weighted : bool
-        Whether a weight follows each neighbour.
-    n : int
-        Neighbours count from 1 to this.
-    u, v : arrays of int64, at least as long as `numbers`
-        Receive the arcs, from 0.
-    w : array like `numbers`
+        The row that the first number belongs to, and its position in that row.
+    row_format : RowFormat
+    out : ArcArrays
+        Filled from the beginning. An arc whose weight is not among `numbers` has its ends at index ``arcs``, where
+        the next call expects them at index 0.
 
     Returns
     -------
-    mistake, at, row, position, arcs
-        `at` is the number (or, for `NO_WEIGHT`, the end of line) that is wrong.
+    NeighbourStop
     """
+    n, skip, weighted = row_format
+    u, v, w = out
     arcs = 0
     line = 0
     for k in range(numbers.size + 1):
-        while line < len(ends) and ends[line, 0] == k:
+        while line < len(line_ends) and line_ends[line, 0] == k:
             if weighted and position > skip and (position - skip) % 2 == 1:
-                return NO_WEIGHT, k - 1, row, position, arcs
+                return NeighbourStop(MISSING_WEIGHT, k - 1, row, position, arcs)
             row += 1
             position = 0
             line += 1
         if k == numbers.size:
             break
         if row >= n:
-            return TOO_MANY_ROWS, k, row, position, arcs
+            return NeighbourStop(TOO_MANY_ROWS, k, row, position, arcs)
         value = numbers[k]
         if position >= skip:
             if weighted and (position - skip) % 2 == 1:
@@ -57,30 +110,33 @@ def read_neighbours(numbers, ends, row, position, skip, weighted, n, u, v, w):
                 arcs += 1
             else:
                 if not 1 <= value <= n or value != np.floor(value):
-                    return NO_VERTEX, k, row, position, arcs
+                    return NeighbourStop(NOT_A_VERTEX, k, row, position, arcs)
                 u[arcs], v[arcs] = row, np.int64(value) - 1
                 if not weighted:
                     arcs += 1
         position += 1
-    return FINE, 0, row, position, arcs
+    return NeighbourStop(NO_ERROR, 0, row, position, arcs)
 
 
 @njit
-def pairing_checksum(u, v, bits, negative_zero):
-    """Return 0 when every arc a→b has its twin b→a of the same weight, up to an accident of 64 bits.
+def asymmetry_checksum(u, v, bits, negative_zero):
+    """Return 0 if every arc a→b has a reverse arc b→a of the same weight, else a number that is hardly ever 0.
+
+    The checksum is the sum of the hashes of (smaller end, larger end, weight), added for one direction and
+    subtracted for the other. It needs no sorting and no memory, and the order of the arcs does not matter; arcs
+    that are not symmetric have the checksum 0 with a probability of about 2⁻⁶⁴.
 
     Parameters
     ----------
-    u, v : arrays of int, shape (m,)
+    u, v : arrays of int32 or int64, shape (m,)
     bits : array of uint32 or uint64, shape (m,) or (0,)
-        The weights' bits; empty when there are none.
+        The bits of the weights; empty if there are none.
     negative_zero : uint64
-        Bits that stand for 0 as well, or 0.
+        The bits of -0.0, which are treated as those of 0.0; 0 for integers.
 
-    Notes
-    -----
-    A sum of hashes of (smaller end, larger end, weight), plus for one direction and minus for the other: no
-    sorting, no memory, any order.
+    Returns
+    -------
+    uint64
     """
     total = np.uint64(0)
     for e in range(u.size):
@@ -88,7 +144,7 @@ def pairing_checksum(u, v, bits, negative_zero):
         if a != b:
             salt = np.uint64(0)
             if bits.size and np.uint64(bits[e]) != negative_zero:
-                salt = mix(np.uint64(bits[e]) + GOLDEN)
+                salt = hash1(np.uint64(bits[e]), 1)
             if a < b:
                 total += mix(mix(a + salt) + b)
             else:
@@ -98,7 +154,21 @@ def pairing_checksum(u, v, bits, negative_zero):
 
 @njit
 def row_of_each_slot(offsets, arcs, zero):
-    """Return the row of each of `arcs` entries, in the dtype of `zero`, from the start of each row."""
+    """Return the row of each entry of a compressed sparse matrix.
+
+    Parameters
+    ----------
+    offsets : array of int32 or int64, shape (rows,)
+        The first entry of each row.
+    arcs : int
+        Number of entries.
+    zero : int32 or int64
+        Any number of the dtype to return.
+
+    Returns
+    -------
+    array of the dtype of `zero`, shape (arcs,)
+    """
     out = np.empty(arcs, type(zero))
     rows = offsets.size
     for x in range(rows):
@@ -110,7 +180,20 @@ def row_of_each_slot(offsets, arcs, zero):
 
 @njit
 def symmetric_rows(n, u, v, w):
-    """Return ``(offsets, neighbours, weights)``: both arcs of each edge, one arc of a self-loop, by row."""
+    """Return the compressed sparse rows of both arcs of each edge, and of one arc of each self-loop.
+
+    Parameters
+    ----------
+    n : int
+    u, v : arrays of int32 or int64, shape (m,)
+    w : array, shape (m,)
+
+    Returns
+    -------
+    offsets : array of int64, shape (n + 1,)
+    neighbours : array of the dtype of `u`, shape (arcs,)
+    weights : array of the dtype of `w`, shape (arcs,)
+    """
     offsets = np.zeros(n + 1, np.int64)
     for e in range(u.size):
         offsets[u[e] + 1] += 1

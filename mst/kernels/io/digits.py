@@ -1,4 +1,4 @@
-"""Whole numbers to text, for formats whose lines are of any length."""
+"""Write integers as text, for formats whose lines may be of any length."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from mst.kernels.primitives.jit import njit
 
-WIDEST = 20
-"""Bytes of the longest int64."""
+MAX_BYTES = 20
+"""Length of the longest int64 as text."""
 
 
 @njit
 def _write(buffer, at, value):
-    """Write one number; return the index after it."""
+    """Write the int64 `value` into the uint8 array `buffer` at index `at`; return the index after it."""
     magnitude = np.uint64(value)
     if value < 0:
         buffer[at] = 45
@@ -31,20 +31,21 @@ def _write(buffer, at, value):
 
 @njit
 def adjacency_lines(offsets, neighbours, weights, buffer):
-    """Write a line ``neighbour weight neighbour weight …`` per row, neighbours from 1.
+    """Write a line ``neighbour weight neighbour weight …`` per row, with neighbours counted from 1.
 
     Parameters
     ----------
     offsets : array of int64, shape (rows + 1,)
-        Into `neighbours` and `weights`.
-    neighbours, weights : arrays of int
-    buffer : array of uint8
-        Of at least ``2 · (WIDEST + 1)`` bytes per entry and one per row.
+        Row `i` consists of the entries ``offsets[i] … offsets[i + 1] - 1``.
+    neighbours, weights : arrays of int32 or int64, shape (entries,)
+        Neighbours count from 0.
+    buffer : array of uint8, shape (size,)
+        Output, of at least ``2 · (MAX_BYTES + 1)`` bytes per entry and one per row.
 
     Returns
     -------
     int
-        Bytes written.
+        Number of bytes written.
     """
     at = 0
     for row in range(offsets.size - 1):

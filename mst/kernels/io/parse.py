@@ -1,41 +1,48 @@
-"""Numbers and rows of numbers from bytes: one pass, exact, no allocation per row.
+"""Parse numbers and rows of numbers from bytes: one pass, exact, without allocation per row.
 
-Every function expects that the byte at the end of what it reads is a line feed, so that scanning a number never
-leaves the buffer. Decimal fractions are rounded correctly: by one exact floating-point operation where that is
+Every function requires that the last byte of its input cannot continue a number, so that scanning a number never
+leaves the buffer. Decimal fractions are rounded correctly: by one exact floating-point operation if that is
 enough (Clinger, "How to read floating point numbers accurately", 1990), else by one 64 × 128-bit product
-(Lemire, "Number parsing at a gigabyte per second", 2021, section 5); what neither settles (more than 19 digits,
-subnormal and overflowing values) is left to the caller as a span of bytes.
+(Lemire, "Number parsing at a gigabyte per second", 2021, section 5). The few numbers that neither method decides
+(more than 19 digits, subnormal and overflowing values) are deferred to the caller as a span of bytes.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst.kernels.primitives.jit import njit
 
-# What `rows` and `numbers` stopped at.
+# Reasons for which `rows` and `numbers` stop.
 END, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG, FULL = range(11)
 
-# Where `numbers` stands in a line.
+# Position of `numbers` within a line.
 LINE_START, AFTER_NUMBER, AFTER_DELIMITER, IN_COMMENT = range(4)
 
 MISSING = np.iinfo(np.int64).min
+"""The integer that stands for a missing number."""
 
-# The part that a column plays.
+# Meaning of a column.
 SKIP, U, V, W = range(4)
 
-# What `number` found.
-_INTEGER, _REAL, _HARD, _LARGE, _NAN, _NONE = range(6)
+# Kinds of result of `number`.
+_INTEGER, _REAL, _DEFERRED, _LARGE, _NAN, _NONE = range(6)
 
 _LOWEST_POWER, _HIGHEST_POWER = -342, 308
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
 
 
 def _powers_of_five() -> tuple[np.ndarray, np.ndarray]:
-    """High and low halves of 5^q as 128-bit significands, truncated (rounded up below q = 0)."""
+    """Return the significands of 5^q, 128 bits each, truncated for q ≥ 0 and rounded up for q < 0.
+
+    Returns
+    -------
+    high, low : arrays of uint64, shape (_HIGHEST_POWER - _LOWEST_POWER + 1,)
+        Upper and lower halves, for q from `_LOWEST_POWER` to `_HIGHEST_POWER`.
+    """
     high, low = [], []
     for q in range(_LOWEST_POWER, _HIGHEST_POWER + 1):
         if q >= 0:
@@ -57,7 +64,7 @@ _FIVES_HIGH, _FIVES_LOW = _powers_of_five()
 
 @njit
 def _product(a, b):
-    """The 128-bit product of two uint64, as (high, low)."""
+    """Return the 128-bit product of two uint64 as ``(high, low)``, both uint64."""
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     a_low, a_high = a & mask, a >> half
     b_low, b_high = b & mask, b >> half
@@ -70,6 +77,7 @@ def _product(a, b):
 
 @njit
 def _leading_zeros(x):
+    """Return the number of leading zero bits of a uint64 other than 0."""
     count = 0
     for width in (32, 16, 8, 4, 2, 1):
         if x >> np.uint64(64 - width) == 0:
@@ -80,12 +88,19 @@ def _leading_zeros(x):
 
 @njit
 def decimal(digits, power):
-    """Return ``(settled, digits · 10^power)``, correctly rounded to float64 where settled.
+    """Round ``digits · 10^power`` to the nearest float64, ties to even.
 
     Parameters
     ----------
     digits : uint64
     power : int64
+
+    Returns
+    -------
+    decided : bool
+        Whether this method decides the result.
+    value : float64
+        The result, or 0.0 if it is undecided.
     """
     if digits == 0:
         return True, 0.0
@@ -109,7 +124,7 @@ def decimal(digits, power):
     shift = top + np.uint64(9)
     significand = high >> shift
     exponent = ((217706 * power) >> 16) + 63 + np.int64(top) - zeros
-    # Subnormal results lose bits, overflowing ones become infinite; both are rare enough for the caller.
+    # Subnormal results lose bits, overflowing ones become infinite; both are rare enough to be left to the caller.
     if exponent <= -1022 or exponent >= 1023:
         return False, 0.0
     # Half-way cases are possible only for powers that fit the significand; truncation hides them.
@@ -126,7 +141,7 @@ def decimal(digits, power):
 
 @njit
 def _is_word(buffer, i, word):
-    """True when `word` (lower case) stands at `i`, in either case."""
+    """True when the bytes at `i` spell `word` (uint8 array, lower case) in upper or lower case."""
     for letter in word:
         if buffer[i] | 0x20 != letter:
             return False
@@ -141,7 +156,7 @@ _NAN_WORD = np.frombuffer(b"nan", np.uint8)
 
 @njit
 def _special(buffer, i, negative):
-    """Infinity and NaN, written out."""
+    """Parse infinity or NaN at `i`, after the sign; results as of `number`."""
     if _is_word(buffer, i, _NAN_WORD):
         return _NAN, i + 3, 0, 0.0
     if _is_word(buffer, i, _INFINITY):
@@ -153,13 +168,24 @@ def _special(buffer, i, negative):
 
 @njit
 def number(buffer, i):
-    """Read a decimal number at `i`.
+    """Parse the decimal number at `i`.
+
+    Parameters
+    ----------
+    buffer : array of uint8
+    i : int
 
     Returns
     -------
-    kind, end, integer, real
-        `end` is the index after the number. An integer has both values; `_HARD` is well-formed but
-        left to the caller; `_LARGE` is an integer outside int64.
+    kind : int
+        `_INTEGER`; `_REAL`; `_DEFERRED` for a well-formed number that is left to the caller; `_LARGE` for an
+        integer outside int64; `_NAN`; `_NONE` if there is no number.
+    end : int
+        The index after the number.
+    integer : int64
+        Valid for `_INTEGER`.
+    real : float64
+        Valid for `_INTEGER` and `_REAL`.
     """
     negative = buffer[i] == 45  # -
     if negative or buffer[i] == 43:  # +
@@ -179,7 +205,7 @@ def number(buffer, i):
             return _LARGE, i, 0, 0.0
         integer = np.int64(~digits + np.uint64(1)) if negative else np.int64(digits)
         return _INTEGER, i, integer, np.float64(integer)
-    power = 0
+    power: Any = 0
     if follower == 46:
         i += 1
         digit = np.uint8(buffer[i] - 48)
@@ -202,7 +228,7 @@ def number(buffer, i):
         if below or buffer[i] == 43:
             i += 1
         start = i
-        exponent = 0
+        exponent: Any = 0
         digit = np.uint8(buffer[i] - 48)
         while digit < 10:
             exponent = min(exponent * 10 + np.int64(digit), 99999)
@@ -212,16 +238,16 @@ def number(buffer, i):
             return _NONE, first, 0, 0.0
         power += -exponent if below else exponent
     if count > 19 and _significant(buffer, first, last) > 19:
-        return _HARD, i, 0, 0.0
-    settled, value = decimal(digits, power)
-    if not settled:
-        return _HARD, i, 0, 0.0
+        return _DEFERRED, i, 0, 0.0
+    decided, value = decimal(digits, power)
+    if not decided:
+        return _DEFERRED, i, 0, 0.0
     return _REAL, i, 0, -value if negative else value
 
 
 @njit
 def _significant(buffer, i, end):
-    """Digits from the first that is not zero on."""
+    """Return the number of digits in ``buffer[i:end]`` after leading zeros; a decimal point may lie among them."""
     while i < end and (buffer[i] == 48 or buffer[i] == 46):
         i += 1
     count = 0
@@ -233,78 +259,153 @@ def _significant(buffer, i, end):
 
 
 @njit
-def _blank(byte):
+def _is_blank(byte):
+    """True for a space, a tab or a carriage return."""
     return byte == 32 or byte == 9 or byte == 13
 
 
-class Line(NamedTuple):
-    """What a line of fixed columns looks like.
+class RowSyntax(NamedTuple):
+    """The syntax of rows of fixed columns.
 
     Attributes
     ----------
     comments : array of bool, shape (256,)
-        Whether a line that begins with this byte is passed over, as blank lines are.
+        Whether a line that begins with this byte is skipped; blank lines always are.
     tag : int
         The byte that every row begins with, or 0.
-    columns : array of uint8
-        The part of each column: `SKIP`, `U`, `V` or `W`.
-    more : bool
+    columns : array of uint8, shape (columns,)
+        The meaning of each column: `SKIP`, `U`, `V` or `W`.
+    extra_columns : bool
         Whether more text may follow the last column.
     delimiter : int
         The byte between columns, with or without blanks around it; 0 for blanks alone.
     low, high : int
-        Legal range of `u` and `v`.
+        Valid range of `u` and `v`, bounds included.
     """
 
     comments: np.ndarray
     tag: int
     columns: np.ndarray
-    more: bool
+    extra_columns: bool
     delimiter: int
     low: int
     high: int
 
 
-class Columns(NamedTuple):
-    """Where rows go: arrays that are long enough for every row.
+class RowArrays(NamedTuple):
+    """Output arrays of `rows`, long enough for every row of the input.
 
     Attributes
     ----------
-    u, v : arrays of int64
-    w : array of int64 or float64
+    u, v : arrays of int64, shape (capacity,)
+    w : array of int64 or float64, shape (capacity,), or (0,) without a column of weights
     integers : bool
-        Whether `w` holds integers: the first fraction then stops with `FLOAT`.
-    hard : array of int64, shape (any, 3)
-        Receives (row, start, end) of the weights that are left to the caller.
+        Whether `w` holds integers; if so, `rows` stops with `FLOAT` at the first fraction.
+    deferred : array of int64, shape (capacity, 3)
+        ``(row, start, end)`` of each weight that is left to the caller.
     """
 
     u: np.ndarray
     v: np.ndarray
     w: np.ndarray
     integers: bool
-    hard: np.ndarray
+    deferred: np.ndarray
 
 
-class Stop(NamedTuple):
-    """Why and at which byte `rows` stopped, where that line begins, and the rows, lines and hard weights before."""
+class RowStop(NamedTuple):
+    """State in which `rows` stopped.
+
+    Attributes
+    ----------
+    status : int
+        The reason, such as `END` or `WORD`.
+    at : int
+        Index of the byte that it stopped at.
+    line_start : int
+        Index at which that line begins.
+    rows, lines, deferred : int
+        Numbers of complete rows, of complete lines, and of deferred weights before.
+    """
 
     status: int
     at: int
-    begin: int
+    line_start: int
     rows: int
     lines: int
-    hards: int
+    deferred: int
+
+
+class NumberSyntax(NamedTuple):
+    """The syntax of a sequence of numbers.
+
+    Attributes
+    ----------
+    comment : int
+        The byte that comment lines begin with, or 0 if there are no comments.
+    delimiter : int
+        The byte between numbers, or 0 for blanks alone. Between delimiters, an empty field and a lone ``-`` are
+        missing numbers (`MISSING`, or NaN among floats).
+    integers : bool
+        Whether numbers are integers; if so, `numbers` stops with `FLOAT` at the first fraction.
+    """
+
+    comment: int
+    delimiter: int
+    integers: bool
+
+
+class NumberArrays(NamedTuple):
+    """Output arrays of `numbers`.
+
+    Attributes
+    ----------
+    out : array of int64 or float64, shape (capacity,)
+        The numbers; once it is full, the next number stops with `FULL`.
+    line_ends : array of int64, shape (lines, 2)
+        For each line that ends and is not a comment: how many numbers and how many line feeds there were up to
+        its end. It must hold a row for every byte of the input.
+    deferred : array of int64, shape (capacity, 3)
+        ``(index in out, start, end)`` of each number that is left to the caller.
+    """
+
+    out: np.ndarray
+    line_ends: np.ndarray
+    deferred: np.ndarray
+
+
+class NumberStop(NamedTuple):
+    """State in which `numbers` stopped.
+
+    Attributes
+    ----------
+    status : int
+        The reason: `END`, `FULL`, `FLOAT`, or an error.
+    at : int
+        Index of the byte that it stopped at.
+    state : int
+        Position in the line: `LINE_START`, `AFTER_NUMBER`, `AFTER_DELIMITER` or `IN_COMMENT`.
+    numbers, lines, line_feeds, deferred : int
+        Numbers parsed, rows of `line_ends` filled, line feeds passed, and rows of `deferred` filled.
+    """
+
+    status: int
+    at: int
+    state: int
+    numbers: int
+    lines: int
+    line_feeds: int
+    deferred: int
 
 
 @njit
-def _ends(byte, delimiter):
-    """True for what may follow a column: a blank, a line feed or the delimiter, where there is one."""
-    return _blank(byte) or byte == 10 or (delimiter != 0 and byte == delimiter)
+def _ends_column(byte, delimiter):
+    """True for a byte that may follow a column: a blank, a line feed or the delimiter, if there is one."""
+    return _is_blank(byte) or byte == 10 or (delimiter != 0 and byte == delimiter)
 
 
 @njit
-def _weight_fault(kind, integers):
-    """Return what is wrong with a weight, or `END`."""
+def _weight_error(kind, integers):
+    """Return the reason to stop at a weight of this kind, or `END` if it is valid."""
     if kind == _INTEGER:
         return END
     if kind == _NONE:
@@ -317,37 +418,40 @@ def _weight_fault(kind, integers):
 
 
 @njit
-def _id_fault(kind, integer, low, high):
-    """Return what is wrong with a vertex id, or `END`."""
+def _id_error(kind, integer, low, high):
+    """Return the reason to stop at a vertex id, or `END` if it is valid."""
     if kind != _INTEGER:
         return ID_RANGE if kind == _LARGE else ID_WORD
     return END if low <= integer <= high else ID_RANGE
 
 
 @njit
-def rows(buffer, start, stop, line, to):
-    """Read whole lines of fixed columns until their end or the first line that does not fit.
+def rows(buffer, start, stop, syntax, arrays):
+    """Parse lines of fixed columns up to the first line that does not fit.
 
     Parameters
     ----------
-    buffer : array of uint8
+    buffer : array of uint8, shape (size,)
         ``buffer[stop - 1]`` is a line feed.
-    line : Line
-    to : Columns
+    start, stop : int
+        The part of the buffer to parse.
+    syntax : RowSyntax
+    arrays : RowArrays
+        Filled from their beginning.
 
     Returns
     -------
-    Stop
+    RowStop
     """
-    # Arrays are taken out of their tuples once, as each time counts a reference; and scans are written out: in
-    # functions that take the buffer, even inlined ones, they make reading slower by a fifth and more.
-    comments, tag, columns, more, delimiter, low, high = line
-    u, v, w, integers, hard = to
+    # Tuples are unpacked once because each access to an array in a tuple counts a reference. Loops over blanks are
+    # not factored out: functions that take the buffer, even inlined ones, make parsing slower by at least a fifth.
+    comments, tag, columns, extra_columns, delimiter, low, high = syntax
+    u, v, w, integers, deferred = arrays
     i = start
-    row = lines = hards = 0
+    row = lines = deferred_count = 0
     while i < stop:
-        begin = i
-        while _blank(buffer[i]):
+        line_start = i
+        while _is_blank(buffer[i]):
             i += 1
         first = buffer[i]
         if first == 10:
@@ -361,121 +465,120 @@ def rows(buffer, start, stop, line, to):
             lines += 1
             continue
         if tag:
-            if first != tag or not _blank(buffer[i + 1]):
-                return Stop(WORD, i, begin, row, lines, hards)
+            if first != tag or not _is_blank(buffer[i + 1]):
+                return RowStop(WORD, i, line_start, row, lines, deferred_count)
             i += 1
         for c in range(columns.size):
-            while _blank(buffer[i]):
+            while _is_blank(buffer[i]):
                 i += 1
             if delimiter and c:
                 if buffer[i] == 10:
-                    return Stop(SHORT, i, begin, row, lines, hards)
+                    return RowStop(SHORT, i, line_start, row, lines, deferred_count)
                 i += 1
-                while _blank(buffer[i]):
+                while _is_blank(buffer[i]):
                     i += 1
             at = i
             if buffer[i] == 10:
-                return Stop(SHORT, i, begin, row, lines, hards)
+                return RowStop(SHORT, i, line_start, row, lines, deferred_count)
             column = columns[c]
             if column == SKIP:
-                while not _ends(buffer[i], delimiter):
+                while not _ends_column(buffer[i], delimiter):
                     i += 1
             else:
                 kind, i, integer, real = number(buffer, i)
-                if not _ends(buffer[i], delimiter):
+                if not _ends_column(buffer[i], delimiter):
                     kind = _NONE
-                fault = _weight_fault(kind, integers) if column == W else _id_fault(kind, integer, low, high)
-                if fault != END:
-                    return Stop(fault, at, begin, row, lines, hards)
+                error = _weight_error(kind, integers) if column == W else _id_error(kind, integer, low, high)
+                if error != END:
+                    return RowStop(error, at, line_start, row, lines, deferred_count)
                 if column == U:
                     u[row] = integer
                 elif column == V:
                     v[row] = integer
                 elif kind == _INTEGER:
                     w[row] = integer
-                elif kind == _HARD:
-                    hard[hards, 0], hard[hards, 1], hard[hards, 2] = row, at, i
-                    hards += 1
+                elif kind == _DEFERRED:
+                    deferred[deferred_count, 0], deferred[deferred_count, 1], deferred[deferred_count, 2] = (
+                        row,
+                        at,
+                        i,
+                    )
+                    deferred_count += 1
                 else:
                     w[row] = real
             if delimiter:
-                while _blank(buffer[i]):
+                while _is_blank(buffer[i]):
                     i += 1
                 if c + 1 < columns.size and buffer[i] != delimiter and buffer[i] != 10:
-                    return Stop(LONG, i, begin, row, lines, hards)
-        if more:
+                    return RowStop(LONG, i, line_start, row, lines, deferred_count)
+        if extra_columns:
             while buffer[i] != 10:
                 i += 1
         else:
-            while _blank(buffer[i]):
+            while _is_blank(buffer[i]):
                 i += 1
             if buffer[i] != 10:
-                return Stop(LONG, i, begin, row, lines, hards)
+                return RowStop(LONG, i, line_start, row, lines, deferred_count)
         i += 1
         row += 1
         lines += 1
-    return Stop(END, i, i, row, lines, hards)
+    return RowStop(END, i, i, row, lines, deferred_count)
 
 
 @njit
-def numbers(buffer, start, stop, comment, delimiter, place, integers, out, ends, hard):
-    """Read numbers one after the other, whatever the lines, and say where lines end.
+def numbers(buffer, start, stop, state, syntax, arrays):
+    """Parse consecutive numbers regardless of lines, and record the line ends.
 
-    Lines may be longer than the buffer: ``place`` says where in a line the last call stopped.
+    A line may continue in the next call: `state` is the position within it.
 
     Parameters
     ----------
-    buffer : array of uint8
+    buffer : array of uint8, shape (size,)
         ``buffer[stop - 1]`` is a blank, a line feed or a delimiter.
-    comment, delimiter : int
-        The byte that comment lines begin with, and the one between numbers; 0 for none and for blanks. Between
-        delimiters, nothing and a lone ``-`` are a missing number (`MISSING`, or NaN among floats).
-    place : int
-        `LINE_START`, `AFTER_NUMBER`, `AFTER_DELIMITER` or `IN_COMMENT`.
-    integers : bool
-        Whether `out` holds integers: the first fraction then stops with `FLOAT`.
-    out : array of int64 or float64
-        It stops with `FULL` at the end of this.
-    ends : array of int64, shape (any, 2)
-        Receives, for each line that ends and is no comment, the numbers and the line feeds up to there.
-    hard : array of int64, shape (any, 3)
-        Receives (position in `out`, start, end) of the numbers that are left to the caller.
+    start, stop : int
+        The part of the buffer to parse.
+    state : int
+        The state in which the previous call stopped; `LINE_START` at first.
+    syntax : NumberSyntax
+    arrays : NumberArrays
+        Filled from their beginning.
 
     Returns
     -------
-    status, at, place, count, lines, feeds, hards
-        `lines` is the length of `ends` in use, `feeds` the number of line feeds passed.
+    NumberStop
     """
+    comment, delimiter, integers = syntax
+    out, line_ends, deferred = arrays
     i = start
-    count = lines = feeds = hards = 0
+    count = lines = line_feeds = deferred_count = 0
     while i < stop:
         byte = buffer[i]
         if byte == 10:
-            if place == AFTER_DELIMITER:
+            if state == AFTER_DELIMITER:
                 if count == out.size:
-                    return FULL, i, place, count, lines, feeds, hards
+                    return NumberStop(FULL, i, state, count, lines, line_feeds, deferred_count)
                 out[count] = MISSING if integers else math.nan
                 count += 1
-            feeds += 1
-            if place != IN_COMMENT:
-                ends[lines, 0], ends[lines, 1] = count, feeds
+            line_feeds += 1
+            if state != IN_COMMENT:
+                line_ends[lines, 0], line_ends[lines, 1] = count, line_feeds
                 lines += 1
-            place = LINE_START
+            state = LINE_START
             i += 1
-        elif place == IN_COMMENT or _blank(byte):
+        elif state == IN_COMMENT or _is_blank(byte):
             i += 1
-        elif place == LINE_START and comment and byte == comment:
-            place = IN_COMMENT
+        elif state == LINE_START and comment and byte == comment:
+            state = IN_COMMENT
         elif count == out.size:
-            return FULL, i, place, count, lines, feeds, hards
+            return NumberStop(FULL, i, state, count, lines, line_feeds, deferred_count)
         elif delimiter and byte == delimiter:
-            if place != AFTER_NUMBER:
+            if state != AFTER_NUMBER:
                 out[count] = MISSING if integers else math.nan
                 count += 1
-            place = AFTER_DELIMITER
+            state = AFTER_DELIMITER
             i += 1
-        elif delimiter and place == AFTER_NUMBER:
-            return LONG, i, place, count, lines, feeds, hards
+        elif delimiter and state == AFTER_NUMBER:
+            return NumberStop(LONG, i, state, count, lines, line_feeds, deferred_count)
         else:
             kind, end, integer, real = number(buffer, i)
             follower = buffer[end]
@@ -485,23 +588,27 @@ def numbers(buffer, start, stop, comment, delimiter, place, integers, out, ends,
                 kind, integer, real = _INTEGER, MISSING, math.nan
             elif delimiter and kind == _INTEGER and integer == MISSING:
                 kind = _LARGE
-            ended = _blank(follower) or follower == 10 or (delimiter and follower == delimiter)
+            ended = _ends_column(follower, delimiter)
             if kind == _NONE or not ended:
-                return WORD, i, place, count, lines, feeds, hards
+                return NumberStop(WORD, i, state, count, lines, line_feeds, deferred_count)
             if kind == _LARGE:
-                return TOO_LARGE, i, place, count, lines, feeds, hards
+                return NumberStop(TOO_LARGE, i, state, count, lines, line_feeds, deferred_count)
             if kind == _NAN:
-                return NAN, i, place, count, lines, feeds, hards
+                return NumberStop(NAN, i, state, count, lines, line_feeds, deferred_count)
             if integers:
                 if kind != _INTEGER:
-                    return FLOAT, i, place, count, lines, feeds, hards
+                    return NumberStop(FLOAT, i, state, count, lines, line_feeds, deferred_count)
                 out[count] = integer
-            elif kind == _HARD:
-                hard[hards, 0], hard[hards, 1], hard[hards, 2] = count, i, end
-                hards += 1
+            elif kind == _DEFERRED:
+                deferred[deferred_count, 0], deferred[deferred_count, 1], deferred[deferred_count, 2] = (
+                    count,
+                    i,
+                    end,
+                )
+                deferred_count += 1
             else:
                 out[count] = real
             count += 1
-            place = AFTER_NUMBER
+            state = AFTER_NUMBER
             i = end
-    return END, i, place, count, lines, feeds, hards
+    return NumberStop(END, i, state, count, lines, line_feeds, deferred_count)
