@@ -84,8 +84,8 @@ def minimum_spanning_forest(
     Raises
     ------
     InputError, UnsupportedError, ConfigError
-        On every rank alike, whichever has the bad input. What fails later on some rank ends the job: the error
-        is printed and all ranks are aborted with status 70.
+        On every rank alike, whichever has the bad input. A later failure on some rank ends the job: the error is
+        printed and all ranks are aborted with status 70.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def minimum_spanning_forest(
 
 
 def abort(comm: Any) -> None:
-    """Print the error that is being handled and end all ranks: they wait for this one, and would forever."""
+    """Print the error that is being handled and end all ranks, which would wait for this one forever."""
     traceback.print_exc()
     print(f"rank {comm.rank} of {comm.size} failed: ending the job", file=sys.stderr, flush=True)
     # Launchers forward what ranks print, and may end before they have forwarded the last of it.
@@ -157,20 +157,20 @@ def _together(comm: Any, work: Any) -> Any:
 
 def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
     """Return the part with edge ids that count through all ranks."""
-    told = comm.allgather((part.n, part.w.dtype.name if part.rows else None, part.rows))
-    counts = {n for n, _, _ in told}
-    dtypes = {dtype for _, dtype, _ in told if dtype}
+    parts = comm.allgather((part.n, part.w.dtype.name if part.rows else None, part.rows))
+    counts = {n for n, _, _ in parts}
+    dtypes = {dtype for _, dtype, _ in parts if dtype}
     if len(counts) > 1:
         raise InputError(f"ranks give different vertex counts: {', '.join(map(str, sorted(counts)))}")
     if len(dtypes) > 1:
         raise InputError(f"ranks give weights of different dtypes: {', '.join(sorted(dtypes))}; convert them")
-    rows = [size for _, _, size in told]
+    rows = [size for _, _, size in parts]
     w = part.w if part.rows or not dtypes else part.w.astype(dtypes.pop())
     return EdgeSlice(part.n, sum(rows), sum(rows[: comm.rank]), part.u, part.v, w)
 
 
 def _forest(part: EdgeSlice, ids: np.ndarray, comm: Any) -> RankForest:
-    """Tell every rank which of its edges rank 0 has the ids of, and the forest's total weight."""
+    """Return the forest on every rank: rank 0 has the ids, and sends each rank those of its own edges."""
     from mst.kernels.mpi.exchange import exchange, gather
 
     starts = np.array([*comm.allgather(part.start), part.m], np.int64)

@@ -134,7 +134,7 @@ def usable(name: str) -> registry.Algorithm:
 
 
 @pytest.mark.parametrize("name,width,options", runs())
-def test_small_graphs(name, width, options, expected):
+def test_small_graphs_have_the_expected_forest(name, width, options, expected):
     algorithm = usable(name)
     run = 0
     for graph, ids in expected:
@@ -146,7 +146,7 @@ def test_small_graphs(name, width, options, expected):
 
 
 @pytest.mark.parametrize("name,width", [(n, w) for n, a in ALGORITHMS.items() for w in widths_of(a)])
-def test_medium_graphs(name, width, expected_medium):
+def test_medium_graphs_have_the_expected_forest(name, width, expected_medium):
     algorithm = usable(name)
     graphs = expected_medium[algorithm.paradigm == "peer"]
     run = 0
@@ -161,7 +161,7 @@ def test_medium_graphs(name, width, expected_medium):
 @pytest.mark.parametrize("name", ALGORITHMS)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())
-def test_drawn_graphs_with_drawn_options(name, data):
+def test_random_graphs_with_random_options_have_the_expected_forest(name, data):
     algorithm = usable(name)
     graph = data.draw(adversarial.graphs())
     options = {
@@ -176,7 +176,7 @@ def test_drawn_graphs_with_drawn_options(name, data):
         judge(algorithm, graph, found, ids, options)
 
 
-def test_the_proof_accepts_what_the_oracles_say(expected, expected_medium):
+def test_proof_accepts_the_forests_of_the_oracles(expected, expected_medium):
     for graph, ids in itertools.chain(expected, expected_medium[False]):
         proof = prove(graph, ids)
         assert proof.ok, f"{graph.name}: {proof.reason}"

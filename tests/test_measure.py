@@ -33,16 +33,16 @@ def experiment(tmp_path, monkeypatch):
 
 def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0
-    told = capsys.readouterr().out
-    assert told.count("; identical") == 2 and "2 runs measured, 0 wrong" in told
-    assert "USA-road-d.NY: unavailable" in told
+    output = capsys.readouterr().out
+    assert output.count("; identical") == 2 and "2 runs measured, 0 wrong" in output
+    assert "USA-road-d.NY: unavailable" in output
     records = [p for p in (tmp_path / "results/records").glob("box/*/*/*/*/*.json") if "proof" not in p.name]
     assert len(records) == 2
     assert {json.loads(p.with_suffix(".proof.json").read_text())["grade"] for p in records} == {"identical"}
     records[0].with_suffix(".proof.json").unlink()
     assert cli.main(experiment) == 0
-    told = capsys.readouterr().out
-    assert told.count("; identical") == 1, "only the missing proof is made"
+    output = capsys.readouterr().out
+    assert output.count("; identical") == 1, "only the missing proof is made"
     assert cli.main(experiment) == 0
     assert "0 runs measured" in capsys.readouterr().out
 
@@ -57,8 +57,8 @@ def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert "0 runs measured" in capsys.readouterr().out, "by itself it is done"
     unchanged = full.read_bytes()
     assert cli.main([*experiment, "--refill"]) == 0
-    told = capsys.readouterr().out
-    assert "1 runs measured, 0 wrong" in told and before["run"]["algorithm"] in told
+    output = capsys.readouterr().out
+    assert "1 runs measured, 0 wrong" in output and before["run"]["algorithm"] in output
     after = json.loads(short.read_text())
     assert after["created"] > before["created"] and "fewer-processes" not in after["conditions"]["flags"]
     assert json.loads(short.with_suffix(".proof.json").read_text())["grade"] == "identical"

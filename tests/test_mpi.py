@@ -34,7 +34,7 @@ if registry.get("ghs-mpi").missing() or find_launcher() is None:
 
 @pytest.fixture(autouse=True, scope="module")
 def waiting_ranks_sleep():
-    """Let MPICH's ranks sleep where they would spin, since they are more than the cores and in the way of who works."""
+    """Let waiting ranks of MPICH sleep where they would spin: they are more than the cores, and slow down the others."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
         yield
@@ -73,27 +73,27 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("ranks", GRAPHS)
-def test_the_forest_at_every_number_of_ranks(ranks):
+def test_forest_is_the_same_at_every_number_of_ranks(ranks):
     passes(ranks, "algorithms", *GRAPHS[ranks])
 
 
-def test_options_switch_ways_not_results():
+def test_forest_is_the_same_under_every_option():
     passes(2, "options", "64")
 
 
-def test_ranks_of_a_host_share_memory():
+def test_forest_is_right_where_ranks_share_memory():
     passes(4, "shared", "128", "60x300")
 
 
-def test_practice_leaves_nothing_to_compile():
-    passes(2, "practice")
+def test_ranks_compile_nothing_after_the_warm_up():
+    passes(2, "warm_up")
 
 
-def test_edges_that_a_further_filter_spares_are_not_joined():
+def test_edges_dropped_by_a_second_filter_are_not_joined():
     passes(2, "parts")
 
 
-def test_distributed_labels_and_calls_in_pieces():
+def test_forest_is_right_with_distributed_labels_and_chunked_calls():
     passes(3, "distributed", "24", "60x300")
 
 
@@ -104,28 +104,28 @@ def sixteen():
 
 
 @pytest.mark.timeout(600)
-def test_what_a_rank_holds_shrinks_with_the_ranks(sixteen):
+def test_memory_of_a_rank_shrinks_with_the_number_of_ranks(sixteen):
     assert_passed("memory", sixteen)
 
 
 @pytest.mark.timeout(600)
-def test_no_rank_holds_what_others_do_not_where_labels_are_distributed(sixteen):
+def test_memory_is_balanced_with_distributed_labels(sixteen):
     assert_passed("spread", sixteen)
 
 
 @pytest.mark.timeout(600)
-def test_the_forest_of_sixteen_ranks(sixteen):
+def test_sixteen_ranks_find_the_forest(sixteen):
     assert sixteen.returncode == 0, sixteen.stderr[-3000:]
     assert_passed("algorithms", sixteen)
 
 
-def test_the_library(tmp_path):
+def test_library_call_returns_the_forest_on_every_rank(tmp_path):
     write_canonical(tmp_path / "g.arrow", list(adversarial.medium(np.random.default_rng(7), 300, 2400))[1])
     passes(3, "library", str(tmp_path / "g.arrow"))
 
 
 @pytest.mark.parametrize("how", ["raises", "killed"])
-def test_a_rank_that_fails_ends_the_job(how):
+def test_failing_rank_ends_the_job(how):
     started = time.monotonic()
     done = run(3, "failing", how)
     assert done.returncode != 0 and "passed" not in done.stdout
@@ -148,7 +148,7 @@ def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_the_runner_measures_ranks(tmp_path, width):
+def test_runner_measures_ranks(tmp_path, width):
     from mst.algorithms.sequential import kruskal
 
     found = measured(tmp_path, "filter-boruvka-mpi", width)
@@ -169,12 +169,12 @@ def test_the_runner_measures_ranks(tmp_path, width):
         assert all(seconds >= 0 for seconds in phases.values()) and sum(phases.values()) > 0
 
 
-def test_records_have_what_formulas_name(tmp_path):
-    def told(selection):
+def test_records_have_the_counters_and_phases_of_the_formulas(tmp_path):
+    def measured_names(selection):
         found = measured(tmp_path, selection.algorithm, 2)
         return found["counters"], found["phases"]
 
-    assert not claim_names.lacking("mpi", told)
+    assert not claim_names.lacking("mpi", measured_names)
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def probe(tmp_path, monkeypatch):
     registry.algorithms.cache_clear()
 
 
-def test_a_run_that_fails_on_one_rank_is_a_measurement(probe):
+def test_failure_of_one_rank_is_recorded_with_its_rank(probe):
     found = probe("if comm.rank == 1:\n    raise MemoryError('out of it')\ncomm.Barrier()", 2)
     assert found["status"] == "out-of-memory"
     assert found["reason"] == "rank 1 of 2: MemoryError: out of it"
@@ -208,7 +208,7 @@ def test_a_run_that_fails_on_one_rank_is_a_measurement(probe):
 COMPILES = """
 compiled = pathlib.Path("{cache}", str(comm.rank))
 if not compiled.exists():
-    hoard = np.ones({hoard} // 8)
+    held = np.ones({held} // 8)
     time.sleep({seconds})
     compiled.touch()
 comm.Barrier()
@@ -216,28 +216,26 @@ comm.Barrier()
 
 
 @pytest.mark.parametrize("width", [1, 2])
-def test_what_ranks_compile_first_is_not_held_against_the_run(probe, tmp_path, width):
-    hoard, budget = 1 << 29, 16
-    found = probe(
-        COMPILES.format(cache=tmp_path, hoard=hoard, seconds=budget), width, processes=3, budget=budget
-    )
+def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path, width):
+    held, budget = 1 << 29, 16
+    found = probe(COMPILES.format(cache=tmp_path, held=held, seconds=budget), width, processes=3, budget=budget)
     assert found["status"] == "ok", (found["reason"], found["detail"])
     assert len(found["samples"]["compute"]) == len(found["spans"]) == 3
     assert "fewer-processes" not in found["conditions"]["flags"]
-    assert max(found["memory"]["tree_bytes"], found["memory"]["peak_bytes"]) < hoard
+    assert max(found["memory"]["tree_bytes"], found["memory"]["peak_bytes"]) < held
     assert found["seconds"] > budget, "a plan counts on all that the run took"
 
 
 @pytest.mark.parametrize("width", [1, 2])
-def test_ranks_that_do_not_come_to_measuring_say_so(probe, tmp_path, width):
-    found = probe(COMPILES.format(cache=tmp_path, hoard=8, seconds=60), width, timeout=1)
+def test_ranks_that_compile_too_long_are_a_timeout(probe, tmp_path, width):
+    found = probe(COMPILES.format(cache=tmp_path, held=8, seconds=60), width, timeout=1)
     assert found["status"] == "timeout" and found["reason"] == "importing and compiling took more than 5 s"
     found = probe("import signal; os.kill(os.getpid(), signal.SIGKILL)", width)
     assert found["status"] == "out-of-memory" and "killed by signal 9" in found["reason"]
     assert not found["samples"]["compute"] and not found["spans"]
 
 
-def test_launch_commands(monkeypatch):
+def test_launch_command_of_each_mpi(monkeypatch):
     job = ["python", "job.py"]
     assert launch_command(1, job, None) == (job, {})
     words, extra = launch_command(4, job, Launcher(("/opt/mpiexec",), "openmpi"))

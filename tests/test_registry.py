@@ -59,12 +59,12 @@ LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more}
         ),
     ],
 )
-def test_a_wrong_literal_is_named(folder, text, message):
+def test_wrong_literal_is_refused_with_its_line(folder, text, message):
     with pytest.raises(ConfigError, match=message):
         read_literal(folder(text))
 
 
-def test_a_literal_may_be_written_as_a_dict_too(folder):
+def test_literal_in_braces_is_read(folder):
     text = """
         ALGORITHM = {"id": "mine", "paradigm": "threads", "title": "M", "options": {"a": dict(default=True)}}
     """
@@ -78,7 +78,7 @@ def test_two_files_of_one_id_are_refused(folder):
         registry.algorithms()
 
 
-def test_a_folder_of_the_environment_is_searched_and_its_code_is_run(folder):
+def test_algorithm_in_a_folder_of_the_environment_is_found_and_runs(folder):
     folder(
         LITERAL.format(more=", options=dict(add=dict(default=0))")
         + """
@@ -102,12 +102,12 @@ def skip(facts, *, width, add):
         mst.minimum_spanning_forest((13, [0], [1], [5]), algorithm="mine")
 
 
-def test_helpers_are_no_algorithms(folder):
+def test_files_with_an_underscore_are_not_listed(folder):
     folder("x = 1\n", name="_helper.py")
     assert "mine" not in registry.algorithms()
 
 
-def test_skip_needs_none_of_the_modules_imports(folder):
+def test_skip_runs_without_importing_its_module(folder):
     text = "import a_module_that_is_not_there\n" + LITERAL.format(
         more=', requires=("a_module_that_is_not_there",)'
     )
@@ -119,7 +119,7 @@ def test_skip_needs_none_of_the_modules_imports(folder):
         algorithm.load()
 
 
-def test_limits_are_checked_before_the_code(folder):
+def test_graph_above_a_limit_is_skipped_without_loading_code(folder):
     folder(LITERAL.format(more=", limits=dict(m=10)"))
     assert registry.get("mine").skip(Facts(5, 11)) == "m = 11 is above its limit of 10"
     assert registry.get("mine").skip(Facts(5, 10)) is None
@@ -140,7 +140,7 @@ def test_limits_are_checked_before_the_code(folder):
         (Option("a", 2, (1, 2)), "1", 1),
     ],
 )
-def test_options_are_parsed_from_values_and_from_text(option, text, value):
+def test_options_are_parsed_from_values_and_text(option, text, value):
     parsed = option.parse(text, "it")
     assert parsed == value and type(parsed) is type(value)
 
@@ -161,12 +161,12 @@ def test_options_are_parsed_from_values_and_from_text(option, text, value):
         (Option("a", 3, min=1, max=4), 5, r"\[1, 4\]"),
     ],
 )
-def test_illegal_options_are_named(option, value, message):
+def test_illegal_option_is_refused_by_name(option, value, message):
     with pytest.raises(ConfigError, match=message):
         option.parse(value, "it")
 
 
-def test_unknown_options_and_algorithms_are_named_with_the_nearest():
+def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
     with pytest.raises(
         ConfigError, match=r"kruskal has no option 'srot' \(did you mean 'sort'\?\); it has: sort"
     ):
@@ -178,7 +178,7 @@ def test_unknown_options_and_algorithms_are_named_with_the_nearest():
 
 
 @pytest.mark.parametrize("name", registry.algorithms())
-def test_slugs_lead_back_to_options(name):
+def test_slug_parses_to_the_options_that_it_was_made_of(name):
     algorithm = registry.get(name)
     assert algorithm.options_slug() == "default" and algorithm.parse_slug("default") == algorithm.resolve()
     for option in algorithm.options.values():
@@ -210,27 +210,27 @@ def test_algorithms_come_in_the_order_of_paradigms_and_ids():
     assert keys == sorted(keys)
 
 
-def test_a_peers_fingerprint_covers_its_version(monkeypatch):
+def test_peer_fingerprint_covers_its_version(monkeypatch):
     before = registry.get("scipy").source_fingerprint()
     monkeypatch.setattr(registry, "_version", lambda package: "0.0")
     assert registry.get("scipy").source_fingerprint() != before
 
 
-def test_a_folder_of_algorithms_that_is_not_there_is_named(folder, monkeypatch, tmp_path):
+def test_missing_folder_of_algorithms_is_refused_by_name(folder, monkeypatch, tmp_path):
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path / "nowhere"))
     registry.algorithms.cache_clear()
     with pytest.raises(ConfigError, match=r"nowhere is no folder: \$MST_ALGORITHMS"):
         registry.algorithms()
 
 
-def test_an_unknown_algorithm_is_named():
+def test_unknown_algorithm_is_refused_by_name():
     with pytest.raises(ConfigError, match=r"no algorithm 'kruskl' \(did you mean 'kruskal'\?\)"):
         registry.get("kruskl")
     with pytest.raises(ConfigError, match="no algorithm None; `mst list` shows them all"):
         mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=None)
 
 
-def test_one_thread_algorithms_refuse_more():
+def test_sequential_algorithms_refuse_several_threads():
     with pytest.raises(UnsupportedError, match="kruskal runs on one thread, not on 2"):
         mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=2)
     with pytest.raises(InputError, match="threads must be at least 1, got 0"):
@@ -238,14 +238,14 @@ def test_one_thread_algorithms_refuse_more():
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "kruskal", "filter-boruvka-threads"])
-def test_threads_are_counted_in_whole_numbers(algorithm):
+def test_fractional_thread_count_is_refused(algorithm):
     for threads in ("2", 1.5):
         with pytest.raises(InputError, match=f"threads must be a whole number, got {threads!r}"):
             mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=algorithm, threads=threads)
     assert mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=algorithm, threads=np.int64(1)).weight == 1
 
 
-def test_arrays_on_a_device_take_no_threads():
+def test_arrays_on_a_device_with_threads_are_refused():
     on_device = SimpleNamespace(__cuda_array_interface__={})
     with pytest.raises(UnsupportedError, match="arrays on a device are solved on that one, not on 2"):
         mst.minimum_spanning_forest((2, on_device, on_device, on_device), threads=2)
@@ -255,12 +255,12 @@ def test_arrays_on_a_device_take_no_threads():
 
 @pytest.mark.parametrize("algorithm", ["auto", "kruskal", "filter-boruvka"])
 @pytest.mark.parametrize("exponent", [46, 57])
-def test_a_forest_without_memory_is_an_error_of_ours(algorithm, exponent):
+def test_lack_of_memory_raises_out_of_memory_error(algorithm, exponent):
     with pytest.raises(mst.OutOfMemoryError, match=f"no memory for a forest of <Graph n={2**exponent:,} m=1 "):
         mst.minimum_spanning_forest((2**exponent, [0], [1], [1]), algorithm=algorithm)
 
 
-def test_listing_loads_none_of_the_heavy_packages():
+def test_listing_imports_no_heavy_package():
     code = (
         "import sys, json, mst\nfrom mst import registry\n"
         "for a in registry.algorithms().values():\n    a.missing(), a.options_slug(), a.source_fingerprint()\n"

@@ -36,25 +36,25 @@ pytestmark = pytest.mark.alone
 PROBES = {
     "probe-children": """
     import subprocess, time
-    if problem["weight"] == 3:  # as in no graph of the practice
+    if problem["weight"] == 3:  # as in no graph of the warm-up
         subprocess.Popen(["setsid", "sleep", "{marker}"], start_new_session=True)
         time.sleep(60)
 """,
-    "probe-practice": """
+    "probe-compiling": """
     import subprocess, time
     subprocess.Popen(["setsid", "sleep", "{marker}"], start_new_session=True)
     time.sleep(60)
 """,
     "probe-memory": """
     import numpy as np, time
-    hoard = [np.ones(1 << 24) for _ in range(40)]
+    held = [np.ones(1 << 24) for _ in range(40)]
     time.sleep(60)
 """,
     "probe-sleeps": "import time; time.sleep(0.2)",
     "probe-nothing": "pass",
     "probe-memory-error": "raise MemoryError('no more')",
     "probe-killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-    "probe-told": """
+    "probe-signalled": """
     import os, pathlib, signal
     pathlib.Path("{marker}").touch()
     os.kill(os.getpid(), signal.SIGTERM)
@@ -167,7 +167,7 @@ def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkey
     assert session.outcome.status == "timeout" and ended == []
 
 
-def test_a_profile_adds_counters_where_it_is_asked_for(probe, tmp_path, monkeypatch):
+def test_profile_adds_counters_if_requested(probe, tmp_path, monkeypatch):
     program = tmp_path / "bin" / "ncu"
     program.parent.mkdir()
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
@@ -184,7 +184,7 @@ def test_a_profile_adds_counters_where_it_is_asked_for(probe, tmp_path, monkeypa
     ("name", "limit", "reason"),
     [
         ("probe-children", 3, "a process took more than 3 s"),
-        ("probe-practice", 1, "importing and compiling took more than 5 s"),
+        ("probe-compiling", 1, "importing and compiling took more than 5 s"),
     ],
 )
 def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):
@@ -208,16 +208,16 @@ def test_memory_error_is_out_of_memory(probe):
     assert measurement["status"] == "out-of-memory" and "no more" in measurement["reason"]
 
 
-def test_killed_process_is_recorded(probe):
+def test_killed_process_is_recorded_as_out_of_memory(probe):
     measurement = probe("probe-killed")
     assert measurement["status"] == "out-of-memory" and "signal 9" in measurement["reason"]
 
 
-def test_a_job_that_the_scheduler_ends_writes_nothing(probe, tmp_path, monkeypatch):
+def test_job_ended_by_the_scheduler_writes_no_measurement(probe, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    marker = tmp_path / "told"
+    marker = tmp_path / "signalled"
 
-    def tell() -> None:
+    def end_job() -> None:
         until = time.monotonic() + 60
         while not marker.exists() and time.monotonic() < until:
             time.sleep(0.01)
@@ -226,18 +226,18 @@ def test_a_job_that_the_scheduler_ends_writes_nothing(probe, tmp_path, monkeypat
 
     before = signal.getsignal(signal.SIGTERM)
     interrupt_on_sigterm()
-    scheduler = threading.Thread(target=tell)
+    scheduler = threading.Thread(target=end_job)
     scheduler.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            probe("probe-told", marker=str(marker))
+            probe("probe-signalled", marker=str(marker))
             scheduler.join()
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert marker.exists() and not probe.request("probe-told").path.exists()
+    assert marker.exists() and not probe.request("probe-signalled").path.exists()
 
 
-def test_threads_are_pinned(probe):
+def test_threads_and_processors_are_pinned_to_the_width(probe):
     pytest.importorskip("threadpoolctl")
     measurement = probe("probe-threads", width=1)
     assert measurement["status"] == "ok", measurement["detail"]
@@ -258,7 +258,7 @@ def test_threads_are_pinned(probe):
     ],
     ids=["adjacent", "halves", "masked"],
 )
-def test_every_core_is_taken_before_a_second_thread_of_one(tmp_path, siblings, order, file):
+def test_cores_are_taken_before_second_hardware_threads(tmp_path, siblings, order, file):
     for cpu, line in siblings.items():
         folder = tmp_path / f"cpu{cpu}" / "topology"
         folder.mkdir(parents=True)
@@ -274,17 +274,19 @@ def test_threading_layer_is_recorded(probe):
     assert measurement["threading"] is None
 
 
-def test_table_of_records_tells_every_key_in_order(probe):
+def test_documented_keys_are_those_of_a_measurement_in_order(probe):
     page = (Path(__file__).parent.parent / "docs" / "records.md").read_text()
-    told = dict(re.findall(r"^\| (`.+?`) \| (.+) \|$", page, re.MULTILINE))
+    documented = dict(re.findall(r"^\| (`.+?`) \| (.+) \|$", page, re.MULTILINE))
     (measurement,) = probe.together(probe.request("kruskal", processes=1))
-    assert re.findall(r"`(\w+)`", " ".join(told)) == list(measurement)
+    assert re.findall(r"`(\w+)`", " ".join(documented)) == list(measurement)
     for key in ("run", "graph", "samples", "memory", "machine", "conditions"):
-        missing = [inner for inner in measurement[key] if not re.search(rf"\b{inner}\b", told[f"`{key}`"])]
+        missing = [
+            inner for inner in measurement[key] if not re.search(rf"\b{inner}\b", documented[f"`{key}`"])
+        ]
         assert not missing, (key, missing)
 
 
-def test_rayon_is_pinned():
+def test_rayon_starts_as_many_threads_as_pinned():
     pytest.importorskip("rustworkx")
     code = (
         "import rustworkx as rx, os\n"
@@ -307,7 +309,7 @@ def test_rayon_is_pinned():
     assert threads(4) - threads(1) == 3
 
 
-def test_processes_that_disagree_are_an_error(probe, tmp_path):
+def test_different_forests_of_processes_are_an_error(probe, tmp_path):
     measurement = probe("probe-fork-differs", paradigm="peer", marker=str(tmp_path / "first"), processes=2)
     assert measurement["status"] == "error" and "different forests" in measurement["reason"]
 
@@ -317,7 +319,7 @@ def test_width_above_the_cores_is_refused(probe):
         probe("probe-threads", width=1000, paradigm="threads")
 
 
-def test_load_is_flagged(probe):
+def test_load_of_other_programs_is_flagged_busy(probe):
     burners = [
         subprocess.Popen(
             [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.time() < end: pass"]
@@ -334,7 +336,7 @@ def test_load_is_flagged(probe):
     assert measurement["conditions"]["others_cores"] > 0.15
 
 
-def test_measurement_holds_what_the_contract_says(probe):
+def test_measurement_has_samples_machine_memory_and_forest(probe):
     measurement = probe("probe-threads")
     stored = json.loads(measurement["path"].read_text())
     assert stored["schema"] == 1
@@ -350,7 +352,7 @@ def test_measurement_holds_what_the_contract_says(probe):
     assert np.array_equal(load_ids(measurement["path"]), [0, 1])
 
 
-def test_runs_take_turns(probe):
+def test_runs_take_turns_forwards_and_backwards(probe):
     orders = [probe.request(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
     assert {m["status"] for m in found} == {"ok"}, [m["detail"] for m in found]
@@ -364,7 +366,7 @@ def test_runs_take_turns(probe):
     assert all(order.path.is_file() for order in orders)
 
 
-def test_a_failing_run_leaves_the_others_alone(probe):
+def test_failing_runs_leave_other_runs_ok(probe):
     probe("probe-killed"), probe("probe-children", timeout=1)
     orders = [
         probe.request("kruskal"),
@@ -400,13 +402,13 @@ def test_events_that_arrive_together_reach_their_runs(tmp_path):
     assert sessions[1].outcome.status == "out-of-memory"
 
 
-def test_budget_means_fewer_processes_and_says_so(probe):
+def test_small_budget_gives_fewer_processes_and_a_flag(probe):
     measurement = probe("probe-sleeps", processes=5, samples=1, budget=0.5)
     assert 1 <= len(measurement["samples"]["compute"]) < 5
     assert "fewer-processes" in measurement["conditions"]["flags"]
 
 
-def test_what_quick_runs_leave_of_their_budgets_slow_ones_take(probe):
+def test_unspent_budget_goes_to_slower_runs(probe):
     slow = dict(processes=4, samples=1, budget=1.0)
     assert len(probe("probe-sleeps", **slow)["samples"]["compute"]) < 4
     quick = probe.request("kruskal", processes=2, samples=1, budget=30.0)
@@ -415,7 +417,7 @@ def test_what_quick_runs_leave_of_their_budgets_slow_ones_take(probe):
     assert "fewer-processes" not in found["probe-sleeps"]["conditions"]["flags"]
 
 
-def test_nothing_is_left_running(probe):
+def test_no_process_survives_the_runner(probe):
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     probe.together(*(probe.request(name) for name in ("kruskal", "boruvka")))
     left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.alone
         ([0.7, 0.5], 0.2, False),
     ],
 )
-def test_the_first_solve_tells_little(warm, share, cold):
+def test_first_solve_alone_does_not_prove_warmth(warm, share, cold):
     assert still_cold(warm, share) is cold
 
 
@@ -45,7 +45,7 @@ def test_loaded_code_is_warm_after_a_long_first_solve():
         (0.01, True, 2, 5),  # of short ones, more
     ],
 )
-def test_how_many_solves_a_process_takes(seconds, loaded, warmup, compute):
+def test_number_of_warm_up_and_timed_solves(seconds, loaded, warmup, compute):
     measure = dict(processes=5, samples=3, budget=6.0)
     taken = take_samples(lambda: ("forest", seconds), measure, 0.0, loaded=loaded)
     assert taken.result == "forest"
@@ -53,14 +53,14 @@ def test_how_many_solves_a_process_takes(seconds, loaded, warmup, compute):
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.31])
-def test_a_program_is_started_no_more_often_than_asked_for(seconds):
+def test_program_is_started_only_as_often_as_requested(seconds):
     calls = []
     measure = dict(processes=5, samples=3, budget=60.0)
     taken = take_samples(lambda: (calls.append(1), seconds), measure, 0.0, loaded=True, alone=True)
     assert (len(taken.warmup), len(taken.compute), len(calls)) == (1, 3, 4)
 
 
-def test_loading_code_is_not_held_against_a_run():
+def test_loading_of_code_does_not_count_against_the_budget():
     assert warm_seconds([0.7, 0.02, 0.03]) == pytest.approx(0.05)
     assert warm_seconds([0.7]) == 0.7
 
@@ -98,7 +98,7 @@ sys.exit(failed)
 """
 
 
-def test_nothing_is_left_to_compile_in_a_turn():
+def test_sampler_finds_all_code_compiled():
     environment = {**os.environ, **pinned_environment(1)}
     command = [sys.executable, "-c", COMPILED_LATE]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

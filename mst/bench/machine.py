@@ -28,7 +28,7 @@ class Machine:
     cpu : str
         Model name of the processor.
     sockets, cores, hardware_threads : int
-        Of the whole host, as the kernel tells.
+        Of the whole host, as the kernel counts them.
     memory_gib : int
         Installed memory, rounded to GiB.
     gpus : tuple of str
@@ -86,7 +86,7 @@ def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
     cpus : iterable of int
         Processors, as the kernel numbers them.
     topology : Path
-        Where the kernel tells which processors share a core.
+        Where the kernel lists the processors that share a core.
 
     Examples
     --------

@@ -217,7 +217,7 @@ def check_distributed(every: str, sizes: str) -> None:
     check_every("filter-boruvka-mpi", every, sizes, "scheme=distributed", "share=off", "sparsify=off")
 
 
-def check_practice() -> None:
+def check_warm_up() -> None:
     """After practice no kernel is compiled, or loaded, for graphs that ranks treat in different ways."""
     implementation, options = ours_and_options()
     compiled = None

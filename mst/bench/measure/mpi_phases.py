@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-COLLECTIVES = frozenset(
-    [
-        "allgather",
-        "allgatherv",
-        "allreduce",
-        "alltoall",
-        "alltoallv",
-        "alltoallw",
-        "bcast",
-        "gather",
-        "gatherv",
-        "exscan",
-        "reduce",
-        "reduce_scatter",
-        "reduce_scatter_block",
-        "scan",
-        "scatter",
-        "scatterv",
-    ]
+# Blocking collectives of mpi4py, of arrays and of objects, whose names differ by the first letter's case.
+_COLLECTIVE = re.compile(
+    "(all)?gatherv?|alltoall[vw]?|scatterv?|(all)?reduce|reduce_scatter(_block)?|bcast|(ex)?scan", re.IGNORECASE
 )
-"""Blocking collectives of mpi4py, of arrays and of objects, whose names differ by the first letter's case."""
 
 
-def watched(comm: Any) -> tuple[Any, dict[str, float]]:
-    """Return a communicator of the same ranks that times its blocking collectives, and the seconds it has noted.
+def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
+    """Return a communicator of the same ranks that times its blocking collectives, and the seconds that it adds up.
 
-    A barrier before each call tells ``waiting`` for the slower ranks from ``communication``. Communicators that are
-    split off note their seconds in the same place.
+    A barrier before each call separates ``waiting`` for slower ranks from ``communication``. Communicators that are
+    split off add their seconds to the same figures.
     """
     from mpi4py import MPI
 
     spent = {"communication": 0.0, "waiting": 0.0}
 
-    def meet(self: Any) -> float:
+    def wait_for_all(self: Any) -> float:
         began = perf_counter()
         MPI.Intracomm.Barrier(self)
         met = perf_counter()
@@ -47,22 +31,22 @@ def watched(comm: Any) -> tuple[Any, dict[str, float]]:
         return met
 
     def timed(call: Callable) -> Callable:
-        def collective(self: Any, *given: Any, **more: Any) -> Any:
-            met = meet(self)
-            value = call(self, *given, **more)
+        def collective(self: Any, *args: Any, **kwargs: Any) -> Any:
+            met = wait_for_all(self)
+            value = call(self, *args, **kwargs)
             spent["communication"] += perf_counter() - met
             return value
 
         return collective
 
-    def kept(call: Callable) -> Callable:
-        return lambda self, *given, **more: type(self)(call(self, *given, **more))
+    def instrumenting(call: Callable) -> Callable:
+        return lambda self, *args, **kwargs: type(self)(call(self, *args, **kwargs))
 
-    names = [name for name in dir(MPI.Intracomm) if name.lower() in COLLECTIVES]
+    names = [name for name in dir(MPI.Intracomm) if _COLLECTIVE.fullmatch(name)]
     members: dict[str, Any] = {name: timed(getattr(MPI.Intracomm, name)) for name in names}
-    members |= {name: kept(getattr(MPI.Intracomm, name)) for name in ("Dup", "Split", "Split_type")}
-    members |= dict.fromkeys(("Barrier", "barrier"), lambda self: meet(self) and None)
-    return type("Watched", (MPI.Intracomm,), members)(comm), spent
+    members |= {name: instrumenting(getattr(MPI.Intracomm, name)) for name in ("Dup", "Split", "Split_type")}
+    members |= dict.fromkeys(("Barrier", "barrier"), lambda self: wait_for_all(self) and None)
+    return type("Instrumented", (MPI.Intracomm,), members)(comm), spent
 
 
 def phases_of(comm: Any, prepare: Callable[[Any], Any], solve: Callable[[Any], Any]) -> dict[str, float]:
@@ -74,14 +58,14 @@ def phases_of(comm: Any, prepare: Callable[[Any], Any], solve: Callable[[Any], A
     prepare, solve : callable
         `prepare` gets a communicator and returns the problem; the second solve counts.
     """
-    under_watch, spent = watched(comm)
-    problem = prepare(under_watch)
+    timed_comm, spent = instrumented(comm)
+    problem = prepare(timed_comm)
     solve(problem)
-    under_watch.Barrier()
+    timed_comm.Barrier()
     spent.update(dict.fromkeys(spent, 0.0))
     began = perf_counter()
     solve(problem)
-    under_watch.Barrier()
+    timed_comm.Barrier()
     own = {"computation": perf_counter() - began - sum(spent.values()), **spent}
     everywhere = comm.allgather(own)
-    return {name: sum(told[name] for told in everywhere) / comm.size for name in own}
+    return {name: sum(seconds[name] for seconds in everywhere) / comm.size for name in own}

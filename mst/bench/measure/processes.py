@@ -17,22 +17,14 @@ import psutil
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_THREAD_COUNTS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-)
+_NUM_THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON", "NUMEXPR", "NUMBA")
 
 
 def pinned_environment(width: int) -> dict[str, str]:
     """Return the variables that pin every threading library to `width` threads."""
     return {
-        **dict.fromkeys(_THREAD_COUNTS, str(width)),
+        **{f"{library}_NUM_THREADS": str(width) for library in _NUM_THREADS},
+        "POLARS_MAX_THREADS": str(width),
         "NUMBA_THREADING_LAYER": "omp",
         "OMP_PROC_BIND": "false",
         "OMP_DYNAMIC": "false",

@@ -96,7 +96,7 @@ def take_samples(
 def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
     """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
 
-    The first solve loads machine code, unless that was `loaded` before; only those after it tell what a solve takes.
+    The first solve loads machine code, unless that was `loaded` before; only later ones show how long a solve takes.
     """
     if len(warm) == 1:
         quick = _QUICK_FIRST_LOADED if loaded else _QUICK_FIRST
