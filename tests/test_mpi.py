@@ -34,7 +34,7 @@ if registry.get("ghs-mpi").missing() or find_launcher() is None:
 
 @pytest.fixture(autouse=True, scope="module")
 def waiting_ranks_sleep():
-    """Let waiting ranks of MPICH sleep where they would spin: they are more than the cores, and slow down the others."""
+    """Let waiting ranks of MPICH sleep, not spin: they are more than the cores, and would slow down the others."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
         yield
