@@ -19,13 +19,16 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mst import order
 from mst.errors import InputError, shorten
 from mst.graph import Graph
+
+if TYPE_CHECKING:
+    from mst.kernels.proof.path_maximum import PathMaxima
 
 
 @dataclass(frozen=True)
@@ -241,13 +244,26 @@ _MANY_WEIGHTS = 64
 
 @dataclass(frozen=True, eq=False)
 class _Forest:
-    """Edges of a graph that close no cycle, lightest first, and how they joined its vertices."""
+    """Edges of a graph that close no cycle.
+
+    Attributes
+    ----------
+    graph : Graph
+    ids : numpy.ndarray of int64, shape (k,)
+        Ascending.
+    weights : numpy.ndarray, shape (k,)
+        In the order of `ids`.
+    ranked, links : numpy.ndarray
+        From `mst.kernels.proof.reconstruction.link_trees`.
+    ties : int
+        Edges as heavy as the one before, lightest first.
+    """
 
     graph: Graph
     ids: np.ndarray
     weights: np.ndarray
     ranked: np.ndarray
-    hooks: np.ndarray
+    links: np.ndarray
     ties: int
 
     @cached_property
@@ -259,18 +275,20 @@ class _Forest:
         return _unsigned(self.graph.u), _unsigned(self.graph.v)
 
     @cached_property
-    def summits(self) -> tuple[np.ndarray, np.ndarray]:
-        from mst.kernels.proof.reconstruction import find_ids_above, find_summits, id_dtype, summit_dtype
+    def path_maxima(self) -> PathMaxima:
+        from mst.kernels.proof.path_maximum import PathMaxima
+        from mst.kernels.proof.reconstruction import find_root_paths, find_tie_bounds, id_dtype, root_path_dtype
 
         n, m = self.graph.n, self.graph.m
-        summits = np.empty(n, summit_dtype(self.hooks.dtype, self.graph.w.dtype))
-        find_summits(self.ranked, summits)
-        # Of many different weights few edges weigh as much as a summit: their climbs cost less than this table.
+        root_paths = np.empty(n, root_path_dtype(self.links.dtype, self.graph.w.dtype))
+        find_root_paths(self.ranked, root_paths)
+        # Of many different weights few edges are as heavy as the maximum of a path: comparing them one by one costs
+        # less than this table.
         distinct = len(self.ids) - self.ties
-        above: np.ndarray = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
-        if len(above):
-            find_ids_above(self.ranked, above)
-        return summits, above
+        tie_bounds: np.ndarray = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
+        if len(tie_bounds):
+            find_tie_bounds(self.ranked, tie_bounds)
+        return PathMaxima(self.ids, self.ranked, self.links, root_paths, tie_bounds)
 
     def edge_of(self, rank: int) -> int:
         return int(self.ranked[rank]["id"])
@@ -342,12 +360,12 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
 def _in_order(graph: Graph, u, v, ids) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return records of edges, and of their places in order: none where they are in order themselves."""
     from mst.kernels.primitives.radix import records, sorted_records
-    from mst.kernels.proof.reconstruction import edge_dtype, gather
+    from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
     from mst.kernels.proof.replay import ascends
 
     weights = graph.w if len(ids) == graph.m else graph.w[ids]
     edges = np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype))
-    gather(u, v, weights, ids, edges)
+    gather_edges(u, v, weights, ids, edges)
     if ascends(weights):
         return edges, *records(order.keys(weights[:0]))
     return edges, *sorted_records(*records(order.keys(weights)))
@@ -376,20 +394,20 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
 
 def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[str, Any]]:
     """Return the forest that distinct rows form, or why they close a cycle."""
-    from mst.kernels.proof.reconstruction import join
+    from mst.kernels.proof.reconstruction import link_trees
 
     u, v = _unsigned(graph.u), _unsigned(graph.v)
     weights = graph.w[ids]
     ranked, ties = _ranked(graph, u, v, ids, weights)
-    hooks = np.empty((graph.n, 2), u.dtype)
-    cycle = join(ranked, np.arange(graph.n, dtype=u.dtype), hooks)
-    forest = _Forest(graph, ids, weights, ranked, hooks, ties)
+    links = np.empty((graph.n, 2), u.dtype)
+    cycle = link_trees(ranked, np.arange(graph.n, dtype=u.dtype), links)
+    forest = _Forest(graph, ids, weights, ranked, links, ties)
     if cycle < 0:
         return forest, "", {}
     edge = forest.edge_of(cycle)
     if u[edge] == v[edge]:
         return None, f"{_named(graph, edge)} is a self-loop", {"edge": edge}
-    other = forest.edge_of(_joined_by(hooks, u[edge], v[edge]))
+    other = forest.edge_of(_joining_rank(links, u[edge], v[edge]))
     reason = f"{_named(graph, edge)} closes a cycle whose next heaviest is {_named(graph, other)}"
     return None, reason, {"edge": edge, "path_maximum": other}
 
@@ -397,24 +415,24 @@ def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[st
 def _ranked(graph: Graph, u, v, ids, weights) -> tuple[np.ndarray, int]:
     """Return the records of the edges, lightest first, and how many are as heavy as the one before."""
     from mst.kernels.primitives.radix import records, sorted_records
-    from mst.kernels.proof.reconstruction import edge_dtype, gather, put_in_order
+    from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, put_in_order
 
     words, places = sorted_records(*records(order.keys(weights)))
     edges, ranked = (np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype)) for _ in range(2))
-    gather(u, v, weights, ids, edges)
+    gather_edges(u, v, weights, ids, edges)
     ties = int(put_in_order(edges, words, places, ranked))
     if ties < 0:
         raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
     return ranked, ties
 
 
-def _joined_by(hooks: np.ndarray, a: int, b: int) -> int:
+def _joining_rank(links: np.ndarray, a: int, b: int) -> int:
     """Return the rank of the edge that joined two vertices."""
-    from mst.kernels.proof.reconstruction import climb
+    from mst.kernels.proof.reconstruction import find_joining_ranks
 
-    ends = np.array([[a, a], [b, b]], hooks.dtype)
+    ends = np.array([[a, a], [b, b]], links.dtype)
     ranks = np.empty(1, np.uint64)
-    climb(hooks, ends[0], ends[1], 1, np.empty(2, np.uint32), ranks)
+    find_joining_ranks(links, ends[0], ends[1], 1, np.empty(2, np.uint32), ranks)
     return int(ranks[0])
 
 
@@ -424,15 +442,15 @@ def _unsigned(ends: np.ndarray) -> np.ndarray:
 
 def _split(forest: _Forest) -> tuple[str, dict[str, Any]]:
     """Return why the forest does not span its graph, or an empty reason."""
-    from mst.kernels.proof.path_maximum import first_split
+    from mst.kernels.proof.path_maximum import first_between_trees
 
-    edge = int(first_split(*forest.ends, forest.summits[0]))
+    edge = int(first_between_trees(*forest.ends, forest.path_maxima.root_paths))
     return _unspanned(forest.graph, edge) if edge >= 0 else ("", {})
 
 
 def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[str, Any]]:
     """Return why the forest is not spanning and minimum (with `strict`, by edge id as well)."""
-    edge, rank = _first_offender(forest, strict, threads)
+    edge, rank = _first_violation(forest, strict, threads)
     graph = forest.graph
     if edge < 0:
         return "", {}
@@ -450,39 +468,20 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
 _BLOCKS_PER_THREAD = 16
 
 
-def _first_offender(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
-    from mst.kernels.proof.path_maximum import first_offender, first_offender_parallel
+def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
+    from mst.kernels.parallel.runtime import launched, workers
+    from mst.kernels.proof.path_maximum import EdgeList, first_violation, first_violation_parallel
 
-    edges = (*forest.ends, forest.graph.w)
-    arguments = (*edges, forest.ids, forest.ranked, forest.hooks, *forest.summits, strict)
+    if threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}")
+    edges = EdgeList(*forest.ends, forest.graph.w)
     if threads == 1:
-        edge, rank = first_offender(*arguments)
+        edge, rank = first_violation(edges, forest.path_maxima, strict)
     else:
-        with _numba_threads(threads) as granted:
-            edge, rank = first_offender_parallel(*arguments, _BLOCKS_PER_THREAD * granted)
+        width = min(threads, launched())
+        with workers(width):
+            edge, rank = first_violation_parallel(edges, forest.path_maxima, strict, _BLOCKS_PER_THREAD * width)
     return int(edge), int(rank)
-
-
-class _numba_threads:
-    """Lends numba at most `threads` threads and says how many it has."""
-
-    def __init__(self, threads: int):
-        if threads < 1:
-            raise InputError(f"threads must be at least 1, got {threads}")
-        self.wanted = threads
-
-    def __enter__(self) -> int:
-        import numba
-
-        self.before = numba.get_num_threads()
-        granted = min(self.wanted, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-        numba.set_num_threads(granted)
-        return granted
-
-    def __exit__(self, *exception: object) -> None:
-        import numba
-
-        numba.set_num_threads(self.before)
 
 
 def _excess(total: int | float, reference: int | float, epsilon: float) -> str:

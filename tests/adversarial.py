@@ -64,7 +64,7 @@ def medium(rng: np.random.Generator, n: int = 3_000, m: int = 24_000) -> Iterato
     few = rng.integers(0, 60, (2, m))
     yield Graph(n, *few, rng.integers(0, 1000, m), name="dense and parallel, most vertices isolated")
     i = np.arange(m)
-    yield Graph(m + 1, i, i + 1, i, name="long path, ascending: one chain of hooks")
+    yield Graph(m + 1, i, i + 1, i, name="long path, ascending: one chain of links")
     yield Graph(m + 1, i, i + 1, _ruler(m), name="long path, ruler: as many rounds as can be")
     yield Graph(m + 1, np.zeros(m, np.int64), i + 1, rng.integers(0, 50, m), name="star: every edge at one hub")
     yield Graph(m, i, (i + 1) % m, np.full(m, 3.5, np.float32), name="cycle of ties")

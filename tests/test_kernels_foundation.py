@@ -1,4 +1,4 @@
-"""The building blocks: machine code that is never stale, sorting, hooks, sums."""
+"""The building blocks: machine code that is never stale, sorting, reconstruction trees, sums."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from mst.kernels.primitives.exact_sum import bin_sums
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.radix import argsort, records, sorted_records
 from mst.kernels.proof.reconstruction import (
-    climb,
     edge_dtype,
-    find_ids_above,
-    find_summits,
-    gather,
-    join,
+    find_joining_ranks,
+    find_root_paths,
+    find_tie_bounds,
+    gather_edges,
+    link_trees,
     put_in_order,
-    summit_dtype,
+    root_path_dtype,
 )
 from mst.kernels.union_find.sequential import find
 
@@ -147,7 +147,7 @@ def forest_records(graph, ids, dtype):
     """The records of a forest, lightest first, and how many are as heavy as the one before."""
     weights = graph.w[ids]
     edges, ranked = (np.empty(len(ids), edge_dtype(np.dtype(dtype), graph.m, weights.dtype)) for _ in range(2))
-    gather(graph.u.astype(dtype), graph.v.astype(dtype), weights, ids, edges)
+    gather_edges(graph.u.astype(dtype), graph.v.astype(dtype), weights, ids, edges)
     return ranked, put_in_order(edges, *sorted_records(*records(order.keys(weights))), ranked)
 
 
@@ -162,8 +162,8 @@ def test_reconstruction_tree_gives_joining_edges_and_root_paths(dtype, rng):
     assert ties == len(ids) - len(set(graph.w[ids].tolist()))
     ends = np.column_stack((ranked["u"], ranked["v"])).astype(np.int64)
     assert np.array_equal(ends, np.column_stack((graph.u, graph.v))[by_rank])
-    hooks = np.empty((n, 2), dtype)
-    assert join(ranked, np.arange(n, dtype=dtype), hooks) == -1
+    links = np.empty((n, 2), dtype)
+    assert link_trees(ranked, np.arange(n, dtype=dtype), links) == -1
     joined, tree = {}, [{x} for x in range(n)]
     for rank, (a, b) in enumerate(ends.tolist()):
         for x in tree[a]:
@@ -174,39 +174,42 @@ def test_reconstruction_tree_gives_joining_edges_and_root_paths(dtype, rng):
             tree[x] = both
     pairs = np.array([(x, y) for x in range(n) for y in range(n) if x != y] + [(0, 0)], dtype)
     a, b, ranks = pairs[:, 0].copy(), pairs[:, 1].copy(), np.empty(len(pairs), np.uint64)
-    climb(hooks, a, b, len(pairs) - 1, np.empty(len(pairs), np.uint32), ranks)
+    find_joining_ranks(links, a, b, len(pairs) - 1, np.empty(len(pairs), np.uint32), ranks)
     for (x, y), rank in zip(pairs[:-1].tolist(), ranks.tolist()):
         assert rank == joined[x, y] if (x, y) in joined else rank >= n
-    summits, above = np.empty(n, summit_dtype(np.dtype(dtype), graph.w.dtype)), np.empty(n, np.uint32)
-    find_summits(ranked, summits)
-    find_ids_above(ranked, above)
+    root_paths, tie_bounds = (
+        np.empty(n, root_path_dtype(np.dtype(dtype), graph.w.dtype)),
+        np.empty(n, np.uint32),
+    )
+    find_root_paths(ranked, root_paths)
+    find_tie_bounds(ranked, tie_bounds)
     for x in range(n):
         root, steps, rank = x, 0, -1
-        while hooks[root, 1] < n:
-            rank, root, steps = int(hooks[root, 1]), hooks[root, 0], steps + 1
+        while links[root, 1] < n:
+            rank, root, steps = int(links[root, 1]), links[root, 0], steps + 1
         assert steps <= math.log2(n) and root in tree[x]
-        assert summits[x]["root"] == root and hooks[root, 1] == n - 1 + len(tree[x])
-        assert summits[x]["weight"] == graph.w[by_rank[max(rank, 0)]]
-        assert above[x] == (by_rank[rank] + 1 if rank >= 0 else 0)
+        assert root_paths[x]["root"] == root and links[root, 1] == n - 1 + len(tree[x])
+        assert root_paths[x]["weight"] == graph.w[by_rank[max(rank, 0)]]
+        assert tie_bounds[x] == (by_rank[rank] + 1 if rank >= 0 else 0)
 
 
 def test_places_out_of_order_are_detected():
     graph = Graph(4, [0, 1, 2], [1, 2, 3], [5, 5, 4])
     ids = np.arange(3)
     edges = np.empty(3, edge_dtype(np.dtype(np.uint32), 3, graph.w.dtype))
-    gather(graph.u.view(np.uint32), graph.v.view(np.uint32), graph.w, ids, edges)
+    gather_edges(graph.u.view(np.uint32), graph.v.view(np.uint32), graph.w, ids, edges)
     nothing = np.empty(0, np.uint32)
     for places, found in (([2, 0, 1], 1), ([2, 1, 0], -1), ([0, 1, 2], -1), ([0, 2, 1], -1)):
         assert put_in_order(edges, np.array(places, np.uint64), nothing, np.empty_like(edges)) == found
 
 
-def test_join_stops_at_a_cycle():
+def test_linking_stops_at_a_cycle():
     graph = Graph(4, [0, 1, 2, 3], [1, 2, 0, 3], [1, 2, 3, 4])
     for ids in ([0, 1, 2, 3], [0, 1, 3]):
         ranked, _ = forest_records(graph, np.array(ids), np.uint32)
-        parent, hooks = np.arange(4, dtype=np.uint32), np.empty((4, 2), np.uint32)
-        assert join(ranked, parent, hooks) == 2
-        assert hooks[:, 1].tolist() == [0, 3 + 3, 1, 3 + 1]
+        parent, links = np.arange(4, dtype=np.uint32), np.empty((4, 2), np.uint32)
+        assert link_trees(ranked, parent, links) == 2
+        assert links[:, 1].tolist() == [0, 3 + 3, 1, 3 + 1]
 
 
 def test_of_equally_light_parallel_edges_the_first_is_kept():

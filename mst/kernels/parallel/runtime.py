@@ -184,7 +184,8 @@ def forked_after_use() -> bool:
     return bool(_USED_BY) and os.getpid() not in _USED_BY
 
 
-def _launched() -> int:
+def launched() -> int:
+    """Return the most threads that a kernel of this process can have."""
     return numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
@@ -194,11 +195,11 @@ def refusal(width: int) -> str | None:
     numba launches its threads once. A width above the cores (oversubscription) must be requested before that, with the
     environment variable ``NUMBA_NUM_THREADS``.
     """
-    launched = _launched()
-    if width <= launched:
+    available = launched()
+    if width <= available:
         return None
     return (
-        f"{width} threads were requested and this process has {launched}: "
+        f"{width} threads were requested and this process has {available}: "
         f"start it with NUMBA_NUM_THREADS={width} in its environment"
     )
 
@@ -220,7 +221,7 @@ def facts() -> dict[str, str | int]:
         from numba.np.ufunc import omppool  # type: ignore[attr-defined]
 
         library = omppool.openmp_vendor
-    return {"layer": layer, "library": library, "launched": _launched()}
+    return {"layer": layer, "library": library, "launched": launched()}
 
 
 @njit(parallel=True)

@@ -2,123 +2,172 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
 from mst.kernels.primitives.jit import njit
-from mst.kernels.proof.reconstruction import climb
+from mst.kernels.proof.reconstruction import find_joining_ranks
 
 _BLOCK = np.uint64(1024)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
-@njit
-def first_offender(u, v, w, ids, ranked, hooks, summits, above, strict):
-    """Return the first edge that contradicts a minimum spanning forest.
+class EdgeList(NamedTuple):
+    """All edges of a graph. Weights are compared as they are, so that the proof shares nothing with the key transforms.
 
-    Weights are compared as they are, so that this check shares nothing with the key transforms.
+    Attributes
+    ----------
+    u, v : numpy.ndarray of uint32 or uint64, shape (m,)
+    w : numpy.ndarray of any weight dtype, shape (m,)
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+
+
+class PathMaxima(NamedTuple):
+    """A spanning forest, such that the heaviest edge between any two vertices is found fast.
+
+    Attributes
+    ----------
+    ids : numpy.ndarray of int64, shape (k,)
+        The forest's edges, ascending.
+    ranked : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
+        The same, lightest first, and
+    links : numpy.ndarray of uint32 or uint64, shape (n, 2)
+        the reconstruction tree, both from `mst.kernels.proof.reconstruction.link_trees`.
+    root_paths : numpy.ndarray of `mst.kernels.proof.reconstruction.root_path_dtype`, shape (n,)
+        From `mst.kernels.proof.reconstruction.find_root_paths`.
+    tie_bounds : numpy.ndarray of uint32 or uint64, shape (n,) or (0,)
+        From `mst.kernels.proof.reconstruction.find_tie_bounds`; empty where few edges are as heavy as the heaviest of
+        their ends' paths.
+    """
+
+    ids: np.ndarray
+    ranked: np.ndarray
+    links: np.ndarray
+    root_paths: np.ndarray
+    tie_bounds: np.ndarray
+
+
+@njit
+def first_violation(edges, forest, strict):
+    """Return the first edge that contradicts a minimum spanning forest.
 
     Parameters
     ----------
-    u, v, w : numpy.ndarray, shape (m,)
-        The graph; ends are unsigned.
-    ids : numpy.ndarray of int64, shape (k,)
-        The forest's edges, ascending.
-    ranked, hooks : numpy.ndarray
-        From `reconstruction.join`.
-    summits, above : numpy.ndarray
-        From `reconstruction.find_summits`.
+    edges : EdgeList
+    forest : PathMaxima
     strict : bool
-        Equal weights compare by edge id; otherwise they pass.
+        Whether equal weights compare by edge id; otherwise they pass.
 
     Returns
     -------
     edge, rank : int
-        The offender and the rank of the heaviest edge on its path, n or more if there is no path; ``(-1, -1)``
-        if no edge offends.
+        The edge and the rank of the heaviest edge on its path, n or more if there is no path; ``(-1, -1)`` if no edge
+        contradicts the forest.
     """
-    return _scan(0, u.size, u, v, w, ids, ranked, hooks, summits, above, strict)
+    return _scan(0, edges.u.size, edges, forest, strict)
 
 
 @njit(parallel=True)
-def first_offender_parallel(u, v, w, ids, ranked, hooks, summits, above, strict, blocks):
-    """As `first_offender`, with `blocks` equal parts of the edges shared among numba's threads."""
-    m = u.size
-    edges = np.empty(blocks, np.int64)
+def first_violation_parallel(edges, forest, strict, blocks):
+    """As `first_violation`, with `blocks` equal parts of the edges shared among numba's threads."""
+    m = edges.u.size
+    found = np.empty(blocks, np.int64)
     ranks = np.empty(blocks, np.int64)
     for block in prange(blocks):
         low, high = m * block // blocks, m * (block + 1) // blocks
-        edges[block], ranks[block] = _scan(low, high, u, v, w, ids, ranked, hooks, summits, above, strict)
+        found[block], ranks[block] = _scan(low, high, edges, forest, strict)
     for block in range(blocks):
-        if edges[block] >= 0:
-            return edges[block], ranks[block]
+        if found[block] >= 0:
+            return found[block], ranks[block]
     return np.int64(-1), np.int64(-1)
 
 
 @njit
-def _scan(low, high, u, v, w, ids, ranked, hooks, summits, above, strict):
-    following = np.searchsorted(ids, low)
+def _scan(low, high, edges, forest, strict):
+    """As `first_violation`, for the edges ``low … high - 1``."""
+    u, _, w = edges
+    forest_ids, ranked, links, root_paths, tie_bounds = forest
+    following = np.searchsorted(forest_ids, low)
     # Loops without branches that depend on the data, each over what the one before has left of a block.
-    inside = np.empty(_BLOCK, np.uint8)
-    room = _BLOCK + _ONE
-    edges, climbing, ranks = np.empty(room, np.uint64), np.empty(room, np.uint32), np.empty(room, np.uint64)
-    a, b = np.empty(room, u.dtype), np.empty(room, u.dtype)
+    in_forest = np.empty(_BLOCK, np.uint8)
+    size = _BLOCK + _ONE
+    ids, pairs, ranks = np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint64)
+    a, b = np.empty(size, u.dtype), np.empty(size, u.dtype)
     for start in range(np.uint64(low), np.uint64(high), _BLOCK):
         stop = min(start + _BLOCK, np.uint64(high))
-        inside[:] = 0
-        while following < ids.size and np.uint64(ids[following]) < stop:
-            inside[np.uint64(ids[following]) - start] = 1
+        in_forest[:] = 0
+        while following < forest_ids.size and np.uint64(forest_ids[following]) < stop:
+            in_forest[np.uint64(forest_ids[following]) - start] = 1
             following += 1
         count = _ZERO
         for j in range(stop - start):
-            edges[count] = start + j
-            count += _ONE - np.uint64(inside[j])
-        count = _not_above_summits(u, v, w, summits, edges, count, a, b)
-        if above.size > 0:
-            count = _not_above_ties(w, summits, above, edges, count, a, b)
-        climb(hooks, a, b, count, climbing, ranks)
-        offender = _first(w, ranked, edges, ranks, count, strict)
-        if offender < count:
-            return np.int64(edges[offender]), np.int64(ranks[offender])
+            ids[count] = start + j
+            count += _ONE - np.uint64(in_forest[j])
+        count = _keep_undecided(edges, root_paths, ids, count, a, b)
+        if tie_bounds.size > 0:
+            count = _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b)
+        find_joining_ranks(links, a, b, count, pairs, ranks)
+        violation = _first_below_path(w, ranked, ids, ranks, count, strict)
+        if violation < count:
+            return np.int64(ids[violation]), np.int64(ranks[violation])
     return np.int64(-1), np.int64(-1)
 
 
 @njit
-def _not_above_summits(u, v, w, summits, edges, count, a, b):
-    """Keep the edges, and note their ends, that are not heavier than the summits of both: the others need no climb.
+def _keep_undecided(edges, root_paths, ids, count, a, b):
+    """Keep the edges that may be below the heaviest edge between their ends; return how many.
 
-    The way to the root holds the path. Self-loops go, too.
+    The path between two vertices is part of their paths to the root: an edge heavier than the maxima of both passes.
+    So do self-loops.
+
+    Parameters
+    ----------
+    edges : EdgeList
+    root_paths : numpy.ndarray, shape (n,)
+        As in `PathMaxima`.
+    ids : numpy.ndarray of uint64, shape (count + 1,) or more
+        The edges; overwritten by those that are kept, in their order.
+    count : numpy.uint64
+    a, b : numpy.ndarray of the dtype of the ends, shape (count + 1,) or more
+        Overwritten by the ends of those that are kept.
     """
+    u, v, w = edges
     kept = _ZERO
     for j in range(count):
-        e = edges[j]
+        e = ids[j]
         x, y, weight = u[e], v[e], w[e]
-        x_root, y_root = summits[x].root, summits[y].root
-        passes = (weight > summits[x].weight) & (weight > summits[y].weight) & (x_root == y_root)
-        edges[kept], a[kept], b[kept] = e, x, y
+        x_root, y_root = root_paths[x].root, root_paths[y].root
+        passes = (weight > root_paths[x].weight) & (weight > root_paths[y].weight) & (x_root == y_root)
+        ids[kept], a[kept], b[kept] = e, x, y
         kept += np.uint64(not (passes | (x == y)))
     return kept
 
 
 @njit
-def _not_above_ties(w, summits, above, edges, count, a, b):
-    """As `_not_above_summits`, and as heavy as a summit is above it by a larger id."""
+def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
+    """As `_keep_undecided`, where an edge as heavy as the maximum of a path passes if its id is larger."""
     kept = _ZERO
     for j in range(count):
-        e, x, y = edges[j], a[j], b[j]
-        weight, x_weight, y_weight = w[e], summits[x].weight, summits[y].weight
-        above_x = (weight > x_weight) | ((weight == x_weight) & (e >= np.uint64(above[x])))
-        above_y = (weight > y_weight) | ((weight == y_weight) & (e >= np.uint64(above[y])))
-        edges[kept], a[kept], b[kept] = e, x, y
-        kept += np.uint64(not (above_x & above_y & (summits[x].root == summits[y].root)))
+        e, x, y = ids[j], a[j], b[j]
+        weight, x_weight, y_weight = w[e], root_paths[x].weight, root_paths[y].weight
+        above_x = (weight > x_weight) | ((weight == x_weight) & (e >= np.uint64(tie_bounds[x])))
+        above_y = (weight > y_weight) | ((weight == y_weight) & (e >= np.uint64(tie_bounds[y])))
+        ids[kept], a[kept], b[kept] = e, x, y
+        kept += np.uint64(not (above_x & above_y & (root_paths[x].root == root_paths[y].root)))
     return kept
 
 
 @njit
-def _first(w, ranked, edges, ranks, count, strict):
-    """Return where the first edge is that is below the edge of its rank, or has none; else `count`."""
+def _first_below_path(w, ranked, ids, ranks, count, strict):
+    """Return the place in `ids` of the first edge below the one of its rank, or without a path; else `count`."""
     for j in range(count):
-        e, rank = edges[j], ranks[j]
+        e, rank = ids[j], ranks[j]
         if rank >= np.uint64(ranked.size):
             return j
         heaviest = ranked[rank].weight
@@ -129,9 +178,9 @@ def _first(w, ranked, edges, ranks, count, strict):
 
 
 @njit
-def first_split(u, v, summits):
-    """Return the first edge whose ends lie in different trees, or -1."""
+def first_between_trees(u, v, root_paths):
+    """Return the first edge whose ends lie in different trees, or -1; the arrays are as in `EdgeList`, `PathMaxima`."""
     for e in range(np.uint64(u.size)):
-        if summits[u[e]].root != summits[v[e]].root:
+        if root_paths[u[e]].root != root_paths[v[e]].root:
             return np.int64(e)
     return np.int64(-1)
