@@ -17,8 +17,10 @@ from mst.bench.records.store import load_records, table_rows
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.charts import figures
-from mst.reporting.charts.figures import draw_all, slug
+from mst.reporting.charts.axes import slug
+from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.style import colours
+from mst.reporting.hardware import approximate
 from mst.reporting.page.build import write_report
 from mst.reporting.page.sections import FOLDER, Shown, frame, sections
 from mst.reporting.papers.section import Papers
@@ -104,9 +106,9 @@ def test_self_speedup_of_width_one_is_one(rows):
 def test_best_is_exact_and_the_smallest(rows):
     for best in data.best_of_each(rows):
         group = rows[(rows["machine"] == best.machine) & (rows["graph"] == best.graph) & rows["shown"]]
-        exact = group[~group["algorithm"].isin(data.approximate())]
+        exact = group[~group["algorithm"].isin(approximate())]
         assert best.seconds == exact["compute_seconds"].min()
-        assert best.algorithm not in data.approximate()
+        assert best.algorithm not in approximate()
 
 
 def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
@@ -175,15 +177,15 @@ def words(figure, machine: str) -> list[str]:
 
 def test_what_tells_most_is_the_baseline_and_the_fastest_of_each_paradigm(rows):
     shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
-    told = data.telling(shown, "kruskal", 4)
+    told = data.representative(shown, "kruskal", 4)
     assert told[0] == "kruskal" and len(told) == len(set(told)) == 4
-    everything = data.telling(shown, "kruskal", 100)
+    everything = data.representative(shown, "kruskal", 100)
     counts = shown.groupby("algorithm")["graph"].nunique()
     assert set(everything) == set(counts[counts >= counts.max() / 2].index)
     assert {*shown.set_index("algorithm").loc[everything, "paradigm"]} == {
         *shown.set_index("algorithm").loc[told, "paradigm"]
     }, "each paradigm has one among the first"
-    assert data.telling(shown.iloc[:0], "kruskal", 4) == []
+    assert data.representative(shown.iloc[:0], "kruskal", 4) == []
 
 
 def test_colours_do_not_depend_on_what_was_measured():
@@ -207,7 +209,7 @@ def test_page_is_self_contained_and_whole(report):
         "Noise",
         "What is fastest where",
         "Explorer",
-        "From one core to everything there is",
+        "From one core to all hardware",
         "Provenance",
         "How to cite",
     ):

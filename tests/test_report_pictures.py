@@ -13,7 +13,7 @@ import pytest
 from mst import Graph, catalog, resources
 from mst.errors import FormatError
 from mst.reporting.charts import pictures
-from mst.reporting.charts.figures import label_ratios, readable
+from mst.reporting.charts.axes import label_ratios, readable
 from mst.reporting.charts.style import setup
 from mst.reporting.page import roadmap
 

@@ -8,15 +8,17 @@ from mst.logged import logged
 from mst.reporting.page.build import write_report
 from mst.reporting.page.facts import machine_facts
 
-with logged(snakemake.log[0]):
-    write_report(
-        table=Path(snakemake.input.table),
-        graphs=[Path(file) for file in snakemake.input.graphs],
-        machines=machine_facts(map(Path, snakemake.params.records)),
-        config=snakemake.params.experiment,
-        out=Path(snakemake.output.page),
-        figures_folder=Path(snakemake.output.figures),
-        records=[Path(folder) for folder in snakemake.params.records],
-        references=references(config.COMMITTED),
-        mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],
-    )
+# The processes that draw figures import this file again.
+if __name__ == "__main__":
+    with logged(snakemake.log[0]):
+        write_report(
+            table=Path(snakemake.input.table),
+            graphs=[Path(file) for file in snakemake.input.graphs],
+            machines=machine_facts(map(Path, snakemake.params.records)),
+            config=snakemake.params.experiment,
+            out=Path(snakemake.output.page),
+            figures_folder=Path(snakemake.output.figures),
+            records=[Path(folder) for folder in snakemake.params.records],
+            references=references(config.COMMITTED),
+            mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],
+        )

@@ -1,21 +1,21 @@
-"""The cross-paradigm picture: the fastest of each kind of hardware on each graph, and the best library beside them."""
+"""Throughput across all hardware: the fastest of each kind on each graph, and the best library beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mst.reporting.charts.figures import Figure, name_ends, readable, slug
+from mst.reporting.charts.axes import End, Figure, Panel, name_ends, readable, slug
 from mst.reporting.charts.style import LIGHT, save
-from mst.reporting.data import approximate, by_machine, is_library
-from mst.reporting.page.answer import HARDWARE, fastest_of_each
+from mst.reporting.data import by_machine
+from mst.reporting.hardware import HARDWARE, Row, approximate, fastest_of_each, is_library, seconds_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _LIBRARY = "Best library"
-# Colour, marker and dashes of each kind of hardware: neither is needed to tell them apart, each line is named.
+# Colour, marker and dashes of each kind of hardware. Lines are also named, so that none of these is needed.
 _LOOKS = {
     "One core": (LIGHT[2], "o", (0, ())),
     "Many cores": (LIGHT[0], "s", (0, (6, 2))),
@@ -25,88 +25,78 @@ _LOOKS = {
 }
 
 
+class _Limits(NamedTuple):
+    """Ends of both axes, common to all machines so that their panels compare."""
+
+    m: tuple[float, float]
+    speed: tuple[float, float]
+
+
 def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
     """Draw throughput against m; None where fewer than two graphs or only one kind of line was measured."""
     import pandas as pd
 
     exact = shown[~shown["algorithm"].isin(approximate())]
-    lines: dict[tuple[str, str], Mapping[str, Mapping[str, Any]]] = {}
-    for machine, own in by_machine(exact):
-        records = own.to_dict("records")
-        for name, rows in _kinds(records):
-            if best := fastest_of_each(rows):
-                lines[name, machine] = best
+    machines = {
+        machine: {
+            name: best for name, rows in _kinds(own.to_dict("records")) if (best := fastest_of_each(rows))
+        }
+        for machine, own in by_machine(exact)
+    }
+    lines = [(name, best) for own in machines.values() for name, best in own.items()]
     if len(lines) < 2 or exact["graph"].nunique() < 2:
         return None
-    limits = _limits([row for best in lines.values() for row in best.values()])
-    panels = []
-    for machine in dict.fromkeys(machine for _, machine in lines):
-        own = {name: best for (name, where), best in lines.items() if where == machine}
-        panels.append((file := slug(f"landscape-{machine}"), _drawn(own, machine, limits, folder, file)))
+    rows = [row for _, best in lines for row in best.values()]
+    m = [row["m"] for row in rows]
+    speeds = [row["m"] / row[end] for row in rows for end in ("compute_low", "compute_high") if row[end] > 0]
+    limits = _Limits((min(m) / 1.4, max(m) * 1.4), (min(speeds) / 1.6, max(speeds) * 1.6))
+    panels = [
+        _panel(own, machine, limits, folder / slug(f"landscape-{machine}"))
+        for machine, own in machines.items()
+        if own
+    ]
+    columns = ["machine", "graph", "n", "m", "algorithm", "options", "width"]
+    columns += ["compute_seconds", "compute_low", "compute_high", "edges_per_second"]
     numbers = [
-        {
-            "hardware": name,
-            **{key: row[key] for key in ("machine", "graph", "n", "m", "algorithm", "options", "width")},
-            **{key: row[key] for key in ("compute_seconds", "compute_low", "compute_high", "edges_per_second")},
-        }
-        for (name, _), best in lines.items()
+        {"hardware": name, **{column: row[column] for column in columns}}
+        for name, best in lines
         for row in sorted(best.values(), key=lambda row: row["m"])
     ]
     pd.DataFrame(numbers).to_csv(folder / "landscape.csv", index=False)
     alt = "Edges per second against the number of edges, a line for each kind of hardware; the table has the numbers."
-    title = "From one core to everything there is"
+    title = "From one core to all hardware"
     return Figure("landscape", title, alt, tuple(panels), "landscape.csv", "All hardware")
 
 
-def _kinds(records: Sequence[Mapping[str, Any]]):
-    """Yield each kind of hardware that was used, with its runs; many cores only where more than one was."""
+def _kinds(records: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield each kind of hardware with its runs; many cores only where a run used more than one."""
     for hardware in HARDWARE:
-        rows = [row for row in records if hardware.uses(row) and row["paradigm"] in _own(hardware)]
+        paradigms = ("sequential", "threads") if hardware.id in ("core", "cores") else hardware.paradigms
+        rows = [row for row in records if hardware.uses(row) and row["paradigm"] in paradigms]
         if hardware.id != "cores" or any(row["width"] > 1 for row in rows):
             yield hardware.name, rows
     yield _LIBRARY, [row for row in records if is_library(row) and HARDWARE[1].uses(row)]
 
 
-def _own(hardware) -> tuple[str, ...]:
-    return ("sequential", "threads") if hardware.id in ("core", "cores") else hardware.paradigms
-
-
-def _limits(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of both axes: those of all machines, so that their panels compare."""
-    m = [row["m"] for row in rows]
-    speeds = [row["m"] / row[end] for row in rows for end in ("compute_low", "compute_high") if row[end] > 0]
-    return (min(m) / 1.4, max(m) * 1.4), (min(speeds) / 1.6, max(speeds) * 1.6)
-
-
-def _drawn(
-    lines: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    machine: str,
-    limits: tuple[tuple[float, float], tuple[float, float]],
-    folder: Path,
-    file: str,
-) -> str:
+def _panel(lines: Mapping[str, Mapping[str, Row]], machine: str, limits: _Limits, file: Path) -> Panel:
     import matplotlib.pyplot as plt
 
+    axes: Any
     figure, axes = plt.subplots(figsize=(6.4, 3.6))
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(limits[0])
-    axes.set_ylim(limits[1])
+    axes.set(xscale="log", yscale="log", xlim=limits.m, ylim=limits.speed)
     ends = []
     for name, best in lines.items():
         colour, marker, dashes = _LOOKS[name]
         rows = sorted(best.values(), key=lambda row: row["m"])
         m = [row["m"] for row in rows]
-        speed = [row["m"] / row["compute_seconds"] for row in rows]
+        speed = [row["m"] / seconds_of(row) for row in rows]
         axes.plot(m, speed, color=colour, linestyle=dashes, linewidth=1.6, marker=marker, markersize=4.5)
         low = [row["m"] / row["compute_high"] for row in rows]
         high = [row["m"] / row["compute_low"] for row in rows]
         axes.vlines(m, low, high, colors=colour, linewidth=2.2, alpha=0.5)
-        ends.append((name, m[-1], speed[-1], colour))
+        ends.append(End(name, m[-1], speed[-1], colour))
     readable(axes.xaxis)
     readable(axes.yaxis)
     name_ends(axes, ends)
-    axes.set_xlabel("undirected edges m")
-    axes.set_ylabel("undirected edges per second")
-    axes.set_title(machine)
-    return save(figure, folder, file)
+    axes.set(xlabel="undirected edges m", ylabel="undirected edges per second", title=machine)
+    return Panel(file.name, save(figure, file))

@@ -1,13 +1,14 @@
-"""One look for every figure: a colour and a marker for each algorithm, the same everywhere; SVG that follows the page.
+"""One look for all figures: a colour and a marker for each algorithm, and SVG that follows the page.
 
-Colours alone would not tell thirty algorithms apart, and some people see fewer of them: the marker says the
-paradigm, and every series is also named in words, on an axis or at the end of its line.
+Colours alone do not distinguish thirty algorithms, and some readers see fewer of them: the marker gives the paradigm,
+and every series is also named, on an axis or at the end of its line.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,41 +26,41 @@ DARK = (
 )  # fmt: skip
 MARKERS = {"sequential": "o", "threads": "s", "cuda": "^", "mpi": "D", "peer": "X"}
 DASHES: tuple[Any, ...] = ("", (6, 2), (2, 1.5), (8, 2, 2, 2))
-"""Of lines, by an algorithm's place: with ten colours, twenty looks before marker and name."""
-INK, FAINT = "#1b1f24", "#d0d4da"
+"""Dashes of lines, by an algorithm's place."""
+INK, FAINT, GREY = "#1b1f24", "#d0d4da", "#7A7A7A"
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 
 def places(algorithms: Sequence[str]) -> dict[str, int]:
-    """Return the place of every algorithm among those of its paradigm: its colour, and how its lines are dashed.
+    """Return the place of every algorithm within its paradigm, which decides its colour and dashes.
 
-    The registry's order decides, so an algorithm looks the same whatever else was measured.
+    The registry's order decides the place, so that an algorithm looks the same whatever else was measured.
     """
     from mst import registry
 
-    known = registry.algorithms()
-    peers: dict[str, list[str]] = {}
-    for algorithm in known.values():
-        peers.setdefault(algorithm.paradigm, []).append(algorithm.id)
-    place = {name: i for names in peers.values() for i, name in enumerate(names)}
-    # Those of a user's own, or of another version, keep their looks by their names.
+    paradigms = Counter[str]()
+    place = {}
+    for algorithm in registry.algorithms().values():
+        place[algorithm.id] = paradigms[algorithm.paradigm]
+        paradigms[algorithm.paradigm] += 1
+    # Algorithms that the registry does not know keep their looks by their names.
     return {a: place.get(a, crc32(a.encode()) % len(LIGHT)) for a in algorithms}
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
-    """Return a colour for every algorithm, by its place among those of its paradigm, whose marker it shares."""
+    """Return a colour for every algorithm."""
     return {a: LIGHT[place % len(LIGHT)] for a, place in places(algorithms).items()}
 
 
 def variables() -> str:
-    """Return the CSS that gives every colour in both themes."""
+    """Return the CSS variables of every colour in both themes."""
     light = "".join(f"--c{i}:{c};" for i, c in enumerate(LIGHT))
     dark = "".join(f"--c{i}:{c};" for i, c in enumerate(DARK))
     return f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}"
 
 
-def setup():
-    """Return matplotlib's pyplot, set up for text that stays text and files that are the same every time."""
+def setup() -> Any:
+    """Return matplotlib's pyplot, set up so that text stays text and files are reproducible."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -101,21 +102,24 @@ def setup():
     return plt
 
 
-def save(figure, folder: Path, name: str) -> str:
-    """Write a figure as SVG and PDF; return the SVG for the page: its ink follows the page's colours and font."""
+def save(figure: Any, file: Path) -> str:
+    """Write a figure as SVG and PDF; return the SVG for the page, whose ink follows the page's colours and font.
+
+    `file` is a path without suffix.
+    """
     import matplotlib.pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     # Fixed metadata: the same table gives the same bytes.
     figure.draw_without_rendering()
     box = figure.get_tightbbox().padded(0.06)
     figure.savefig(text, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": "mst"})
-    figure.savefig(folder / f"{name}.pdf", bbox_inches=box, metadata={"CreationDate": None, "Creator": "mst"})
+    figure.savefig(f"{file}.pdf", bbox_inches=box, metadata={"CreationDate": None, "Creator": "mst"})
     plt.close(figure)
     svg = text.getvalue()
-    (folder / f"{name}.svg").write_text(svg)
-    return _for_page(svg, name)
+    Path(f"{file}.svg").write_text(svg)
+    return _for_page(svg, file.name)
 
 
 def _for_page(svg: str, name: str) -> str:

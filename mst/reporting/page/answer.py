@@ -1,8 +1,8 @@
-"""The answer, for the first screen: what is fastest on which hardware and kind of graph, by how much, how well founded.
+"""The answer on the first screen: the fastest algorithm for each kind of hardware and of graph, and by how much.
 
-Every figure compares two exact, proved algorithms on the same graphs of the same machine, each at its best width. A
-geometric mean stands beside two ranges that must not be confused: its 95 % interval, which says how well these graphs
-were measured, and the smallest and largest graph's ratio, which say how much graphs differ.
+Every figure compares two exact, proved algorithms on the same graphs of the same machine, each at its best width. Two
+ranges stand beside a geometric mean: its 95 % interval shows how well these graphs were measured, and the smallest and
+largest ratio of a graph show how much graphs differ.
 """
 
 from __future__ import annotations
@@ -10,50 +10,32 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mst import registry
 from mst.bench.statistics import geometric_mean
-from mst.reporting.data import approximate, by_machine, is_library
+from mst.reporting.data import by_machine
+from mst.reporting.hardware import (
+    HARDWARE,
+    Hardware,
+    Row,
+    approximate,
+    fastest_by,
+    fastest_of_each,
+    is_library,
+    named,
+    on_gpu,
+    seconds_of,
+)
+from mst.units import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NORMAL_95 = 1.96
 FEWEST_PROCESSES = 3
-"""Fewer have no interval worth the name."""
-
-
-@dataclass(frozen=True)
-class Hardware:
-    """A kind of hardware, the runs that count as its use, what a missing one would have needed, and ours for it."""
-
-    id: str
-    name: str
-    ours: str
-    paradigms: tuple[str, ...]
-    uses: Callable[[Mapping[str, Any]], bool]
-
-
-def _on_gpu(row: Mapping[str, Any]) -> bool:
-    needs = getattr(registry.algorithms().get(row["algorithm"]), "requires", ())
-    return row["paradigm"] == "cuda" or bool({"cupy", "pylibcugraph"} & set(needs))
-
-
-def _on_cores(row: Mapping[str, Any]) -> bool:
-    return row["paradigm"] in ("sequential", "threads", "peer") and not _on_gpu(row)
-
-
-HARDWARE = (
-    Hardware(
-        "core", "One core", "filter-boruvka", ("sequential",), lambda row: _on_cores(row) and row["width"] == 1
-    ),
-    Hardware("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
-    Hardware("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), _on_gpu),
-    Hardware("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda row: row["paradigm"] == "mpi"),
-)
+"""Runs of fewer processes have no interval."""
 
 KINDS = (
     ("small", "below 100 000 edges"),
@@ -85,7 +67,7 @@ def kind_of(n: int, m: int, maximum_degree: int | None) -> str:
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times as long something else took: a geometric mean over graphs.
+    """How many times as long another algorithm took: a geometric mean over graphs.
 
     Attributes
     ----------
@@ -97,7 +79,7 @@ class Gain:
         The ratios of single graphs.
     graphs : int
     names : tuple of (str, int)
-        What it was compared with, on how many graphs.
+        The algorithms compared with, and on how many graphs.
     """
 
     mean: float
@@ -127,49 +109,44 @@ class Finding:
 
 
 def findings(
-    rows: pd.DataFrame, hardware: Hardware, baseline: str, graphs: Iterable[str] | None = None
+    rows: pd.DataFrame, hardware: Hardware, baseline: str, graphs: Collection[str] | None = None
 ) -> list[Finding]:
-    """Return the fastest for each machine that measured such hardware, from prepared rows."""
+    """Return the fastest for each machine on which such hardware was measured, from prepared rows."""
     usable = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
-    told = usable[["machine", "graph", "algorithm", "paradigm", "width"]].to_dict("records")
-    most = max(map(len, _finished(filter(hardware.uses, told)).values()), default=0)
+    everywhere = usable[["machine", "graph", "algorithm", "paradigm", "width"]].to_dict("records")
+    most = max(map(len, _finished(filter(hardware.uses, everywhere)).values()), default=0)
     if graphs is not None:
-        usable = usable[usable["graph"].isin(set(graphs))]
-    # An experiment without ours leaves nothing out.
+        usable = usable[usable["graph"].isin(graphs)]
+    # An experiment without our algorithm does not leave it out.
     expected = hardware.ours if (rows["algorithm"] == hardware.ours).any() else None
     found = []
-    for machine, own in by_machine(usable):
+    for _, own in by_machine(usable):
         records = own.to_dict("records")
         here = [row for row in records if hardware.uses(row)]
         if not any(row["paradigm"] in hardware.paradigms for row in here):
             continue
         if hardware.id == "cores":
-            # Where nothing ran on many cores, one core says nothing of them.
+            # A graph on which nothing used several cores is no comparison of them.
             wide = {row["graph"] for row in here if row["width"] > 1}
             here = [row for row in here if row["graph"] in wide]
-            if not here:
-                continue
         here = _well_covered(here, records, most, {hardware.ours, baseline})
-        if not here:
-            continue
-        found.append(_finding(str(machine), hardware, here, records, baseline, expected))
+        if here:
+            found.append(_finding(hardware, here, records, baseline, expected))
     return found
 
 
-def _finished(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], set[str]]:
-    """Return which algorithms finished, by machine and graph."""
+def _finished(rows: Iterable[Row]) -> dict[tuple[str, str], set[str]]:
+    """Return the algorithms that finished, by machine and graph."""
     finished: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         finished.setdefault((row["machine"], row["graph"]), set()).add(row["algorithm"])
     return finished
 
 
-def _well_covered(
-    here: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, Any]], most: int, enough: set[str]
-) -> list[Mapping[str, Any]]:
-    """Return the rows of graphs on which half of `most` algorithms finished, or all that is `enough` and a library.
+def _well_covered(here: Sequence[Row], everything: Sequence[Row], most: int, enough: set[str]) -> list[Row]:
+    """Return the rows of graphs on which half of `most` algorithms finished, or all of `enough` and a library.
 
-    Who is fastest of the few that an experiment on other graphs needed says little.
+    The fastest of the few algorithms that an experiment on other graphs needed says little.
     """
     finished, all_finished = _finished(here), _finished(everything)
     with_library = {(row["machine"], row["graph"]) for row in everything if is_library(row)}
@@ -179,125 +156,91 @@ def _well_covered(
 
 
 def _finding(
-    machine: str, hardware: Hardware, here: list, everything: list, baseline: str, expected: str | None
+    hardware: Hardware, here: Sequence[Row], everything: Sequence[Row], baseline: str, expected: str | None
 ) -> Finding:
-    best = _best_widths(here)
-    graphs = sorted({graph for _, graph in best})
-    ranked = _ranked(best, graphs)
-    winner = ranked[0]
-    mine = {graph: best[winner, graph] for graph in graphs if (winner, graph) in best}
-    fastest = {graph: min((r for (_, g), r in best.items() if g == graph), key=_time) for graph in graphs}
-    libraries = [row for row in everything if is_library(row) and _name(row) != winner]
+    best = fastest_by(here, lambda row: (named(row), row["graph"]))
+    fastest = fastest_of_each(best.values())
+    winner, *others = _ranked(best, fastest)
+    mine = {graph: row for (name, graph), row in best.items() if name == winner}
+    libraries = [row for row in everything if is_library(row) and named(row) != winner]
     same = [row for row in libraries if hardware.uses(row)]
-    hosts = [row for row in libraries if not _on_gpu(row)]
+    hosts = [row for row in libraries if not on_gpu(row)]
     base = [
         r for r in everything if r["algorithm"] == baseline and r["options"] == "default" and r["width"] == 1
     ]
+    following = {graph: row for (name, graph), row in best.items() if others and name == others[0]}
     return Finding(
-        machine=machine,
+        machine=str(here[0]["machine"]),
         hardware=hardware.id,
         algorithm=winner,
         widths=_widths(mine.values()),
         is_library=is_library(next(iter(mine.values()))),
-        wins=sum(_name(row) == winner for row in fastest.values()),
-        graphs=len(graphs),
+        wins=sum(named(row) == winner for row in fastest.values()),
+        graphs=len(fastest),
         over_baseline=None if winner == baseline else _gain(mine, fastest_of_each(base)),
         over_library=_gain(mine, fastest_of_each(same or hosts)),
-        over_next=_gain(mine, {g: best[ranked[1], g] for g in graphs if (ranked[1], g) in best})
-        if ranked[1:]
-        else None,
+        over_next=_gain(mine, following),
         left_out=None if expected in {row["algorithm"] for row in here} else expected,
     )
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    return row["algorithm"] + ("" if row["options"] == "default" else f" [{row['options']}]")
-
-
-def _time(row: Mapping[str, Any]) -> float:
-    return row["compute_seconds"]
-
-
-def _best_widths(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Return the fastest run of each algorithm (with its options) on each graph."""
-    best: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for row in rows:
-        key = (_name(row), row["graph"])
-        if key not in best or _time(row) < _time(best[key]):
-            best[key] = row
-    return best
-
-
-def _ranked(best: Mapping[tuple[str, str], Mapping[str, Any]], graphs: Sequence[str]) -> list[str]:
-    """Return algorithms, fastest first; those that finished on no more than half as many graphs as others come last."""
-    least = {g: min(_time(row) for (_, graph), row in best.items() if graph == g) for g in graphs}
+def _ranked(best: Mapping[tuple[str, str], Row], fastest: Mapping[str, Row]) -> list[str]:
+    """Return algorithms, fastest first; last those that finished on at most half as many graphs as any other."""
     relative: dict[str, list[float]] = {}
     for (name, graph), row in best.items():
-        relative.setdefault(name, []).append(_time(row) / least[graph])
+        relative.setdefault(name, []).append(seconds_of(row) / seconds_of(fastest[graph]))
     most = max(map(len, relative.values()), default=0)
 
-    def key(name: str) -> tuple:
+    def key(name: str) -> tuple[int, float, int, str]:
         finished = len(relative[name])
-        return (-finished if 2 * finished <= most else -most, geometric_mean(relative[name]), -finished, name)
+        return -finished if 2 * finished <= most else -most, geometric_mean(relative[name]), -finished, name
 
     return sorted(relative, key=key)
 
 
-def fastest_of_each(rows: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return the fastest run on each graph."""
-    best: dict[str, Mapping[str, Any]] = {}
-    for row in rows:
-        if row["graph"] not in best or _time(row) < _time(best[row["graph"]]):
-            best[row["graph"]] = row
-    return best
-
-
-def _gain(mine: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]) -> Gain | None:
+def _gain(mine: Mapping[str, Row], other: Mapping[str, Row]) -> Gain | None:
     common = sorted(set(mine) & set(other))
     if not common:
         return None
-    ratios = [_time(other[g]) / _time(mine[g]) for g in common]
-    deviations = [_deviation(row) for g in common for row in (mine[g], other[g])]
+    ratios = [seconds_of(other[g]) / seconds_of(mine[g]) for g in common]
+    errors = [_error(row) for g in common for row in (mine[g], other[g])]
     mean = geometric_mean(ratios)
-    low = high = None
-    if all(d is not None for d in deviations):
-        error = math.sqrt(sum(d * d for d in deviations if d is not None)) / len(common)
-        low, high = mean * math.exp(-NORMAL_95 * error), mean * math.exp(NORMAL_95 * error)
-    names = Counter(_name(other[g]) for g in common).most_common()
-    return Gain(mean, low, high, min(ratios), max(ratios), len(common), tuple(names))
+    error = math.sqrt(sum(e * e for e in errors)) / len(common)
+    # NaN where any run has no interval.
+    low, high = (mean * math.exp(sign * NORMAL_95 * error) for sign in (-1, 1))
+    interval = (None, None) if math.isnan(error) else (low, high)
+    names = Counter(named(other[g]) for g in common).most_common()
+    return Gain(mean, *interval, min(ratios), max(ratios), len(common), tuple(names))
 
 
-def _deviation(row: Mapping[str, Any]) -> float | None:
-    """Return the standard error of the logarithm of a median, as its interval tells; None where it tells nothing."""
+def _error(row: Row) -> float:
+    """Return the standard error of the logarithm of a median, from its interval; NaN where there is none."""
     if not row["processes"] >= FEWEST_PROCESSES or not row["compute_low"] > 0:
-        return None
+        return math.nan
     return math.log(row["compute_high"] / row["compute_low"]) / (2 * NORMAL_95)
 
 
-def _widths(rows: Iterable[Mapping[str, Any]]) -> str:
-    used = sorted({(int(row["width"]), row["paradigm"]) for row in rows})
-    paradigm = used[0][1]
+def _widths(rows: Iterable[Row]) -> str:
+    (least, paradigm), *more = sorted({(int(row["width"]), row["paradigm"]) for row in rows})
     if paradigm not in ("threads", "mpi"):
         return ""
     unit = "rank" if paradigm == "mpi" else "thread"
-    if len(used) > 1:
-        return f"{used[0][0]} to {used[-1][0]} {unit}s, the best of each graph"
-    return f"{used[0][0]} {unit}{'s' if used[0][0] > 1 else ''}"
+    return f"{least} to {more[-1][0]} {unit}s, the best of each graph" if more else counted(least, unit)
 
 
 def missing(rows: pd.DataFrame, hardware: Hardware) -> str:
     """Return why a kind of hardware has no finding: the commonest reason of its planned runs."""
     asked = rows[rows["paradigm"].isin(hardware.paradigms)]
-    # That a graph is missing says nothing of the hardware.
+    # A missing graph says nothing of the hardware.
     planned = asked[asked["status"] != "unavailable"]
     if len(asked) and planned.empty:
-        return "none of its graphs is to be had"
+        return "none of its graphs is available"
     reasons = Counter(str(reason) for reason in planned["reason"].dropna())
     if reasons:
         return reasons.most_common(1)[0][0]
     if hardware.id == "cores" and len(planned):
         return "nothing was run at more than one thread"
-    return "no such run was asked for"
+    return "no such run was planned"
 
 
 @dataclass(frozen=True)
@@ -324,16 +267,16 @@ def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str,
 def _in_words(facts: Mapping[str, Any] | None, hardware: Hardware) -> str:
     if not facts:
         return ""
-    gpus = facts.get("gpus") or []
+    gpus = Counter(facts.get("gpus") or [])
     if hardware.id == "gpu" and gpus:
-        return ", ".join(f"{number} × {gpu}" if number > 1 else gpu for gpu, number in Counter(gpus).items())
+        return ", ".join(f"{number} × {gpu}" if number > 1 else gpu for gpu, number in gpus.items())
     cpu = re.sub(r"\((R|TM)\)| CPU| Processor|@.*", "", facts["cpu"]).strip()
     return f"{cpu}, {facts['cores']} cores"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What was found on one kind of graph, for each of `HARDWARE`; nothing where no such graph was measured."""
+    """Findings on one kind of graph, for each of `HARDWARE`; none where no such graph was measured."""
 
     name: str
     meaning: str
@@ -342,31 +285,20 @@ class Kind:
 
 
 def by_kind(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None]) -> list[Kind]:
-    """Return the findings on each kind of graph.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Prepared rows.
-    baseline : str
-    largest : mapping of str to int
-        Largest degree of each graph, where it is known.
-    """
-    shown = rows[rows["shown"]].drop_duplicates("graph")
+    """Return the findings on each kind of graph; `largest` has the largest degree of each graph, where known."""
     kinds: dict[str, list[str]] = {}
-    for row in shown.to_dict("records"):
+    for row in rows[rows["shown"]].drop_duplicates("graph").to_dict("records"):
         kinds.setdefault(kind_of(row["n"], row["m"], largest.get(row["graph"])), []).append(row["graph"])
-    made = []
-    for name, meaning in KINDS:
-        graphs = tuple(kinds.get(name, ()))
-        found = tuple(findings(rows, hardware, baseline, graphs) for hardware in HARDWARE)
-        made.append(Kind(name, meaning, graphs, found))
-    return made
+    return [
+        Kind(name, meaning, graphs, tuple(findings(rows, hardware, baseline, graphs) for hardware in HARDWARE))
+        for name, meaning in KINDS
+        for graphs in [tuple(kinds.get(name, ()))]
+    ]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one set of measurements says: this machine's and merged ones, or those that came with the code."""
+    """The answer of one set of measurements: those made here, or those of reference machines."""
 
     title: str
     cards: list[Card]
@@ -379,7 +311,7 @@ def groups(
     largest: Mapping[str, int | None],
     machines: Mapping[str, Mapping[str, Any]],
 ) -> list[Answer]:
-    """Return the answer of what was measured here, then, apart, of reference measurements if there are any."""
+    """Return the answer of the measurements made here, then that of reference machines if there are any."""
     reference = rows["origin"] == "reference"
     own, others = rows[~reference], rows[reference]
     here = Answer("Measured here", cards(own, baseline, machines), by_kind(own, baseline, largest))
@@ -398,18 +330,14 @@ def groups(
 
 
 def _weighty(found: Sequence[Finding]) -> list[Finding]:
-    """Return the findings on machines that compared something, on at least half as many graphs as any of them.
+    """Return the findings that compare something, on at least half as many graphs as any of them.
 
-    Where ours ran on one of these, one that it did not run on does not tell what is fastest.
+    Where our algorithm ran on one of these machines, those on which it did not run are left out.
     """
     compared = [f for f in found if f.over_baseline or f.over_library] or list(found)
     most = max((f.graphs for f in compared), default=0)
     enough = [f for f in compared if 2 * f.graphs >= most]
     return [f for f in enough if f.left_out is None] or enough
-
-
-def _library(found: Finding) -> str:
-    return "the best other library" if found.is_library else "the best library"
 
 
 def headline(answers: Sequence[Answer], baseline: str) -> str:
@@ -421,7 +349,8 @@ def headline(answers: Sequence[Answer], baseline: str) -> str:
     where = f"With {card.hardware.lower()}" if card.hardware == "Many cores" else f"On {card.hardware.lower()}"
     graphs = f"{found.wins} of {found.graphs} graphs" if found.graphs > 1 else "the one graph measured"
     sentence = f"{where} of {found.machine}, {found.algorithm} is fastest on {graphs}"
-    gains = [(found.over_baseline, baseline), (found.over_library, _library(found))]
-    told = [f"{gain.mean:.1f}× as fast as {name}" for gain, name in gains if gain]
+    library = "the best other library" if found.is_library else "the best library"
+    compared = [(found.over_baseline, baseline), (found.over_library, library)]
+    gains = " and ".join(f"{gain.mean:.1f}× as fast as {name}" for gain, name in compared if gain)
     mean = " (geometric means)" if found.graphs > 1 else ""
-    return sentence + (f": {' and '.join(told)}{mean}." if told else ".")
+    return f"{sentence}: {gains}{mean}." if gains else f"{sentence}."

@@ -14,7 +14,7 @@ from mst.units import count, seconds, times
 
 if TYPE_CHECKING:
     from mst.bench.records.reference import Reference
-    from mst.reporting.charts.painters import Paint
+    from mst.reporting.charts.workers import Run
     from mst.reporting.page.sections import Shown
     from mst.reporting.papers.section import Papers
 
@@ -59,7 +59,7 @@ def write_report(
 
     from mst.bench.machine import usable_cores
     from mst.reporting.charts.figures import draw_all
-    from mst.reporting.charts.painters import painters
+    from mst.reporting.charts.workers import workers
     from mst.reporting.data import prepare
     from mst.reporting.page.roadmap import roads
     from mst.reporting.page.sections import Shown
@@ -69,9 +69,9 @@ def write_report(
     known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
     manifests = list(known.values())
     Path(figures_folder).mkdir(parents=True, exist_ok=True)
-    with painters(usable_cores()) as paint:
-        figures = draw_all(_marked(rows), Path(figures_folder), baseline, paint)
-        papers = _papers(rows, records, manifests, config, out, Path(figures_folder), paint)
+    with workers(usable_cores()) as run:
+        figures = draw_all(_marked(rows), Path(figures_folder), baseline, run)
+        papers = _papers(rows, records, manifests, config, out, Path(figures_folder), run)
     digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
     road_map = roads(known, mirrors)
     html = render(
@@ -115,7 +115,7 @@ def _papers(
     config: Mapping[str, Any],
     out: Path,
     folder: Path,
-    paint: Paint,
+    run: Run,
 ) -> Papers | None:
     """Return what the page shows of the papers: all of them, one, or none where it is about one graph or algorithm."""
     from mst.reporting.page.sections import scope_of
@@ -126,4 +126,4 @@ def _papers(
     if kind not in ("default", "papers"):
         return None
     sources = gather(records, rows.to_dict("records"), manifests)
-    return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers", paint=paint)
+    return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers", run=run)

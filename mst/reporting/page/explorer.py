@@ -1,4 +1,4 @@
-"""What the explorer in the page draws from: every proved run, once, as compact JSON."""
+"""Data of the page's explorer: every proved run, once, as compact JSON."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mst import registry
 from mst.reporting.charts.style import DASHES, LIGHT, MARKERS, places
-from mst.reporting.data import approximate, telling
+from mst.reporting.data import representative
+from mst.reporting.hardware import approximate, named
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FEW_GRAPHS, FEW_ALGORITHMS = 6, 7
-"""How many are chosen before anybody chooses."""
+"""Most graphs and algorithms that are chosen at first."""
 MEASURED = (
     "compute_seconds",
     "compute_low",
@@ -38,10 +38,10 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     baseline : str
         The algorithm that speedups are over until another is chosen.
     reference : collection of str
-        Machines whose records came with the code.
+        Machines of the committed reference records.
     """
     shown = rows[rows["shown"]].copy()
-    shown["name"] = [_named(row) for row in shown.to_dict("records")]
+    shown["name"] = [named(row) for row in shown.to_dict("records")]
     machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
     kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm"]].to_dict("index")
@@ -67,7 +67,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
                 "paradigm": kinds[name]["paradigm"],
                 "colour": at[kinds[name]["algorithm"]] % len(LIGHT),
                 "dash": at[kinds[name]["algorithm"]] % len(DASHES),
-                "exact": getattr(registry.algorithms().get(kinds[name]["algorithm"]), "exact", True),
+                "exact": kinds[name]["algorithm"] not in approximate(),
             }
             for name in names
         ],
@@ -89,10 +89,6 @@ def as_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
 
-def _named(row: Mapping[str, Any]) -> str:
-    return row["algorithm"] + ("" if row["options"] == "default" else f" [{row['options']}]")
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -108,13 +104,15 @@ def _short(value: Any) -> float | None:
 def _chosen(
     shown: pd.DataFrame, machines: list[str], graphs: pd.DataFrame, baseline: str
 ) -> dict[str, list[str]]:
-    """Return what is chosen before anybody chooses: this machine's own graphs, and what tells most on them."""
+    """Return the first choice: the graphs measured on this machine, and representative algorithms on them."""
     own = shown[shown["machine"].isin(machines)]
     measured = set(own["graph"])
     return {
         "machines": machines,
         "graphs": _spread([name for name in graphs["graph"] if name in measured]),
-        "algorithms": telling(own[~own["algorithm"].isin(approximate())], baseline, FEW_ALGORITHMS, "name"),
+        "algorithms": representative(
+            own[~own["algorithm"].isin(approximate())], baseline, FEW_ALGORITHMS, "name"
+        ),
     }
 
 

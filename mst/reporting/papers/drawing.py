@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mst.reporting.charts.style import LIGHT, save
+from mst.reporting.charts.axes import Panel, label_ratios, readable, slug
+from mst.reporting.charts.style import GREY, LIGHT, save
 from mst.reporting.papers.exhibits import Cell, Filled, Grid
 from mst.reporting.papers.tables import kind_of, unit_of
 
 _SHAPES = "os^DvPX<>*"
 _SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
-_GREY = "#7A7A7A"
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
 
 
@@ -28,7 +27,7 @@ def draw(filled: Filled, folder: Path) -> list[tuple[str, str]]:
     drawn = []
     for panel, printed, measured in filled.panels:
         for grid in measured or ([printed] if printed else []):
-            name = _slug(" ".join(filter(None, (filled.slug, panel, grid.source))))
+            name = slug(" ".join(filter(None, (filled.slug, panel, grid.source))))
             title = ", ".join(filter(None, (panel, "as printed" if grid is printed else grid.source)))
             if filled.exhibit.draw == "curves" and any(grid.marks):
                 # Its axis has no place for the marks of rows.
@@ -36,7 +35,7 @@ def draw(filled: Filled, folder: Path) -> list[tuple[str, str]]:
             beside = printed if grid is not printed else None
             figure = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title)
             if figure is not None:
-                drawn.append((name, save(figure, folder, name)))
+                drawn.append(Panel(name, save(figure, folder / name)))
     return drawn
 
 
@@ -95,7 +94,7 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
                 axes.barh(at, here, height * 0.9, color=colour)
             if there is not None:
                 axes.barh(
-                    at, there, height * 0.9, facecolor="none", edgecolor=_GREY, linewidth=1, linestyle="--"
+                    at, there, height * 0.9, facecolor="none", edgecolor=GREY, linewidth=1, linestyle="--"
                 )
         axes.barh([0], [0], color=colour, label=column)
     axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
@@ -103,7 +102,7 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(_label(filled))
     if filled.exhibit.unit == "ratio":
-        axes.axvline(1, color=_GREY, linewidth=1)
+        axes.axvline(1, color=GREY, linewidth=1)
     if number > 1:
         axes.legend(
             loc="upper center",
@@ -117,8 +116,6 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
 
 def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Numeric rows along the axis, a line for each column: measured in full, printed dashed."""
-    from mst.reporting.charts.figures import label_ratios
-
     xs = [float(row) for row in grid.rows[: len(grid.rows) - grid.means]]
     figure, axes = _axes(4.2, 3.0, title)
     for place, column in enumerate(grid.columns):
@@ -144,7 +141,7 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     if filled.exhibit.unit == "ratio":
         axes.set_yscale("log", base=2)
-        axes.axhline(1, color=_GREY, linewidth=0.8)
+        axes.axhline(1, color=GREY, linewidth=0.8)
         label_ratios(axes.yaxis)
     else:
         axes.set_ylim(bottom=0)
@@ -211,8 +208,6 @@ def _label(filled: Filled) -> str:
 
 
 def _logarithmic(axis: Any, filled: Filled, grid: Grid, printed: Grid | None) -> None:
-    from mst.reporting.charts.figures import readable
-
     grids: Sequence[Grid] = [g for g in (grid, printed) if g]
     values = [
         _scaled(filled, c, cell)
@@ -225,7 +220,3 @@ def _logarithmic(axis: Any, filled: Filled, grid: Grid, printed: Grid | None) ->
     if known:
         axis.axes.set_xlim(min(known) / 1.3, max(known) * 1.3)
         readable(axis)
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()

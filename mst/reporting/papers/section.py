@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mst.errors import ConfigError, nearest
-from mst.reporting.charts.painters import Paint, one_by_one
 from mst.reporting.charts.style import setup
+from mst.reporting.charts.workers import Run, one_by_one
 from mst.reporting.papers import claims, drawing, tables
 from mst.reporting.papers.claims import Claim, Document, Outcome
 from mst.reporting.papers.exhibits import Exhibit, Filled, Grid, exhibits, fill
@@ -51,7 +51,7 @@ def papers_of(
     *,
     only: str | None = None,
     every_picture: bool = False,
-    paint: Paint = one_by_one,
+    run: Run = one_by_one,
 ) -> Papers:
     """Judge claims, fill exhibits, and write their files.
 
@@ -67,8 +67,8 @@ def papers_of(
         One paper instead of all.
     every_picture : bool
         Draw what is printed, too, where nothing was measured yet.
-    paint : callable
-        What draws the pictures: `mst.reporting.charts.painters.one_by_one`, or several processes.
+    run : callable
+        Draws the pictures: `mst.reporting.charts.workers.one_by_one`, or several processes.
     """
     book = claims.document()
     names = book.names()
@@ -90,8 +90,8 @@ def papers_of(
         if only in (None, paper)
     }
     drawn = [one for made in filled.values() for one in made if one.measured or every_picture]
-    painted = paint([partial(drawing.draw, one, folder) for one in drawn])
-    pictures = {one.slug: made for one, made in zip(drawn, painted, strict=True)}
+    pictures_of = run([partial(drawing.draw, one, folder) for one in drawn])
+    pictures = {one.slug: made for one, made in zip(drawn, pictures_of, strict=True)}
     shown = []
     for paper, made in filled.items():
         tally = Counter(row["overall"] for row in rows if row["paper"] == paper)

@@ -1,0 +1,122 @@
+"""What all figures share: the figure itself, readable logarithmic axes, names at the ends of lines."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mst.units import prefixed
+
+_FEWEST_LABELS = 3
+"""With fewer labels no value can be read off a logarithmic axis."""
+
+_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
+"""Labelled steps of a decade, the coarsest first."""
+
+
+class Panel(NamedTuple):
+    """One picture of a figure: the stem of its files, and its SVG for the page."""
+
+    name: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the page.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its files in the folder of figures.
+    title, alt, short : str
+        For the page, for screen readers, and for the navigation.
+    csv : str
+        File name of its numbers.
+    note : str
+        Which of these numbers are not drawn.
+    """
+
+    name: str
+    title: str
+    alt: str
+    panels: tuple[Panel, ...]
+    csv: str
+    short: str
+    note: str = ""
+
+
+class End(NamedTuple):
+    """The end of a line, and the name that belongs there."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
+
+
+def name_ends(axes: Any, ends: Sequence[End]) -> None:
+    """Write each line's name to the right of the axes, without overlaps, joined to its end by a thin line."""
+    axes.figure.canvas.draw()
+    height = axes.get_window_extent().height
+    step = 11 * axes.figure.dpi / 72
+    lowest = axes.transAxes.transform((0, 0))[1]
+    at = {end: axes.transData.transform((end.x, end.y))[1] - lowest for end in ends}
+    ordered = sorted(ends, key=lambda end: at[end])
+    placed: list[float] = []
+    for end in ordered:
+        placed.append(max(at[end], placed[-1] + step if placed else 0.0))
+    overflow = max(0.0, placed[-1] - height) if placed else 0.0
+    for end, place in zip(ordered, placed, strict=True):
+        axes.annotate(
+            end.name,
+            xy=(end.x, end.y),
+            xycoords="data",
+            xytext=(1.03, (place - overflow) / height),
+            textcoords="axes fraction",
+            color=end.colour,
+            va="center",
+            fontsize=8.5,
+            arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.6, "alpha": 0.6, "shrinkB": 3},
+        )
+
+
+def readable(axis: Any) -> None:
+    """Label a logarithmic axis at three places at least, by the coarsest steps of a decade that give so many.
+
+    The steps of one level are about equally far apart, so that few labels do not overlap.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    low, high = sorted(axis.get_view_interval())
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in _STEPS:
+        if sum(low <= step * 10.0**decade <= high for decade in decades for step in steps) >= _FEWEST_LABELS:
+            axis.set_major_locator(LogLocator(10, subs=steps, numticks=12))
+            break
+    else:
+        axis.set_major_locator(MaxNLocator(4))
+    axis.set_major_formatter(FuncFormatter(_tick))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params(which="minor", length=0)
+
+
+def label_ratios(axis: Any) -> None:
+    """Label an axis of ratios at powers of two, or, where too few of them are in view, as any other."""
+    low, high = sorted(axis.get_view_interval())
+    if math.floor(math.log2(high)) - math.ceil(math.log2(low)) + 1 < _FEWEST_LABELS:
+        readable(axis)
+    else:
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def _tick(value: float, _: Any = None) -> str:
+    return prefixed(value, 6) if value >= 1e-4 else f"{value * 1e6:g} µ"
+
+
+def slug(text: str) -> str:
+    """Return a text as the name of a file: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()

@@ -1,0 +1,59 @@
+"""Figures drawn by several processes at once: matplotlib takes some 0.2 s for each, and pages have over a hundred."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+from mst.errors import MSTError
+from mst.reporting.charts.style import setup
+
+Task = Callable[[], Any]
+Run = Callable[[Sequence[Task]], list[Any]]
+
+MOST = 4
+"""Most processes at once; each takes some 200 MB."""
+
+
+def one_by_one(tasks: Sequence[Task]) -> list[Any]:
+    """Return the results of the tasks, in their order, drawn by this process."""
+    setup()
+    return [task() for task in tasks]
+
+
+@contextmanager
+def workers(cores: int) -> Iterator[Run]:
+    """Yield a function like `one_by_one` that draws on as many processes as there are cores, up to `MOST`.
+
+    Raises
+    ------
+    MSTError
+        A worker ended early, as one that runs out of memory does.
+    """
+    count = min(cores, MOST)
+    if count < 2:
+        yield one_by_one
+        return
+    # A fork would copy the locks of this process's threads in whatever state they are.
+    with ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin) as pool:
+        try:
+            yield lambda tasks: list(pool.map(_result, tasks))
+        except BrokenProcessPool:
+            raise MSTError("a process that draws figures ended early: it may have run out of memory") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    # An interrupt is for the process that waits.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    setup()
+
+
+def _result(task: Task) -> Any:
+    return task()
