@@ -35,20 +35,16 @@ def keys(weights: np.ndarray) -> np.ndarray:
     """
     from mst.kernels.primitives import keys as kernel
 
-    if weights.dtype == np.int32:
-        return kernel.int32_keys(weights)
-    if weights.dtype == np.float32:
-        return kernel.float32_keys(weights)
     if weights.dtype == np.int64:
         low, high = kernel.extremes(weights)
         if int(high) - int(low) < 2**32:
             return kernel.offset_keys(weights, low)
-        return kernel.int64_keys(weights)
-    if weights.dtype == np.float64:
+    elif weights.dtype == np.float64:
         if kernel.fits_float32(weights):
-            return kernel.narrowed_keys(weights)
-        return kernel.float64_keys(weights)
-    raise TypeError(f"no key transform for dtype {weights.dtype}")
+            weights = weights.astype(np.float32)
+    elif weights.dtype not in (np.int32, np.float32):
+        raise TypeError(f"no key transform for dtype {weights.dtype}")
+    return kernel.plain_keys(weights)
 
 
 def total(weights: np.ndarray) -> int | float:

@@ -13,7 +13,7 @@ from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_edges
 from mst.kernels.mpi import spread_boruvka as kernels
 from mst.kernels.mpi.exchange import allgather, allreduce, reduced
 from mst.kernels.parallel.keys import FLOATS, INTEGERS, KEYS
-from mst.kernels.primitives.keys import extremes, fits_float32, narrowed_keys, offset_keys
+from mst.kernels.primitives.keys import extremes, fits_float32, offset_keys, plain_keys
 
 _NO_IDS = np.empty(0, np.uint64)
 _NO_LABELS = np.empty(0, np.uint32)
@@ -83,7 +83,7 @@ def rows_of(part: Any, comm: Any) -> Rows:
         else:
             words, kind = w.view(np.uint64), INTEGERS
     elif reduced(comm, int(fits_float32(w)), "MIN"):
-        words, kind = narrowed_keys(w), KEYS
+        words, kind = plain_keys(w.astype(np.float32)), KEYS
     else:
         words, kind = w.view(np.uint64), FLOATS
     return Rows(part.n, part.m, part.start, part.u, part.v, frozen(words), kind)

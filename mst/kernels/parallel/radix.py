@@ -1,7 +1,7 @@
 """Parallel stable least-significant-digit radix sort of (key, id) by key.
 
-Each pass counts digits per chunk, prefixes the counts over (digit, chunk), and lets every chunk write its own
-share: the same order at every width and schedule.
+Each pass counts digits per chunk, prefixes the counts over (digit, chunk), and every chunk writes its own
+keys: the order is the same at every width and schedule.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.runtime import new_counters, next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, new_counters, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 
 _BITS = 11
@@ -18,31 +18,49 @@ _MASK = np.uint64(_BUCKETS - 1)
 
 
 def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
-    """Return the stable order of unsigned 32- or 64-bit `keys`, as int32 (int64 from 2³¹ on).
+    """Return the places of `keys`, uint32 or uint64 of shape (m,), in their stable ascending order.
 
-    The caller has set the width (`mst.kernels.parallel.runtime.workers`). `keys` is not changed.
+    int32, or int64 from 2³¹ keys on. The caller has set the width (`mst.kernels.parallel.runtime.workers`).
+
+    Parameters
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (m,)
+    width : int
+        Threads.
+    delay_seed : int
+        As for `mst.kernels.parallel.runtime.new_counters`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.parallel.radix import argsort
+    >>> from mst.kernels.parallel.runtime import workers
+    >>> with workers(1):
+    ...     argsort(np.array([7, 5, 7, 0], np.uint32), 1).tolist()
+    [3, 1, 0, 2]
     """
     m = keys.size
     chunks = max(min(4 * width, m // _BUCKETS), 1)
     grain = max(-(-m // chunks), 1)
     chunks = -(-m // grain)
-    counters = new_counters(width, delay_seed)
+    schedule = Schedule(width, grain, new_counters(width, delay_seed))
     counts = np.empty((chunks, _BUCKETS), np.int64)
     id_dtype = np.int32 if m < 2**31 else np.int64
     source, order = keys, None
     for shift in range(0, 8 * keys.itemsize, _BITS):
-        count_digits(width, grain, source, np.uint64(shift), counts, counters)
+        count_digits(schedule, source, np.uint64(shift), counts)
         if not prefix_digits(counts, m):
             continue
         target, moved = np.empty(m, keys.dtype), np.empty(m, id_dtype)
-        scatter(width, grain, source, order, np.uint64(shift), counts, target, moved, counters)
+        scatter(schedule, source, order, np.uint64(shift), counts, target, moved)
         source, order = target, moved
     return np.arange(m, dtype=id_dtype) if order is None else order
 
 
 @njit(parallel=True)
-def count_digits(width, grain, keys, shift, counts, counters):
-    """Set ``counts[c, d]`` to how often the digit `d` at `shift` occurs in chunk `c`."""
+def count_digits(schedule, keys, shift, counts):
+    """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often chunk `c` has the digit `d` at `shift`."""
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, keys.size)
@@ -56,7 +74,7 @@ def count_digits(width, grain, keys, shift, counts, counters):
 
 @njit
 def prefix_digits(counts, m):
-    """Turn counts into places, by digit and then chunk; return False if all keys share one digit."""
+    """Turn counts into places, by digit and then chunk; return False if all of `m` keys share one digit."""
     place = 0
     for d in range(counts.shape[1]):
         begin = place
@@ -68,8 +86,22 @@ def prefix_digits(counts, m):
 
 
 @njit(parallel=True)
-def scatter(width, grain, keys, ids, shift, places, out_keys, out_ids, counters):
-    """Move every key and its id to the place of its digit; without `ids`, positions are the ids."""
+def scatter(schedule, keys, ids, shift, places, out_keys, out_ids):
+    """Write every key and its id to the next place of its digit.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    keys : numpy.ndarray of uint32 or uint64, shape (m,)
+    ids : numpy.ndarray of int32 or int64, shape (m,), or None
+        None stands for the keys' own places.
+    shift : numpy.uint64
+    places : numpy.ndarray of int64, shape (chunks, 2048)
+        From `prefix_digits`; overwritten.
+    out_keys, out_ids : numpy.ndarray, shape (m,)
+        Overwritten.
+    """
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, keys.size)

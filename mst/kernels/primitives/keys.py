@@ -8,23 +8,10 @@ import numpy as np
 
 from mst.kernels.primitives.jit import njit
 
-_TOP32 = np.uint32(0x80000000)
-_TOP64 = np.uint64(0x8000000000000000)
-
-
-def int32_keys(weights: np.ndarray) -> np.ndarray:
-    """Flip the sign bit: two's complement becomes offset binary."""
-    return weights.view(np.uint32) ^ _TOP32
-
-
-def int64_keys(weights: np.ndarray) -> np.ndarray:
-    """Flip the sign bit, in 64 bits."""
-    return weights.view(np.uint64) ^ _TOP64
-
 
 @njit
 def extremes(values):
-    """Smallest and largest of an int64 array; ``(0, 0)`` when it is empty."""
+    """Return the least and the greatest of `values`, int64 of shape (m,); ``(0, 0)`` if there are none."""
     if values.size == 0:
         return np.int64(0), np.int64(0)
     low = high = values[0]
@@ -35,7 +22,7 @@ def extremes(values):
 
 @njit
 def offset_keys(weights, low):
-    """uint32 distances from `low`, for int64 weights of a range below 2³²."""
+    """Return the distances of `weights`, int64 within a range below 2³², from the least, `low`: uint32, shape (m,)."""
     out = np.empty(weights.size, np.uint32)
     for i in range(weights.size):
         out[i] = np.uint32(np.uint64(weights[i]) - np.uint64(low))
@@ -43,48 +30,19 @@ def offset_keys(weights, low):
 
 
 @njit
-def float32_keys(weights):
-    """Negative floats reverse, positive ones move above them; -0.0 becomes 0.0 first."""
-    bits = weights.view(np.uint32)
-    out = np.empty(weights.size, np.uint32)
-    for i in range(weights.size):
-        x = bits[i]
-        if x == _TOP32:
-            x = np.uint32(0)
-        out[i] = ~x if x & _TOP32 else x | _TOP32
-    return out
-
-
-@njit
-def float64_keys(weights):
-    """As `float32_keys`, in 64 bits."""
-    bits = weights.view(np.uint64)
-    out = np.empty(weights.size, np.uint64)
-    for i in range(weights.size):
-        x = bits[i]
-        if x == _TOP64:
-            x = np.uint64(0)
-        out[i] = ~x if x & _TOP64 else x | _TOP64
-    return out
-
-
-@njit
 def fits_float32(weights):
-    """True when every float64 survives the round trip through float32."""
+    """Return whether all of `weights`, float64 of shape (m,), are exact in float32."""
     for weight in weights:
         if np.float64(np.float32(weight)) != weight:
             return False
     return True
 
 
-@njit
-def narrowed_keys(weights):
-    """`float32_keys` of float64 weights that `fits_float32` has accepted."""
-    return float32_keys(weights.astype(np.float32))
-
-
 class LazyKeys(NamedTuple):
-    """Weights as they lie in memory, and what turns one into its key when it is read: see `key_at`.
+    """Weights as they lie in memory, and the masks that turn one into its key when it is read: see `key_at`.
+
+    The key of an integer has its sign bit flipped, which turns two's complement into offset binary. That moves positive
+    floats above the negative ones, too; the order of these is reversed, and ``-0.0`` becomes ``0.0`` first.
 
     Attributes
     ----------
@@ -110,7 +68,10 @@ def lazy_keys(weights: np.ndarray) -> LazyKeys:
 
 @njit(inline="always")
 def key_at(keys, i):
-    """Return key `i` by masks alone: what might be compiled to a branch could not be part of a vector loop."""
+    """Return key `i` of `LazyKeys`, of the dtype of their words.
+
+    By masks alone: a conditional might be compiled to a branch, which keeps a loop from being vectorised.
+    """
     kind = keys.words.dtype.type
     word = np.uint64(keys.words[i])
     minus_zero = _none_or_all(np.uint64(word == keys.top) & np.uint64(keys.rest != 0))
@@ -125,8 +86,30 @@ def _none_or_all(bit):
 
 
 @njit
+def _write_keys(keys, out):
+    for i in range(out.size):
+        out[i] = key_at(keys, i)
+
+
+def plain_keys(weights: np.ndarray) -> np.ndarray:
+    """Return the keys of int32, int64, float32 or float64 weights: unsigned, of the same width and shape (m,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.primitives.keys import plain_keys
+    >>> plain_keys(np.array([-1, 0, 1], np.int32)).tolist()
+    [2147483647, 2147483648, 2147483649]
+    """
+    keys = lazy_keys(weights)
+    out = np.empty(len(weights), keys.words.dtype)
+    _write_keys(keys, out)
+    return out
+
+
+@njit
 def keys_at(keys, positions):
-    """Return the keys at `positions`."""
+    """Return the keys of `LazyKeys` at `positions`, int of shape (k,): of the dtype of their words, shape (k,)."""
     out = np.empty(positions.size, keys.words.dtype)
     for j in range(positions.size):
         out[j] = key_at(keys, positions[j])

@@ -158,7 +158,7 @@ def _insertion_sort(words, ids, start, m):
     for i in range(start + _ONE, start + m):
         word = words[i]
         e = id_at(words, ids, i)
-        j = i
+        j = np.uint64(i)
         while j > start and words[j - _ONE] > word:
             words[j] = words[j - _ONE]
             if ids.size > 0:
