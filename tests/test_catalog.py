@@ -177,7 +177,7 @@ def test_patterns_choose_graphs():
         LISTED.matching(["nothing-*"])
 
 
-def test_the_schema_accepts_the_catalogue_and_refuses_what_the_model_refuses(tmp_path):
+def test_the_schema_accepts_the_catalogue_and_refuses_an_unknown_key(tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     schema = catalog.schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -354,7 +354,7 @@ def test_manifest_gives_the_facts_of_its_graph(triangle, tmp_path, sources):
     assert (facts.weight_min, facts.weight_max, facts.loops, facts.parallel) == (1, 7, 0, 0)
 
 
-def test_numbers_that_differ_from_the_published_ones_are_listed(triangle, tmp_path, sources):
+def test_numbers_that_differ_from_published_numbers_are_listed(triangle, tmp_path, sources):
     wrong = {
         "by": "us",
         "n": 5,

@@ -444,7 +444,7 @@ def test_partly_measured_input_has_no_stand_in(records, stand_ins):
 
 
 @pytest.mark.parametrize("status", ["unavailable", "ok"])
-def test_stand_in_replaces_an_input_whose_facts_alone_are_known(records, stand_ins, status):
+def test_stand_in_replaces_an_unavailable_input_of_known_size(records, stand_ins, status):
     stood_in(records, 2.0)
     facts = {"name": SOCIAL.name, "status": status, "n": 5, "m": 4}
     (source,) = gather([records.folder], manifests=[facts])

@@ -303,6 +303,6 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
     assert told["a"] == bundles[0] and told["only_a"] == 2
 
 
-def test_command_names_an_unknown_side_and_the_known_ones(results, capsys):
+def test_command_names_an_unknown_side(results, capsys):
     assert main(["compare", "nobody", "fake-desktop", "--results", str(results)]) == 2
     assert "no machine, commit or fingerprint 'nobody'" in capsys.readouterr().err

@@ -201,7 +201,7 @@ def test_illegal_device_arrays_are_refused_by_row(cupy):
         mst.minimum_spanning_forest((9, ends, ends, w), algorithm="kruskal")
 
 
-def test_too_little_memory_names_what_is_needed_and_free(cupy):
+def test_too_little_memory_names_needed_and_free_bytes(cupy):
     from mst.algorithms.cuda.device import memory
 
     with pytest.raises(OutOfMemoryError, match=r"a graph needs 1e\+09 GB .* are free"):

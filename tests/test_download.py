@@ -171,7 +171,7 @@ def test_resumes_where_the_connection_broke_off(serve, sources):
     assert server.requests[1]["if-range"] == '"v1"'
 
 
-def test_resumes_what_an_earlier_process_left(serve, sources, tmp_path):
+def test_a_partial_file_of_an_earlier_process_is_resumed(serve, sources, tmp_path):
     broken = [True]
     server = serve(lambda h, _: send_range(h, upto=1000 if broken[0] else None))
     with pytest.raises(NotFetched, match="broke off after"):
@@ -318,7 +318,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def test_a_dead_host_is_asked_once_in_a_run(sources, tmp_path, monkeypatch):
+def test_a_dead_host_is_tried_once_in_a_run(sources, tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     address = f"http://127.0.0.1:{free_port()}/file"
     shared = sources(dead_hosts=tmp_path / "run" / "dead-hosts")
@@ -333,7 +333,7 @@ def test_a_dead_host_is_asked_once_in_a_run(sources, tmp_path, monkeypatch):
         sources(dead_hosts=tmp_path / "later").fetch(Wanted("other", (address,)))
 
 
-def test_the_next_address_is_asked(serve, sources):
+def test_the_next_address_is_tried(serve, sources):
     gone = serve(lambda h, _: send(h, b"no", status=404))
     good = serve()
     check_whole(sources().fetch(wanted(gone, good)), good)
@@ -341,7 +341,7 @@ def test_the_next_address_is_asked(serve, sources):
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_asked_again(serve, sources, status):
+def test_a_busy_server_is_retried(serve, sources, status):
     server = serve(lambda h, n: send(h, b"", status=status, Retry_After="0") if n < 3 else send_range(h))
     check_whole(sources().fetch(wanted(server)), server)
     assert len(server.requests) == 3
@@ -534,7 +534,7 @@ def test_the_error_lists_every_location_with_its_reason(serve, sources, folder):
     assert "road is unavailable" in str(caught.value) and "MST_MIRROR" in str(caught.value)
 
 
-def test_dead_mirror_is_asked_once_and_missing_folder_is_reported(sources, tmp_path, monkeypatch):
+def test_dead_mirror_is_tried_once_and_missing_folder_is_reported(sources, tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     dead = f"http://127.0.0.1:{free_port()}/graphs"
     with pytest.raises(NotFetched) as caught:

@@ -196,7 +196,7 @@ def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
         ("enum Counter { FRONTIER", "FRONTIER, ADDED", "ADDED, FRONTIER", {"gunrock-cuda"}),
     ],
 )
-def test_editing_an_operator_or_a_constant_changes_what_reaches_it(
+def test_editing_an_operator_or_a_constant_changes_the_algorithms_that_reach_it(
     copy, before, definition, old, new, expected
 ):
     copy.edit(definition, old, new)

@@ -94,7 +94,7 @@ def test_linkage_cuts_into_scipys_clusters_where_distances_tie(dtype, rng):
         assert len(set(zip(a, b))) == len(set(a)) == len(set(b))
 
 
-def test_linkage_of_every_small_graph_counts_what_it_merges(rng):
+def test_linkage_of_every_small_graph_counts_merged_vertices(rng):
     for graph in adversarial.small(rng):
         if graph.n == 0:
             continue

@@ -203,7 +203,7 @@ def test_formula_without_any_term_raises_missing():
             evaluate(text, Fake(absent=everything), NAMES)
 
 
-def test_fastest_skips_unfit_terms_and_lists_missing_ones():
+def test_fastest_skips_unfit_terms_and_lists_missing_terms():
     text = "fastest(T(s, 'b') for s in ('slow', 'quick'))"
     unfit = evaluate(text, Fake(unfit=(("quick", "b"),)), NAMES)
     assert unfit.value == 8 and not unfit.missing

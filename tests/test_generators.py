@@ -479,7 +479,7 @@ def test_structured_graphs_equal_those_of_networkx(name, parameters, theirs):
     assert component_count(graph) == nx.number_connected_components(theirs)
 
 
-def test_hypercube_joins_what_differs_in_one_bit():
+def test_hypercube_joins_vertices_that_differ_in_one_bit():
     graph = generate("hypercube", dimension=9)
     assert graph.m == 9 * 2**8
     assert (degrees(graph) == 9).all()

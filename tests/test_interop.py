@@ -74,7 +74,7 @@ def test_repeated_entries_are_summed_as_in_scipy():
         lambda n: st.lists(st.lists(st.integers(-4, 4), min_size=n, max_size=n), min_size=n, max_size=n)
     )
 )
-def test_forests_weigh_what_scipy_finds(table):
+def test_forests_have_the_weight_of_scipys(table):
     dense = np.array(table, float).reshape(len(table), len(table))
     np.fill_diagonal(dense, 0)
     matrix = sparse.csr_array(dense)
@@ -179,7 +179,7 @@ def test_integers_inexact_in_float64_are_refused_among_fractions():
     assert as_graph(graph).w.tolist() == [2.0**53, 0.5]
 
 
-def test_a_random_graph_weighs_what_networkx_finds(rng):
+def test_a_random_forest_has_the_weight_of_networkxs(rng):
     graph = networkx.gnm_random_graph(40, 90, seed=3)
     for i, (a, b) in enumerate(graph.edges):
         graph.edges[a, b]["weight"] = int(rng.integers(-5, 9)) if i else 0
@@ -276,7 +276,7 @@ def test_paths_of_every_kind(tmp_path):
 
 
 @pytest.mark.parametrize("thing", [None, 7, [1, 2], (1, 2), {"u": [0]}, np.eye(3), b"path", object()])
-def test_other_objects_are_refused_with_the_accepted_ones_named(thing):
+def test_other_objects_are_refused_with_a_list_of_accepted_types(thing):
     with pytest.raises(InputError, match="SciPy sparse array, a networkx graph, or a table"):
         as_graph(thing)
 

@@ -300,7 +300,7 @@ def test_rows_by_blocks_are_stable(ends, weights, shape, block, rng, monkeypatch
 
 
 @pytest.mark.parametrize("degree", (0.5, 3, 200))
-def test_rows_select_what_edges_select(degree, rng):
+def test_rows_and_edges_select_the_same_edges(degree, rng):
     n = 150
     m = int(n * degree)
     u, v = rng.integers(0, n, m).astype(np.int32), rng.integers(0, n - 20, m).astype(np.int32)
@@ -377,7 +377,7 @@ def test_batches_join_as_kruskal(n, span, shift, rng):
         assert conflicts > 0
 
 
-def test_batches_undo_what_closes_a_cycle():
+def test_batches_drop_edges_that_close_a_cycle():
     # One batch, heaviest edge first: joined in this order, edge 0 would displace edge 3.
     u, v = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
     keys = np.array([9, 1, 2, 3], U32)

@@ -67,7 +67,7 @@ def test_offset_keys_reach_from_the_lowest_to_the_highest():
     assert keys(np.array([-5, 2**32 - 6, 0])).tolist() == [0, 2**32 - 1, 5]
 
 
-def test_keys_refuse_what_has_no_order_here():
+def test_keys_refuse_unordered_values():
     with pytest.raises(TypeError, match="uint8"):
         keys(np.zeros(3, np.uint8))
 

@@ -256,7 +256,7 @@ def measured_in_place(tmp_path_factory, names):
     return measured_graphs(folder, [names.stand_ins.get(graph, graph) for graph in graphs])
 
 
-def test_rows_of_stand_ins_are_called_so_beside_what_is_printed(names, measured_in_place, tmp_path):
+def test_rows_of_stand_ins_are_labelled_beside_published_rows(names, measured_in_place, tmp_path):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), [measured_in_place], names)
     ((_, printed, (grid,)),) = filled.panels
     row = grid.rows.index("amazon0601")
@@ -282,7 +282,7 @@ def test_pictures_call_stand_ins_so(names, measured_in_place, tmp_path):
     assert "amazon0601 (stand-in)" in svg and "USA-road-d.NY (stand-in)" not in svg
 
 
-def test_the_page_says_what_stand_ins_are(names, measured_in_place, tmp_path):
+def test_the_page_explains_stand_ins(names, measured_in_place, tmp_path):
     made = papers_of([measured_in_place], tmp_path / "report.html", tmp_path, only="ecl-mst")
     ((paper,), rows) = made.papers, {row["id"]: row for row in made.claims}
     marked = {e["id"] for e in paper["exhibits"] if e["stand_ins"]}
@@ -340,7 +340,7 @@ def test_report_shows_references_apart(elsewhere, capsys):
     assert 'data-origin="reference"' in page and 'data-origin="measured"' not in page
 
 
-def test_cells_say_what_is_not_known():
+def test_cells_mark_unknown_values():
     from mst.reporting.papers.exhibits import Cell
 
     assert [cell_text(c, "ratio") for c in (Cell(2.0), Cell(), Cell(unfit=True))] == ["2", "–", "NC"]

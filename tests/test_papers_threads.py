@@ -43,7 +43,7 @@ def test_joining_on_both_ends_takes_a_round_for_every_edge_of_a_star():
 
 
 @pytest.mark.parametrize("options", [{"fused": True}, {"filter": "serial"}, {"compression": False}])
-def test_published_optimisations_leave_the_rounds_as_they_are(options):
+def test_published_optimisations_do_not_change_the_rounds(options):
     graph = random_graph()
     assert run("edge-boruvka", graph, **options)[1] == run("edge-boruvka", graph)[1]
 
@@ -56,7 +56,7 @@ def test_edges_and_slots_shrink_alike():
     assert run("parlay-boruvka", graph)[1]["edges by round"][1:] == edges[1:]
 
 
-def test_phases_are_the_published_ones():
+def test_phases_are_those_of_the_paper():
     algorithm = registry.get("edge-boruvka")
     module = algorithm.load()
     names = {"minimum edges", "unions", "mapping", "filtering", "gathering"}

@@ -113,7 +113,7 @@ def _peeled(edges, parts, counts, places):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("hub", [0, 300, 2_000])
-def test_what_is_peeled_off_lies_on_no_cycle(layout, hub, rng):
+def test_pruned_leaves_lie_on_no_cycle(layout, hub, rng):
     for n, m in ((4_000, 1_000), (4_000, 2_000), (4_000, 3_000), (50, 3_000)):
         # And a vertex with more edges than its count can say; some of them are on cycles.
         u, v = rng.integers(1, n, (2, m))

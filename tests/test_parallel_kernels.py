@@ -80,7 +80,7 @@ def test_pages_are_touched_within_an_array_and_nowhere_else():
 @pytest.mark.parametrize(
     ("width", "used", "rows"), [(2, None, 400_000), (2, 300_000, 300_000), (2, 10, 0), (1, None, 0)]
 )
-def test_what_is_likely_used_is_touched_where_workers_write_side_by_side(width, used, rows, monkeypatch):
+def test_likely_used_pages_are_touched_where_workers_write_side_by_side(width, used, rows, monkeypatch):
     sizes = [0]
     monkeypatch.setattr(parallel_runtime, "_touch", lambda width, raw, head, counters: sizes.append(raw.size))
     array = touched_empty((400_000, 2), np.uint64, width, new_counters(width), used)

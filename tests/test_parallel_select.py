@@ -110,7 +110,7 @@ def test_of_many_trees_none_is_joined_with_itself(width, rng):
 
 @pytest.mark.parametrize("samples", [1, 511, 512, 700, 3000])
 @pytest.mark.parametrize("labelled", [False, True])
-def test_all_workers_draw_what_one_does(samples, labelled, graph, rng):
+def test_all_workers_draw_the_same_sample_as_one(samples, labelled, graph, rng):
     words, kind = words_of(graph.w, 1)
     labels = rng.integers(0, 5, graph.n).astype(np.int32) if labelled else None
     asked = (words, graph.u, graph.v), kind, np.sort(keys(graph.w))[200], 300, labels, samples, 7
@@ -200,7 +200,7 @@ def test_batches_are_as_the_root_of_their_edges_where_many_wait():
 
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
-def test_what_it_counts_is_recorded(form, graph):
+def test_counters_are_recorded(form, graph):
     problem = ours.prepare(graph, width=1, input=form)
     counted = ours.counters(problem, ours.solve(problem))
     assert counted["batches"] >= counted["parts"] >= 1
@@ -258,7 +258,7 @@ def test_further_solves_use_the_memory_of_the_first(rng):
     assert np.array_equal(np.sort(again), by_kruskal(graph))
 
 
-def test_what_outgrew_its_memory_gets_some_to_spare():
+def test_an_array_that_grows_gets_spare_space():
     scratch = ours.Scratch()
     first = scratch.take("rows", (100, 2), np.uint64)
     assert scratch.take("rows", 400, np.uint32).base is first.base and scratch.bytes == 1600

@@ -124,7 +124,7 @@ def test_without_a_stated_time_the_process_is_timed(program):
         ("fine", {**EDGES, "first_vertex": 3}, "which the graph does not have"),
     ],
 )
-def test_what_a_program_does_wrong_is_said(program, mode, fields, message):
+def test_a_program_error_is_reported(program, mode, fields, message):
     module = program(mode, **fields).load()
     problem = module.prepare(GRAPH, width=1)
     with pytest.raises(MSTError, match=message):

@@ -83,7 +83,7 @@ def test_every_exchange_of_one_edge_is_refused_with_a_true_witness(threads, rng)
     assert refused > 20
 
 
-def test_what_is_wrong_is_named():
+def test_a_wrong_edge_is_named():
     assert prove(TRIANGLE, [0, 1, 2]).reason.startswith("edge 1 (1–2, weight 7) closes a cycle")
     assert prove(TRIANGLE, [0]).details == {"edge": 1}
     assert prove(TRIANGLE, [0]).reason == (

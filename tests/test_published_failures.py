@@ -176,7 +176,7 @@ def test_grandparent_linking_may_undo_a_union(find, undone):
     assert outcomes == ({0, 1} if undone else {1})
 
 
-def test_an_exchange_that_fails_spoils_what_it_expects():
+def test_a_failed_exchange_overwrites_its_expected_value():
     """The compare before the exchange then never holds again: the union hangs, at any number of further steps."""
     parent = [-1, -1, -1]
     first = Thread(published.union_by_exchange(parent, 0, 1))

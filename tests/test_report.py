@@ -50,14 +50,14 @@ def test_table_holds_every_record_and_every_impossible_run(report):
         assert len(list(csv.DictReader(file))) == len(rows)
 
 
-def test_only_planned_leaves_out_what_nobody_asked_for(report, tmp_path):
+def test_only_planned_leaves_out_unplanned_records(report, tmp_path):
     plan = [{"graph": "com-youtube", "algorithm": "kruskal", "options": "default", "status": "planned"}]
     write_table([report / "records"], plan, tmp_path / "t.parquet", tmp_path / "t.csv", only_planned=True)
     kept = pd.read_parquet(tmp_path / "t.parquet")
     assert len(kept) and set(kept["graph"]) == {"com-youtube"} and set(kept["algorithm"]) == {"kruskal"}
 
 
-def test_runs_that_are_asked_for_are_asked_for_on_stand_ins_too(report, tmp_path):
+def test_only_planned_keeps_the_stand_ins_of_planned_graphs(report, tmp_path):
     plan = [
         {
             "graph": "twitter",
@@ -77,7 +77,7 @@ def test_runs_that_are_asked_for_are_asked_for_on_stand_ins_too(report, tmp_path
         assert set(kept["graph"]) == graphs and set(kept["algorithm"]) == {"kruskal"}
 
 
-def test_only_what_is_proved_and_granted_is_shown(rows):
+def test_only_proved_runs_of_granted_width_are_shown(rows):
     shown = rows[rows["shown"]]
     assert len(shown) and (shown["status"] == "ok").all() and shown["grade"].notna().all()
     assert not shown["oversubscribed"].any()
@@ -123,7 +123,7 @@ def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
         assert cell is not None and cell.kind == "wrong" and cell.reason == row.reason
 
 
-def test_what_was_measured_here_comes_before_references(rows, tmp_path):
+def test_local_records_come_before_references(rows, tmp_path):
     reference = rows.assign(origin=rows["origin"].where(rows["machine"] == "fake-gpu-box", "reference"))
     machines = ["fake-gpu-box", "fake-cluster", "fake-desktop"]
     assert data.machines_of(reference) == machines
@@ -175,7 +175,7 @@ def words(figure, machine: str) -> list[str]:
     return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)</text>", svg)]
 
 
-def test_what_tells_most_is_the_baseline_and_the_fastest_of_each_paradigm(rows):
+def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):
     shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
     told = data.representative(shown, "kruskal", 4)
     assert told[0] == "kruskal" and len(told) == len(set(told)) == 4
@@ -188,7 +188,7 @@ def test_what_tells_most_is_the_baseline_and_the_fastest_of_each_paradigm(rows):
     assert data.representative(shown.iloc[:0], "kruskal", 4) == []
 
 
-def test_colours_do_not_depend_on_what_was_measured():
+def test_colours_do_not_depend_on_the_records():
     alone, together = colours(["kruskal"]), colours(["boruvka", "kruskal", "scipy", "unheard-of"])
     assert alone["kruskal"] == together["kruskal"]
     assert together["boruvka"] != together["kruskal"]
@@ -233,7 +233,7 @@ def test_page_of_nothing_measured_says_so(tmp_path):
     assert "no location has it" in page and "not measured" in page
 
 
-def test_sections_bring_what_they_show_and_nothing_of_another(rows):
+def test_sections_hold_their_own_content_only(rows):
     environment = jinja2.Environment()
     shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [], [], []))
     parts, around = sections(shown), frame(shown)
@@ -267,13 +267,13 @@ def test_every_figure_lies_beside_the_page(report):
         assert (report / link).is_file(), link
 
 
-def test_gate_names_what_is_wrong(report, tmp_path):
+def test_gate_names_the_wrong_run(report, tmp_path):
     with pytest.raises(MSTError, match="wrong: "):
         check_table(report / "table.parquet", tmp_path / "checked.json")
     assert not (tmp_path / "checked.json").exists()
 
 
-def test_what_was_wrong_elsewhere_stops_nobody(report, tmp_path):
+def test_a_wrong_run_of_another_machine_does_not_fail_the_gate(report, tmp_path):
     files = tmp_path / "table.parquet", tmp_path / "table.csv"
     write_table([], [], *files, references=[report / "records"])
     check_table(files[0], tmp_path / "checked.json")

@@ -46,7 +46,7 @@ def told(rows: list[advised.Row]) -> list[tuple]:
     return [(row.name, r.edges, r.algorithm, r.place, r.margin) for row in rows for r in row.ranges]
 
 
-def test_neighbours_with_one_answer_are_told_together():
+def test_neighbouring_cells_with_the_same_answer_are_described_together():
     core, cores, gpu = advised.panels(TABLE)
     assert [panel.hardware for panel in (core, cores, gpu)] == [
         "One core", "8 cores", "8 cores and a GPU, the graph in host memory"

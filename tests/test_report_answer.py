@@ -90,7 +90,7 @@ def test_finishing_everywhere_comes_before_being_fast_somewhere():
     assert (found.algorithm, found.wins) == ("filter-boruvka", 1)
 
 
-def test_the_fastest_on_most_graphs_comes_before_who_ran_on_one_more():
+def test_the_fastest_on_most_graphs_precedes_an_algorithm_that_ran_on_more_graphs():
     one_more = [("c", "kruskal", "sequential", 1, 3.0), ("c", "scipy", "peer", 1, 9.0)]
     (found,) = answer.findings(made(*TWO_GRAPHS, *one_more), CORE, "kruskal")
     assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka", 2, 3)
@@ -242,7 +242,7 @@ def test_failures_of_one_reason_are_one_row(rows):
     assert all(line["reason"] for line in [*lines, *not_run(rows)])
 
 
-def test_spread_is_told_for_each_machine(rows):
+def test_spread_is_shown_for_each_machine(rows):
     spreads = {s.machine: s for s in noise.spreads(rows)}
     assert set(spreads) == set(rows.loc[rows["shown"], "machine"])
     for name, spread in spreads.items():
@@ -250,7 +250,7 @@ def test_spread_is_told_for_each_machine(rows):
         assert 0 < spread.median <= spread.ninth and spread.runs == own.notna().sum()
 
 
-def test_graphs_say_what_was_merged_and_which_published_numbers_are_wrong():
+def test_graphs_list_merged_edges_and_wrong_published_numbers():
     there = {
         "name": "g", "status": "ok", "family": "road", "n": 3, "m": 2, "merged": {"loops": 1, "parallel": 0},
         "checks": [

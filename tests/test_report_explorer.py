@@ -51,7 +51,7 @@ def test_only_proved_runs_reach_the_page(rows):
     assert "</script>" not in as_json({"name": "</script>"})
 
 
-def test_csv_holds_what_is_drawn(open_page, rows):
+def test_csv_holds_the_drawn_rows(open_page, rows):
     page = open_page(1280)
     saved = saved_csv(page)
     assert len(saved) == len(page.evaluate(TITLES)) > 10
@@ -62,7 +62,7 @@ def test_csv_holds_what_is_drawn(open_page, rows):
         assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
 
 
-def test_only_the_fastest_width_of_each_unless_asked(open_page, rows):
+def test_width_best_draws_only_the_fastest_width_of_each(open_page, rows):
     page = open_page(1280)
     page.select_option(".explorer select[name=width]", "all")
     every = saved_csv(page)
@@ -151,7 +151,7 @@ def test_everything_by_keyboard(open_page):
         page.keyboard.press("Enter")
 
 
-def test_a_screen_reader_is_told(open_page):
+def test_a_screen_reader_gets_a_text_alternative(open_page):
     page = open_page(1280)
     snapshot = page.locator("#explorer").aria_snapshot()
     for said in ('combobox "metric"', 'group "graphs"', 'checkbox "kruskal"', 'img "time to find the forest'):
@@ -189,7 +189,7 @@ def test_nothing_of_a_chart_lies_outside_it(open_page, view):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_what_is_shown_first_was_measured_here_and_is_exact(rows):
+def test_the_first_view_shows_exact_algorithms_measured_here(rows):
     reference = {"fake-cluster"}
     data = explorer_data(rows, "kruskal", reference)
     chosen = data["chosen"]

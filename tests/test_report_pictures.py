@@ -27,7 +27,7 @@ def test_every_family_of_the_catalogue_has_its_picture():
         assert words and ElementTree.fromstring(symbol).tag == "symbol"
 
 
-def test_committed_pictures_are_what_the_code_draws():
+def test_committed_pictures_equal_those_that_the_code_draws():
     for family in ("dense", "grid"):
         committed = resources.path(f"report/pictures/{family}.svg").read_text()
         assert pictures.draw(pictures.PICTURES[family]) == committed

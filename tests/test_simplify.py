@@ -123,7 +123,7 @@ def test_many_edges_at_one_vertex(rng):
     assert (simple.w[leaves - 1] == lightest).all()
 
 
-def test_the_result_does_not_hold_the_memory_of_what_was_merged():
+def test_the_result_does_not_keep_the_memory_of_merged_edges():
     u = np.zeros(1000, np.int32)
     simple, _ = simplify(Graph(2, u, u + 1, u))
     assert simple.m == 1

@@ -60,7 +60,7 @@ def test_interval_covers_the_true_median(rng):
     assert np.mean([s.low <= 1 <= s.high for s in map(summarise, noise)]) > 0.93
 
 
-def test_geometric_mean_leaves_out_what_has_no_logarithm():
+def test_geometric_mean_leaves_out_values_without_logarithm():
     assert geometric_mean([1.0, 100.0, 0.0, float("nan")]) == pytest.approx(10)
     assert np.isnan(geometric_mean([0.0]))
 

@@ -78,7 +78,7 @@ def test_nothing_changed_nothing_runs(clone):
 
 
 @pytest.mark.parametrize("name", ["cpu-node", "gpu-node"])
-def test_profiles_of_single_nodes_plan_what_their_hardware_has(clone, name):
+def test_profiles_of_single_nodes_plan_for_their_hardware(clone, name):
     clone.configure(algorithms=[*ALGORITHMS, "filter-boruvka-cuda", "qkruskal"])
     code, output = clone.snakemake("--profile", f"workflow/profiles/{name}", "--dry-run", profile=False)
     assert code == 0, output
@@ -253,7 +253,7 @@ def test_unavailable_graph_is_reported_and_the_rest_done(clone):
             del os.environ[name]
 
 
-def test_a_changed_file_of_ones_own_is_measured_anew(clone):
+def test_a_changed_local_graph_file_is_measured_again(clone):
     mine = clone.folder / "my roads.txt"
     mine.write_text("0 1 5\n1 2 7\n2 0 6\n")
     with (clone.folder / "config/graphs.yaml").open("a") as catalogue:

@@ -194,7 +194,7 @@ def by_machine(clone: Clone) -> dict[str, dict[str, dict]]:
     return found
 
 
-def test_every_paradigm_gets_what_it_asks_for(finished):
+def test_every_paradigm_gets_its_resources(finished):
     told = {job.comment: job for job in finished[1]}
     cpu, gpu = told["rule_cluster-cpu-small-grid_run"], told["rule_cluster-gpu-small-grid_run_cuda"]
     assert (cpu.partition, cpu.cpus, cpu.shared) == ("cpu", 2, "NO"), "an exclusive node with all its cores"
@@ -208,7 +208,7 @@ def test_every_paradigm_gets_what_it_asks_for(finished):
     assert {job.state for job in told.values()} == {"COMPLETED"}
 
 
-def test_records_tell_what_ran_where(finished):
+def test_records_name_node_job_and_layout(finished):
     from mst.bench.machine import this_machine
 
     clone, _ = finished
@@ -245,7 +245,7 @@ def jobs_of(slurm: Slurm, names: Iterable[str]) -> dict[str, Job]:
     return {match[0]: job for job in slurm.jobs() if (match := pattern.search(job.comment))}
 
 
-def test_an_interrupt_cancels_what_runs_and_what_waits(clone, slurm):
+def test_an_interrupt_cancels_running_and_queued_jobs(clone, slurm):
     clone.ask_for([*MEASURED, *RIVALS])
     before = clone.stamps()
     process = clone.start()
@@ -267,7 +267,7 @@ def test_an_interrupt_cancels_what_runs_and_what_waits(clone, slurm):
     assert code == 0 and output.count("rule run:") == 2, output
 
 
-def test_what_the_scheduler_ends_is_told_of_and_made_by_the_next_call(clone, slurm):
+def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     clone.ask_for([*MEASURED, *DOOMED])
     before = clone.stamps()
     process = clone.start()
