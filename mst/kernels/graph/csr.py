@@ -1,12 +1,14 @@
 """Symmetric compressed sparse rows from an edge list, by counting sort.
 
-A slot of a row is three values, each written to a place of its own: six lines of memory an edge, fetched and
-written back, once the rows outgrow the caches. Then slots are dealt first to blocks of neighbouring rows, which
-only writes where it wrote before, and each block is sorted while it fits a cache. The blocks are done in a few
-groups, since a dealt slot takes room, and room that is used again needs no new pages.
+A slot of a row is three values, each written to a place of its own: six cache lines an edge, fetched and written back,
+once the rows outgrow the caches. Then slots are first scattered to blocks of neighbouring rows, in records whose writes
+to a block are consecutive, and each block is sorted while it fits a cache. That is done for a third of the blocks at a
+time: their scratch space is reused, and needs no new pages.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +20,56 @@ _BLOCK_SLOTS = 1 << 17
 _GROUPS = 3
 
 
-def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return ``(offsets, neighbours, weights, edge_ids)``; self-loops are left out.
+class Rows(NamedTuple):
+    """The slots of all rows, one row after the other.
 
-    Slots of a row are in ascending edge id.
+    Attributes
+    ----------
+    neighbours : numpy.ndarray of int32 or int64, shape (slots,)
+    weights : numpy.ndarray of any weight dtype, shape (slots,)
+    edge_ids : numpy.ndarray of int32 or int64, shape (slots,)
+    """
+
+    neighbours: np.ndarray
+    weights: np.ndarray
+    edge_ids: np.ndarray
+
+
+class Blocks(NamedTuple):
+    """Blocks ``first … last - 1``; a block is the rows of ``2**shift`` vertices.
+
+    Attributes
+    ----------
+    shift, first, last : numpy.uint64
+    base : numpy.int64
+        The first slot of the first block.
+    """
+
+    shift: np.uint64
+    first: np.uint64
+    last: np.uint64
+    base: np.int64
+
+
+def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return ``(offsets, neighbours, weights, edge_ids)``, as `mst.graph.CSR` describes them.
+
+    Slots of a row are in ascending edge id; self-loops are left out.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    u, v : numpy.ndarray of int32 or int64, shape (m,)
+    w : numpy.ndarray, shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.graph.csr import build_csr
+    >>> offsets, neighbours, *_ = build_csr(3, np.array([0, 1]), np.array([1, 2]), np.array([4, 5]))
+    >>> offsets.tolist(), neighbours.tolist()
+    ([0, 1, 3, 4], [1, 0, 2, 1])
     """
     edge_type = np.dtype(np.int32 if len(u) < 2**31 else np.int64)
     slot_bytes = u.dtype.itemsize + w.dtype.itemsize + edge_type.itemsize
@@ -30,13 +78,13 @@ def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.n
     # Allocated here and not in compiled code: numpy asks for huge pages, without which every pass over the
     # slots is slower by a half.
     offsets = np.zeros(n + 1, np.int64)
-    rows = _room(_count(u, v, offsets), u, w, edge_type)
-    _fill(u, v, w, offsets, *rows)
+    rows = _empty_rows(_count(u, v, offsets), u, w, edge_type)
+    _fill(u, v, w, offsets, rows)
     return offsets, *rows
 
 
-def _room(slots, u, w, edge_type):
-    return np.empty(slots, u.dtype), np.empty(slots, w.dtype), np.empty(slots, edge_type)
+def _empty_rows(slots: int, u: np.ndarray, w: np.ndarray, edge_type: np.dtype) -> Rows:
+    return Rows(np.empty(slots, u.dtype), np.empty(slots, w.dtype), np.empty(slots, edge_type))
 
 
 # -- rows that fit the caches -----------------------------------------------------------------------------------
@@ -44,7 +92,10 @@ def _room(slots, u, w, edge_type):
 
 @njit
 def _count(u, v, offsets):
-    """Make `offsets` the start of each row, one place to the right; return the number of slots."""
+    """Make `offsets`, int64 zeros of shape (n + 1,), the start of each row, one place to the right.
+
+    Returns the number of slots; `u` and `v` are as in `build_csr`.
+    """
     n = offsets.size - 1
     for e in range(u.size):
         loop = u[e] == v[e]
@@ -61,8 +112,9 @@ def _count(u, v, offsets):
 
 
 @njit
-def _fill(u, v, w, offsets, neighbours, weights, edge_ids):
-    """Fill the rows; `offsets` moves on to where each row ends, that is to where the next one starts."""
+def _fill(u, v, w, offsets, rows):
+    """Fill `rows`; `offsets`, from `_count`, moves on to where each row ends, that is to where the next one starts."""
+    neighbours, weights, edge_ids = rows
     for e in range(u.size):
         a, b = u[e], v[e]
         if a != b:
@@ -75,32 +127,35 @@ def _fill(u, v, w, offsets, neighbours, weights, edge_ids):
 # -- larger rows, block by block --------------------------------------------------------------------------------
 
 
-def _by_blocks(n, u, v, w, edge_type):
-    """Return what `build_csr` does; a block is the rows of ``2**shift`` vertices."""
+def _by_blocks(
+    n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, edge_type: np.dtype
+) -> tuple[np.ndarray, ...]:
+    """Return what `build_csr` does."""
     shift = np.uint64(max(n * _BLOCK_SLOTS // (2 * len(u)), 1).bit_length() - 1)
     starts = np.zeros(((n - 1) >> int(shift)) + 2, np.int64)
     _count_blocks(u, v, shift, starts[1:])
     np.cumsum(starts, out=starts)
     slots, blocks = starts[-1], len(starts) - 1
-    offsets, rows = np.zeros(n + 1, np.int64), _room(slots, u, w, edge_type)
+    offsets, rows = np.zeros(n + 1, np.int64), _empty_rows(slots, u, w, edge_type)
 
     cuts = np.searchsorted(starts[:-1], slots * np.arange(_GROUPS + 1) // _GROUPS)
     cuts[-1] = blocks
-    dealt = np.empty(
+    scattered = np.empty(
         np.diff(starts[cuts]).max() + 1,
         [("vertex", u.dtype), ("neighbour", u.dtype), ("weight", w.dtype), ("edge", edge_type)],
     )
     ends = starts[:-1].copy()
     for first, last in zip(cuts[:-1].astype(np.uint64), cuts[1:].astype(np.uint64), strict=True):
         if first < last:
-            _deal(u, v, w, shift, first, last, starts[first], ends, dealt)
-            _sort_blocks(dealt, shift, first, last, starts, offsets, *rows)
+            group = Blocks(shift, first, last, starts[first])
+            _scatter(u, v, w, group, ends, scattered)
+            _sort_blocks(scattered, group, starts, offsets, rows)
     return offsets, *rows
 
 
 @njit
 def _count_blocks(u, v, shift, sizes):
-    """Add to `sizes` how many slots each block has."""
+    """Add to `sizes`, int64 of shape (blocks,), how many slots each block has."""
     for e in range(u.size):
         a, b = u[e], v[e]
         slot = np.int64(a != b)
@@ -109,39 +164,65 @@ def _count_blocks(u, v, shift, sizes):
 
 
 @njit
-def _deal(u, v, w, shift, first, last, base, ends, dealt):
-    """Append the slots of blocks ``first … last - 1`` to their blocks, whose ends are `ends`; `base` comes first."""
+def _scatter(u, v, w, blocks, ends, scattered):
+    """Append the slots of some blocks to their blocks.
+
+    Parameters
+    ----------
+    u, v, w : numpy.ndarray
+        As in `build_csr`.
+    blocks : Blocks
+    ends : numpy.ndarray of int64, shape (all blocks,)
+        Where each block ends so far; overwritten.
+    scattered : numpy.ndarray of records (vertex, neighbour, weight, edge), shape (slots of these blocks + 1,)
+        Overwritten.
+    """
     for e in range(u.size):
         a, b = u[e], v[e]
-        _append(dealt, ends, np.uint64(a) >> shift, first, last, base, a, b, w[e], e)
-        _append(dealt, ends, np.uint64(b) >> shift, first, last, base, b, a, w[e], e)
+        _append(scattered, ends, blocks, a, b, w[e], e)
+        _append(scattered, ends, blocks, b, a, w[e], e)
 
 
 @njit(inline="always")
-def _append(dealt, ends, block, first, last, base, vertex, neighbour, weight, edge):
-    # What is not asked for goes to a last place that nobody reads: a branch would be guessed wrong.
-    asked = (block - first < last - first) & (vertex != neighbour)
+def _append(scattered, ends, blocks, vertex, neighbour, weight, edge):
+    # Slots of other blocks go to a last place that is never read: a branch would be mispredicted.
+    block = np.uint64(vertex) >> blocks.shift
+    wanted = (block - blocks.first < blocks.last - blocks.first) & (vertex != neighbour)
     end = ends[block]
-    ends[block] = end + asked
-    slot = dealt[end - base if asked else dealt.size - 1]
+    ends[block] = end + wanted
+    slot = scattered[end - blocks.base if wanted else scattered.size - 1]
     slot.vertex, slot.neighbour, slot.weight, slot.edge = vertex, neighbour, weight, edge
 
 
 @njit
-def _sort_blocks(dealt, shift, first, last, starts, offsets, neighbours, weights, edge_ids):
-    """Sort the slots of blocks ``first … last - 1`` into their rows, whose ends go to `offsets`."""
-    base = starts[first]
+def _sort_blocks(scattered, blocks, starts, offsets, rows):
+    """Sort the slots of some blocks into their rows, and write where these end to `offsets`.
+
+    Parameters
+    ----------
+    scattered : numpy.ndarray of records
+        From `_scatter`.
+    blocks : Blocks
+    starts : numpy.ndarray of int64, shape (all blocks + 1,)
+        The first slot of each block.
+    offsets : numpy.ndarray of int64, shape (n + 1,)
+        0 where these rows end; overwritten there.
+    rows : Rows
+        Overwritten.
+    """
+    shift, first, last, base = blocks
+    neighbours, weights, edge_ids = rows
     for block in range(first, last):
         begin, end = starts[block] - base, starts[block + 1] - base
         for k in range(begin, end):
-            offsets[np.int64(dealt[k].vertex) + 1] += 1
+            offsets[np.int64(scattered[k].vertex) + 1] += 1
         start, row = starts[block], np.int64(block) << np.int64(shift)
         for x in range(row, min(row + (np.int64(1) << np.int64(shift)), offsets.size - 1)):
             size = offsets[x + 1]
             offsets[x + 1] = start
             start += size
         for k in range(begin, end):
-            slot = dealt[k]
+            slot = scattered[k]
             row = np.int64(slot.vertex) + 1
             place = offsets[row]
             offsets[row] = place + 1

@@ -8,12 +8,27 @@ from mst.kernels.primitives.jit import njit
 
 
 def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return ``(ids, u, v)``: the ids in use, ascending, and the ends as positions among them.
+    """Relabel the ends of edges by their rank among the ids in use.
 
     Parameters
     ----------
     u, v : numpy.ndarray of int32 or int64, shape (m,)
         Ids of at least 0.
+
+    Returns
+    -------
+    ids : numpy.ndarray of int64, shape (n,)
+        The ids in use, ascending.
+    u, v : numpy.ndarray of int32, or int64 from n = 2³¹ on, shape (m,)
+        The ends as places in `ids`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.graph.relabel import compact_ids
+    >>> ids, u, v = compact_ids(np.array([7, 9]), np.array([9, 3]))
+    >>> ids.tolist(), u.tolist(), v.tolist()
+    ([3, 7, 9], [1, 2], [2, 0])
     """
     if u.size == 0:
         return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
@@ -21,7 +36,7 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     if span <= 8 * u.size + 1024:
         used = _mark(span, u, v)
         ids = np.flatnonzero(used)
-        ranks = np.cumsum(used, dtype=np.int32 if len(ids) < 2**31 else np.int64)
+        ranks: np.ndarray = np.cumsum(used, dtype=np.int32 if len(ids) < 2**31 else np.int64)
         ranks -= 1
         return ids, ranks[u], ranks[v]
     ids = np.union1d(np.unique(u), np.unique(v)).astype(np.int64)
@@ -31,6 +46,7 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 @njit
 def _mark(span, u, v):
+    """Return which of the ids below `span` occur: bool, shape (span,)."""
     used = np.zeros(span, np.bool_)
     for i in range(u.size):
         used[u[i]] = True

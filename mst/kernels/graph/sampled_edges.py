@@ -1,4 +1,4 @@
-"""What sampled edges that share a vertex say of degrees, and of weights that follow the structure."""
+"""Statistics of sampled edges that share a vertex: they tell of degrees, and of weights that follow the structure."""
 
 from __future__ import annotations
 
@@ -22,21 +22,27 @@ def shared_ends(rows, u, v, rank, reach):
     Parameters
     ----------
     rows : numpy.ndarray of int64, shape (k,)
-        The sampled edges, ascending; of equal rows the first counts, of loops none.
-    u, v : numpy.ndarray, shape (k,)
+        The sampled edges, ascending; of equal rows only the first counts, self-loops not at all.
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
         Their ends.
     rank : numpy.ndarray of int64, shape (k,)
         Place of each weight among the sampled ones; equal weights have one rank.
     reach : int
-        Ranks that differ by no more are near.
+        Ranks that differ by no more than this are near.
 
     Returns
     -------
-    tuple of int
-        Edges, without repeated rows; pairs of them at a common end, all of them; of these, those that were compared
-        (each edge with the first one at the same vertex: the one before it may be near only because weights ascend
-        with the rows); of these, the near ones; and, of as many comparisons
-        as there are rows, of edges half the sample apart, the near ones.
+    edges : int
+        Edges that count.
+    pairs : int
+        Pairs of these at a common end.
+    compared : int
+        Pairs of which the ranks were compared: each edge with the first one at the same vertex. (The rank of the one
+        before it may be near only because weights ascend with the rows.)
+    near : int
+        Compared pairs of near ranks.
+    anywhere : int
+        The same of k other pairs: each edge with the one half the sample further on.
     """
     k = len(rows)
     bits = 2

@@ -1,7 +1,8 @@
-"""From a multigraph to a simple one: two counting sorts by vertex, then one pass over each run of equal pairs.
+"""Merging parallel edges: into a simple graph, or to the lightest of each pair.
 
-A least-significant-digit radix sort whose digits are the two ends (Cormen et al., "Introduction to Algorithms",
-section 8.3): linear for every degree distribution. Direction travels along as the sign of an end (``~x`` for an
+`merge_edges` sorts twice by counting, by one end and by the other, and then passes over each run of equal pairs: a
+least-significant-digit radix sort whose digits are the two ends (Cormen et al., "Introduction to Algorithms", section
+8.3), linear for every degree distribution. Direction travels along as the sign of an end (``~x`` for an
 arc that points from the larger to the smaller end), so it costs no memory.
 """
 
