@@ -1,4 +1,4 @@
-"""Generated graphs: the same for the same seed, and what their definitions say."""
+"""Generated graphs: reproducible by seed, and as their definitions require."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SMALL = {
     "watts-strogatz": dict(n=100, k=6, p=0.3),
 }
 
-# SHA-256 of n, u, v and w. A change here is a change of every measurement on generated graphs.
+# SHA-256 of n, u, v and w. A change here invalidates every measurement on generated graphs.
 GOLDEN: dict[str, str] = {
     "barabasi-albert": "a2248cfde088d01c",
     "binomial": "9c1c139236ea450c",
@@ -93,7 +93,7 @@ def edge_set(graph: mst.Graph) -> set[tuple[int, int]]:
 
 
 def ends(edges: np.ndarray) -> set[tuple[int, int]]:
-    """Both ends of packed pairs."""
+    """Return packed pairs as pairs of ids."""
     return set(zip((edges >> np.uint64(32)).tolist(), (edges & np.uint64(2**32 - 1)).tolist(), strict=True))
 
 
@@ -264,7 +264,7 @@ def test_uniform_has_exactly_m_edges(n, data):
 
 @pytest.mark.parametrize("connected", [False, True])
 def test_uniform_chooses_every_pair_equally_often(connected):
-    """Over seeds, with and without a tree among the edges."""
+    """Counted over many seeds, with and without a spanning tree among the edges."""
     n, m, tries = 7, 9, 500
     times = Counter(
         pair
@@ -297,7 +297,7 @@ def test_k_out_leaves_no_vertex_isolated():
     assert generate("k-out", n=3000, k=4, m=12_500).m == 12_500
 
 
-def test_trying_again_until_a_graph_is_connected():
+def test_k_out_tries_graphs_until_one_is_connected():
     assert component_count(generate("k-out", n=500, k=1)) > 1
     assert component_count(generate("k-out", n=500, k=1, connected=True)) == 1
     with pytest.raises(InputError, match="none of 100 attempts was connected: raise k"):
@@ -305,7 +305,7 @@ def test_trying_again_until_a_graph_is_connected():
 
 
 def test_binomial_edge_counts_have_the_right_distribution():
-    """Quantile by quantile: the variate of evenly spread bits has the probabilities of the distribution."""
+    """The variates of evenly spaced bits have the probabilities of the distribution."""
     for trials, p in ((12, 0.3), (5000, 0.01), (300, 0.97), (40, 1e-6)):
         spread = Counter(binomial.binomial_quantile(trials, p, bits) for bits in range(0, 2**64, 2**64 // 1000))
         for k in range(trials + 1):
@@ -313,7 +313,7 @@ def test_binomial_edge_counts_have_the_right_distribution():
             assert abs(spread[k] / spread.total() - expected) < 2e-3
 
 
-def test_binomial_mass_is_exact_where_logarithms_of_doubles_are_not():
+def test_binomial_mass_is_more_exact_than_logarithms_of_doubles():
     exact = math.comb(10**4, 2500) * 3**7500 * 10**30 // 4**10_000
     assert binomial._mass(10**4, 0.25, 2500) == pytest.approx(exact / 1e30, rel=1e-15)
     assert binomial._mass(4, 0.5, 2) == 0.375
@@ -352,7 +352,7 @@ def test_rmat_reaches_every_vertex_of_any_scale(scale):
     assert graph.m > 0.94 * graph.n * (graph.n - 1) / 2
 
 
-def test_rmat_of_exactly_m_edges_is_a_sample_of_more():
+def test_rmat_of_exactly_m_edges_is_a_sample_of_a_larger_graph():
     graph = generate("rmat", scale=8, m=3000)
     assert graph.m == 3000
     assert generate("rmat", scale=8, m=3000, connected=True).m == 3000
@@ -362,7 +362,7 @@ def test_rmat_of_exactly_m_edges_is_a_sample_of_more():
     assert multigraph.m == 200 and component_count(multigraph) == 1
 
 
-def test_kronecker_hides_the_degrees_from_the_names():
+def test_kronecker_ids_do_not_reveal_degrees():
     graph = generate("kronecker", scale=12)
     plain = generate("kronecker", scale=12, relabel=False)
     assert np.argmax(degrees(plain)) == 0
@@ -414,7 +414,7 @@ def test_barabasi_albert_grows_by_preference():
         assert share == pytest.approx(k * (k + 1) / (d * (d + 1)), rel=0.15)
 
 
-def test_barabasi_albert_leaves_isolated_vertices_out():
+def test_barabasi_albert_adds_isolated_vertices():
     graph = generate("barabasi-albert", n=1000, k=3, isolated=6)
     grown = generate("barabasi-albert", n=994, k=3)
     assert graph.n == 1000 and edge_set(graph) == edge_set(grown)
@@ -434,7 +434,7 @@ def test_trees_are_trees(shape):
 
 
 def test_uniform_trees_are_uniform():
-    """Over seeds, each of the 16 labelled trees of four vertices comes equally often."""
+    """Counted over many seeds, each of the 16 labelled trees of four vertices is equally frequent."""
     tries = 800
     seen = Counter(
         frozenset(edge_set(generate("tree", n=4, shape="uniform", seed=seed))) for seed in range(tries)
@@ -443,7 +443,7 @@ def test_uniform_trees_are_uniform():
     assert sum((count - 50) ** 2 / 50 for count in seen.values()) < 15 + 5 * math.sqrt(30)
 
 
-def test_trees_have_the_depths_that_they_promise():
+def test_trees_have_the_documented_depths():
     def depth(shape: str, root: int) -> int:
         tree = nx.Graph(list(edge_set(generate("tree", n=2000, shape=shape))))
         return nx.eccentricity(tree, root)
@@ -479,7 +479,7 @@ def test_structured_graphs_equal_those_of_networkx(name, parameters, theirs):
     assert component_count(graph) == nx.number_connected_components(theirs)
 
 
-def test_hypercube_joins_vertices_that_differ_in_one_bit():
+def test_hypercube_joins_ids_that_differ_in_one_bit():
     graph = generate("hypercube", dimension=9)
     assert graph.m == 9 * 2**8
     assert (degrees(graph) == 9).all()
@@ -503,20 +503,20 @@ def test_roads_keep_a_share_of_the_grid():
 
 
 @pytest.mark.parametrize("order", [1, 2, 5, 26])
-def test_hilbert_places_and_points_are_inverse(order):
+def test_hilbert_positions_and_points_are_inverse(order):
     codes = np.arange(min(4**order, 1024), dtype=np.uint64)
     x, y = hilbert.decode(codes, order)
     assert (np.abs(np.diff(x)) + np.abs(np.diff(y)) == 1).all()  # neighbours on the curve are neighbours
-    assert [hilbert.place_of(a, b, order) for a, b in zip(x, y, strict=True)] == codes.tolist()
+    assert [hilbert.position_of(a, b, order) for a, b in zip(x, y, strict=True)] == codes.tolist()
     high = np.arange(4**order - 10 if order > 2 else 0, 4**order, dtype=np.uint64)
     x, y = hilbert.decode(high, order)
-    assert [hilbert.place_of(a, b, order) for a, b in zip(x, y, strict=True)] == high.tolist()
+    assert [hilbert.position_of(a, b, order) for a, b in zip(x, y, strict=True)] == high.tolist()
 
 
 def test_cells_of_the_hilbert_curve_are_contiguous():
     codes = np.arange(4**5, dtype=np.uint64)
     x, y = hilbert.decode(codes, 5)
-    coarse = [hilbert.place_of(a >> 2, b >> 2, 3) for a, b in zip(x, y, strict=True)]
+    coarse = [hilbert.position_of(a >> 2, b >> 2, 3) for a, b in zip(x, y, strict=True)]
     # Two levels off: an even number, since each level transposes the curve.
     assert coarse == (codes >> np.uint64(4)).tolist()
 
@@ -543,7 +543,7 @@ def test_geometric_graphs_join_all_near_points(n, radius):
     assert edge_set(graph) == set(map(tuple, near.tolist()))
 
 
-def test_default_radius_is_that_of_the_challenge():
+def test_default_radius_equals_that_of_the_dimacs_challenge():
     side = 2**BITS
     assert math.sqrt(geometric._squared_radius(2**15, None)) / side == pytest.approx(
         0.55 * math.sqrt(math.log(2**15) / 2**15)
@@ -605,8 +605,12 @@ def test_delaunay_of_degenerate_points_is_a_triangulation_with_empty_circles(poi
 COORDINATES = st.tuples(st.integers(0, 2**26 - 1), st.integers(0, 2**26 - 1))
 
 
+def int64_point(point: tuple[int, int]) -> tuple[np.int64, np.int64]:
+    return np.int64(point[0]), np.int64(point[1])
+
+
 def determinant(a, b, c, p) -> int:
-    """The in-circle determinant in Python's own integers."""
+    """Return the in-circle determinant, computed with Python's integers."""
     (ax, ay), (bx, by), (cx, cy) = ((q[0] - p[0], q[1] - p[1]) for q in (a, b, c))
     lifts = (ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy)
     minors = (bx * cy - by * cx, cx * ay - cy * ax, ax * by - ay * bx)
@@ -615,19 +619,18 @@ def determinant(a, b, c, p) -> int:
 
 @given(COORDINATES, COORDINATES, COORDINATES, COORDINATES)
 def test_in_circle_is_exact(a, b, c, p):
-    assert generate_delaunay._in_circle(*map(np.int64, (*a, *b, *c, *p))) == (determinant(a, b, c, p) > 0)
+    assert generate_delaunay._in_circle(*map(int64_point, (a, b, c, p))) == (determinant(a, b, c, p) > 0)
 
 
 @given(COORDINATES, st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=3))
 def test_in_circle_is_exact_near_ties(a, steps):
-    """Squares, one corner of which moves by a few units."""
+    """The points are corners of a large square, three of which are moved by a few units."""
     far = 2**26 - 1
     b, c, p = (
         (x + dx, y + dy) for (x, y), (dx, dy) in zip(((far, 0), (far, far), (0, far)), steps, strict=True)
     )
-    assert generate_delaunay._in_circle(*map(np.int64, (0, 0, *b, *c, *p))) == (
-        determinant((0, 0), b, c, p) > 0
-    )
+    inside = generate_delaunay._in_circle(*map(int64_point, ((0, 0), b, c, p)))
+    assert inside == (determinant((0, 0), b, c, p) > 0)
 
 
 LIFTS, MINORS = st.integers(0, 2**53), st.integers(-(2**53), 2**53)
@@ -639,7 +642,7 @@ def test_sums_of_three_products_are_exact(a, bc, b, ca, c, ab):
         return generate_delaunay._is_positive(*map(np.int64, factors))
 
     assert positive(a, bc, b, ca, c, ab) == (a * bc + b * ca + c * ab > 0)
-    # What doubles cannot tell: the two sides of zero.
+    # Doubles cannot distinguish these sums from zero.
     assert not positive(a, bc, a, -bc, c, 0)
     assert positive(a, bc, a, -bc, 1, 1) and not positive(a, bc, a, -bc, 1, -1)
 
@@ -769,23 +772,23 @@ def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, what, mo
     assert f"{what} need about" in str(raised.value)
 
 
-def test_generator_without_connected_graphs_refuses_to_promise_one():
+def test_generator_without_connected_graphs_refuses_connected():
     made = definition.Generator(
         "toy", "a toy", {}, lambda **_: definition.Edges(0, np.empty(0, np.uint64)), "never"
     )
     assert made.build(1, False, {}).n == 0
-    with pytest.raises(InputError, match="cannot promise a connected graph"):
+    with pytest.raises(InputError, match="cannot guarantee a connected graph"):
         made.build(1, True, {})
 
 
-def test_parameters_come_as_numbers_or_words():
+def test_parameters_are_read_from_numbers_and_strings():
     assert GENERATORS["uniform"].resolve({"n": "1_000", "m": 1e3}) == {"n": 1000, "m": 1000}
     assert GENERATORS["circulant"].resolve({"n": 9, "offsets": "1, 2"})["offsets"] == (1, 2)
     assert GENERATORS["rmat"].resolve({"scale": 3, "simple": "false", "m": None})["simple"] is False
     assert GENERATORS["dense"].resolve({"n": 9, "share": "2/3"})["share"] == 2 / 3
 
 
-def test_importing_the_generators_is_light():
+def test_importing_generators_imports_no_heavy_library():
     heavy = "{'numba', 'pyarrow', 'scipy', 'pandas', 'matplotlib'}"
     code = f"import sys, mst.generators, mst.weights; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,7 +1,7 @@
-"""Generated graphs: a file for each generator, the same graph for the same seed on every platform.
+"""Graph generators, one per module; the same seed makes the same graph on every platform.
 
-Randomness is a hash of counters (`mst.kernels.primitives.hashing`) and every decision is taken in integers, so
-neither the number of threads nor the platform's mathematical library can change a graph.
+Random numbers are hashes of counters (`mst.kernels.primitives.hashing`) and all decisions use integers, so that neither
+the number of threads nor the platform's mathematical library can change a graph.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GENERATORS: dict[str, Generator] = {
         key=lambda generator: generator.name,
     )
 }
-"""Every generator by name: a file of this package that defines one with `definition.generator` adds it."""
+"""All generators by name; a module of this package adds one with the decorator `definition.generator`."""
 
 
 def generate(
@@ -47,7 +47,7 @@ def generate(
     name: str = "",
     **parameters: Any,
 ) -> Graph:
-    """Make a graph.
+    """Generate a graph.
 
     Parameters
     ----------
@@ -56,34 +56,35 @@ def generate(
     seed : int
         Any integer; the same seed makes the same graph, on every platform and at every number of threads.
     weights : WeightSpec
-        Weights to hash from the edges' ends.
+        Weights, which are hashes of the edges' ends.
     connected : bool
-        Insist on a connected graph. Generators with a stated number of edges put a seeded random spanning tree
-        among them, so that the number stays exact; those whose graphs are always connected ignore it; others
-        refuse.
+        Require a connected graph. Generators with a given number of edges include a seeded random spanning tree
+        among them; some try several graphs; generators of graphs that are always connected ignore this option; the
+        others raise an error.
     order : {"shuffled", "sorted"}
-        Order of the rows. Shuffled is the default, since neither ids nor memory accesses then tell anything
-        of the structure, which is what edge lists in random order are benchmarked for; sorted is by
-        (smaller end, larger end), as most published files are.
+        Order of the rows. Shuffled, the default, is the order of benchmarks with edge lists in random order: it hides
+        the structure of the graph. Sorted is by (smaller end, larger end), as in most published files.
     relabel : bool, optional
-        Permute the vertices' names at random. By default only the generators whose definition says so do
-        (``kronecker``); others keep the names that follow from the structure, such as a grid's row by row.
+        Permute the vertex ids at random. By default, only generators whose definition requires it do so
+        (``kronecker``); others keep ids that follow from the structure, such as those of a grid row by row.
     name : str
-        For messages and tables; by default the generator's name.
+        Name of the graph; by default, that of the generator.
     **parameters
-        The generator's own, as ``GENERATORS[generator].parameters`` describes them.
+        Parameters of the generator, as described by ``GENERATORS[generator].parameters``.
 
     Returns
     -------
     Graph
-        Simple, with ``u < v`` in every row, unless the generator says otherwise.
+        Simple, with ``u < v`` in every row, except for multigraphs (``rmat`` with ``simple=False``).
 
     Raises
     ------
     ConfigError
-        No such generator or parameter, or one is missing.
+        There is no such generator or parameter, or a parameter is missing.
     InputError
-        A parameter's value is out of range.
+        The value of a parameter is out of range.
+    OutOfMemoryError
+        The graph does not fit into memory.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def generate(
         edges = _relabelled(edges, seed)
     u, v = _in_order(edges, order, seed)
     n = edges.n
-    del edges  # the packed pairs make room for the weights
+    del edges  # frees the packed pairs before the weights are allocated
     w = hash_weights(u, v, seed=seed, spec=weights)
     return Graph(n, u, v, w, name=name or generator, trusted=True)
 
@@ -120,13 +121,13 @@ def _seed(seed: Any) -> int:
 def _relabelled(edges: Edges, seed: int) -> Edges:
     from mst.kernels.primitives import hashing, pairs
 
-    names = hashing.permutation(seed, "vertex names", edges.n)
-    pairs.relabel(edges.pairs, names)
+    new_ids = hashing.permutation(seed, "vertex names", edges.n)
+    pairs.relabel(edges.pairs, new_ids)
     return edges._replace(arrangement="any")
 
 
 def _in_order(edges: Edges, order: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Unpack the pairs in the order asked for."""
+    """Unpack the pairs in the requested order, into the columns ``(u, v)``."""
     from mst.kernels.primitives import hashing, pairs
 
     m = len(edges.pairs)

@@ -1,4 +1,4 @@
-"""Barabási–Albert graphs: new vertices prefer those of high degree."""
+"""Barabási–Albert graphs, which grow by preferential attachment."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from mst.generators.definition import Edges, Parameter, empty_pairs, generator, 
 
 
 @generator(
-    "preferential attachment: each new vertex chooses k others by their degrees",
+    "preferential attachment: each new vertex is joined to k others, chosen in proportion to their degrees",
     dict(
         n=Parameter(int, "vertices", high=2**31 - 1),
-        k=Parameter(int, "edges that each new vertex brings", default=4, low=1),
-        isolated=Parameter(int, "the last of the vertices, which nothing is joined to", default=0),
+        k=Parameter(int, "edges of each new vertex", default=4, low=1),
+        isolated=Parameter(int, "number of isolated vertices, which have the largest ids", default=0),
     ),
     connected="on request",
 )
 def barabasi_albert(*, n: int, k: int, isolated: int, seed: int, connected: bool) -> Edges:
-    """Grow a star of k + 1 vertices to n vertices and (n - k)·k edges (Barabási and Albert, Science 1999).
+    """Grow a star of k + 1 vertices by a vertex and k edges at a time (Barabási and Albert, Science 1999).
 
-    Of these n, `isolated` stay out of it: each is a component of its own, as in the crawls that this resembles.
+    With ``n' = n - isolated``, the graph has ``(n' - k)·k`` edges. Isolated vertices make it similar to web crawls.
 
-    A choice in proportion to degree is an end of a random earlier edge (Batagelj and Brandes 2005); a vertex
-    that was chosen already is drawn again.
+    A random end of an earlier edge is a vertex chosen in proportion to its degree (Batagelj and Brandes 2005); if the
+    new vertex is already joined to it, another one is drawn.
     """
     from mst.kernels.generate.preferential import fill_preferential
     from mst.kernels.primitives.hashing import stream
 
     grown = n - isolated
-    told = f"{grown:,} vertices" + (f" that are not isolated (n = {n:,})" if isolated else "")
-    require(grown > k, "barabasi-albert", f"k = {k:,} others need more than {told}: lower k or raise n")
+    available = f"{grown:,} vertices" + (f" that are not isolated (n = {n:,})" if isolated else "")
+    require(grown > k, "barabasi-albert", f"k = {k:,} others need more than {available}: lower k or raise n")
     require(
         not (connected and isolated),
         "barabasi-albert",

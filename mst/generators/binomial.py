@@ -1,11 +1,11 @@
-"""G(n, p): every pair of vertices is joined with probability p, independently."""
+"""Random graphs G(n, p): every pair of vertices is joined with probability p, independently."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
 
-from mst.generators.definition import MAX_VERTICES, Edges, Parameter, generator, require
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, generator, pair_count, require
 from mst.generators.uniform import sample
 
 _DIGITS = 60
@@ -22,21 +22,35 @@ _STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360
     connected="on request",
 )
 def binomial(*, n: int, p: float, seed: int, connected: bool) -> Edges:
-    """Draw m from the binomial distribution, then G(n, m): together exactly G(n, p) (Gilbert 1959)."""
+    """Draw m from the binomial distribution, then a graph G(n, m), which gives exactly G(n, p) (Gilbert 1959)."""
     from mst.kernels.primitives import hashing
 
-    everything = n * (n - 1) // 2
-    require(everything * p < 2**40, "binomial", f"p = {p} makes about {everything * p:.2g} edges: lower it")
+    pairs = pair_count(n)
+    require(pairs * p < 2**40, "binomial", f"p = {p} makes about {pairs * p:.2g} edges: lower it")
     bits = int(hashing.hash1(hashing.stream(seed, "number of edges"), 0))
-    return sample("binomial", n, binomial_quantile(everything, p, bits), seed, connected)
+    return sample("binomial", n, binomial_quantile(pairs, p, bits), seed, connected)
 
 
 def binomial_quantile(trials: int, p: float, bits: int) -> int:
-    """Return the binomial variate that 64 random bits stand for.
+    """Return the binomial variate of 64 random bits, by inversion.
 
-    Probabilities are taken off the bits in the order mode, mode + 1, mode - 1, mode + 2, …. The mode's is
-    computed in decimal arithmetic and the others follow by multiplications and divisions, so that no platform's
-    logarithm decides. Takes as many steps as the variate lies away from the mode, about √(trials·p).
+    From the bits as a number in [0, 1), the probabilities of mode, mode + 1, mode - 1, mode + 2, … are subtracted
+    until it is negative. The probability of the mode is computed in decimal arithmetic, and the others follow by
+    multiplications and divisions, so that the result does not depend on the platform's logarithm. The number of
+    steps is proportional to the distance of the variate from the mode, about √(trials·p).
+
+    Parameters
+    ----------
+    trials : int
+    p : float
+        Probability of success.
+    bits : int
+        From 0 to 2⁶⁴ - 1.
+
+    Returns
+    -------
+    int
+        From 0 to `trials`.
 
     Examples
     --------
@@ -62,12 +76,12 @@ def binomial_quantile(trials: int, p: float, bits: int) -> int:
         if (left := left - mass_down) < 0:
             return down
         if mass_up == mass_down == 0.0:
-            break  # rounding left a remainder
+            break  # rounding errors left a remainder
     return mode
 
 
 def _mass(trials: int, p: float, k: int) -> float:
-    """Probability of `k` successes, through logarithms of 60 digits."""
+    """Return the probability of `k` successes, computed with logarithms of 60 digits."""
     with localcontext(prec=_DIGITS):
         chance = Decimal(p)
         log = _log_factorial(trials) - _log_factorial(k) - _log_factorial(trials - k)
@@ -76,21 +90,27 @@ def _mass(trials: int, p: float, k: int) -> float:
 
 
 def _log_factorial(k: int) -> Decimal:
+    """Return ln k!, by Stirling's series for large k."""
     if k < 256:
         return Decimal(math.factorial(k)).ln()
     x = Decimal(k)
     series = sum(
-        (Decimal(above) / below / x ** (2 * i + 1) for i, (above, below) in enumerate(_STIRLING)), Decimal(0)
+        (
+            Decimal(numerator) / denominator / x ** (2 * i + 1)
+            for i, (numerator, denominator) in enumerate(_STIRLING)
+        ),
+        Decimal(0),
     )
     return (x + Decimal("0.5")) * x.ln() - x + (2 * _pi()).ln() / 2 + series
 
 
 def _pi() -> Decimal:
-    """Machin's formula: π = 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return π by Machin's formula, 16 arctan(1/5) - 4 arctan(1/239)."""
     return 16 * _arctan_of_inverse(5) - 4 * _arctan_of_inverse(239)
 
 
 def _arctan_of_inverse(x: int) -> Decimal:
+    """Return arctan(1/x) by its power series."""
     total, power, k = Decimal(0), Decimal(1) / x, 0
     while abs(power) > Decimal(10) ** -(_DIGITS + 2):
         total += power / (2 * k + 1)

@@ -1,4 +1,4 @@
-"""Definition of a generator: parameters, checked before anything is made, and the function that makes the edges."""
+"""Definition of a generator: its parameters, which are checked first, and the function that makes the edges."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ import numpy as np
 from mst.errors import ConfigError, InputError, OutOfMemoryError, nearest
 
 MAX_VERTICES = 2**32
+"""Limit on the number of vertices, since two ends are packed into 64 bits."""
 
 
 class Edges(NamedTuple):
-    """Edges as a generator's function returns them.
+    """The edges of a generated graph.
 
     Attributes
     ----------
     n : int
-        Number of vertices, at most 2³² since ends are packed.
+        Number of vertices, at most `MAX_VERTICES`.
     pairs : numpy.ndarray of uint64, shape (m,)
-        ``u << 32 | v`` for each edge, with ``u < v`` but for multigraphs.
+        ``u << 32 | v`` for each edge, with ``u < v`` except in multigraphs.
     arrangement : {"any", "sorted", "shuffled"}
-        How the rows lie, so that nothing is sorted or shuffled twice.
+        Order of the rows, so that no rows are sorted or shuffled twice.
     """
 
     n: int
@@ -45,11 +46,11 @@ class Parameter:
     help : str
         One line.
     default : object
-        Taken when the parameter is left out; ``...`` when it must be given. None stands for what `help` says.
+        The value if the parameter is omitted; ``...`` if it is required. `help` explains a default of None.
     low, high : int or float
-        Legal values, bounds included.
+        Range of valid numbers, bounds included.
     choices : tuple of str
-        Legal words, for ``str``.
+        Valid strings, for ``str``.
     """
 
     kind: type
@@ -65,7 +66,19 @@ class Parameter:
         return self.default is ...
 
     def read(self, value: Any) -> Any:
-        """Return `value`, of Python, YAML or a command line, as this kind; ValueError says the limit."""
+        """Convert a value from Python, YAML or a command line to `kind`.
+
+        Raises
+        ------
+        ValueError
+            The value is invalid; the message completes "name = value …".
+
+        Examples
+        --------
+        >>> from mst.generators import Parameter
+        >>> Parameter(int, "vertices").read("1e3")
+        1000
+        """
         if value is None and self.default is None:
             return None
         if self.kind is bool:
@@ -94,13 +107,13 @@ class Generator:
     name, title : str
         Id, and one line that describes it.
     parameters : dict of str to Parameter
-        By name, in the order of the function's signature.
+        By name, in the order of the signature of `make`.
     make : callable
         ``make(seed=…, connected=…, **values) -> Edges``.
     connected : {"always", "on request", "never"}
-        Whether every graph is connected, a connected one can be requested, or neither.
+        Whether graphs are connected.
     relabels : bool
-        The vertices' names are permuted by definition.
+        Whether the definition of the graph requires a random permutation of the vertex ids.
     """
 
     name: str
@@ -111,7 +124,19 @@ class Generator:
     relabels: bool = False
 
     def resolve(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return every parameter's value, or raise one error that names what is wrong.
+        """Return the values of all parameters, converted and completed with defaults.
+
+        Parameters
+        ----------
+        given : dict
+            Values by parameter name.
+
+        Raises
+        ------
+        ConfigError
+            A parameter is unknown or missing.
+        InputError
+            A value is invalid.
 
         Examples
         --------
@@ -140,11 +165,24 @@ class Generator:
         return values
 
     def build(self, seed: int, connected: bool, values: dict[str, Any]) -> Edges:
-        """Make the edges, from values that `resolve` returned."""
+        """Make the edges of a graph.
+
+        Parameters
+        ----------
+        seed : int
+        connected : bool
+        values : dict
+            As returned by `resolve`.
+
+        Raises
+        ------
+        InputError
+            The graph would have too many vertices, or cannot be guaranteed to be connected.
+        """
         if connected and self.connected == "never":
             raise InputError(
-                f"generator {self.name!r} cannot promise a connected graph: leave connected out, "
-                "or choose a generator that can"
+                f"generator {self.name!r} cannot guarantee a connected graph: leave connected out, "
+                "or choose another generator"
             )
         edges = self.make(seed=seed, connected=connected, **values)
         if edges.n > MAX_VERTICES:
@@ -162,7 +200,17 @@ def generator(
     connected: str = "never",
     relabels: bool = False,
 ) -> Callable[[Callable[..., Edges]], Callable[..., Edges]]:
-    """Declare the function below as a generator, named as it is (underscores become dashes)."""
+    """Return a decorator that declares a function as a generator.
+
+    Parameters
+    ----------
+    title : str
+    parameters : dict of str to Parameter
+    name : str
+        By default, the name of the function with dashes instead of underscores.
+    connected, relabels
+        See `Generator`.
+    """
 
     def declare(make: Callable[..., Edges]) -> Callable[..., Edges]:
         declared = Generator(
@@ -173,7 +221,7 @@ def generator(
             connected=connected,
             relabels=relabels,
         )
-        make.generator = declared  # type: ignore[attr-defined]
+        vars(make)["generator"] = declared
         return make
 
     return declare
@@ -189,26 +237,65 @@ def generators_of(module: ModuleType) -> list[Generator]:
 
 
 def empty_pairs(m: int, n: int = 0) -> np.ndarray:
-    """Return an uninitialised array for `m` packed pairs, after a check that memory suffices for `n` vertices too."""
-    # Pairs, then both ends while the pairs are still there; the weights follow when the pairs are gone.
+    """Return an uninitialised array for `m` packed pairs.
+
+    Parameters
+    ----------
+    m : int
+    n : int
+        Number of vertices that the generator needs memory for as well.
+
+    Returns
+    -------
+    numpy.ndarray of uint64, shape (m,)
+
+    Raises
+    ------
+    OutOfMemoryError
+        The graph does not fit into memory.
+    """
+    # The peak is reached when the pairs and both columns of ends are in memory; the pairs are freed before the weights
+    # are made.
     require_memory(16 * m + 8 * n, f"{m:,} edges")
     return np.empty(m, np.uint64)
 
 
-def require_memory(needed: int, what: str) -> None:
-    """Raise an OutOfMemoryError that says how many bytes are needed and free, unless they are free."""
+def pack(smaller: np.ndarray, larger: np.ndarray) -> np.ndarray:
+    """Return packed pairs of the ends in two uint64 arrays of the same shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.generators.definition import pack
+    >>> pack(np.array([1], np.uint64), np.array([2], np.uint64)).tolist() == [2**32 + 2]
+    True
+    """
+    return smaller << np.uint64(32) | larger
+
+
+def pair_count(n: int) -> int:
+    """Return the number of pairs of `n` vertices.
+
+    >>> pair_count(5)
+    10
+    """
+    return n * (n - 1) // 2
+
+
+def require_memory(needed: int, purpose: str) -> None:
+    """Raise an `OutOfMemoryError` that names the `purpose`, unless `needed` bytes are free."""
     import psutil
 
     free = psutil.virtual_memory().available
     if needed > free:
         raise OutOfMemoryError(
-            f"{what} need about {needed / 1e9:,.1f} GB while they are made, and {free / 1e9:,.1f} GB are free: "
+            f"{purpose} need about {needed / 1e9:,.1f} GB while they are made, and {free / 1e9:,.1f} GB are free: "
             "make a smaller graph"
         )
 
 
 def require(condition: bool, generator: str, problem: str) -> None:
-    """Raise an InputError that names the generator, unless `condition` holds."""
+    """Raise an `InputError` that names the generator and the problem, unless `condition` holds."""
     if not condition:
         raise InputError(f"generator {generator!r}: {problem}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.generators.definition import Edges, Parameter, generator, require_memory
+from mst.generators.definition import Edges, Parameter, generator, pack, require_memory
 from mst.generators.points import random_points
 
 
@@ -16,10 +16,10 @@ from mst.generators.points import random_points
     connected="always",
 )
 def delaunay(*, n: int, seed: int, connected: bool) -> Edges:
-    """Triangulate; as the delaunay_n graphs of the DIMACS challenge, numbered along the Hilbert curve.
+    """Triangulate points like the delaunay_n graphs of the DIMACS challenge, numbered along the Hilbert curve.
 
     Points are inserted one by one in a biased randomised order (Amenta, Choi and Rote, SoCG 2003): a random
-    half last, a random half of the others before them, and so on, each in the order of the curve. All
+    half last, a random half of the rest before these, and so on, each group in the order of the curve. All
     predicates are exact.
     """
     from mst.kernels.generate import delaunay as generate_delaunay
@@ -36,6 +36,6 @@ def delaunay(*, n: int, seed: int, connected: bool) -> Edges:
 
 
 def _along_a_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Join collinear points, or fewer than three, to the next along their line."""
+    """Return the packed pairs of consecutive points of a line, for collinear or fewer than three points."""
     line = np.lexsort((y, x)).astype(np.uint64)
-    return np.minimum(line[:-1], line[1:]) << np.uint64(32) | np.maximum(line[:-1], line[1:])
+    return pack(np.minimum(line[:-1], line[1:]), np.maximum(line[:-1], line[1:]))

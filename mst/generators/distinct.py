@@ -1,4 +1,4 @@
-"""Distinct edges out of arcs that repeat: all of them, or an exact number."""
+"""Distinct edges among random arcs, some of which repeat: all of them, or a given number."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ def distinct(pairs: np.ndarray) -> np.ndarray:
     return pairs[: unique(pairs)]
 
 
-def exactly(
+def draw_distinct(
     m: int, draw: Callable[[int, int], np.ndarray], at_least: int, generator: str, seed: int
 ) -> np.ndarray:
-    """Draw until at least `m` pairs are distinct, then drop a random choice of the surplus.
+    """Draw pairs until at least `m` of them are distinct, then drop randomly chosen ones beyond `m`.
 
     Parameters
     ----------
     m : int
-        How many pairs to return.
+        Number of pairs to return.
     draw : callable
-        ``draw(first, count)`` returns pairs number ``first … first + count - 1`` of an endless sequence.
+        ``draw(first, count)`` returns the pairs ``first … first + count - 1`` of an endless sequence, packed, as a
+        numpy.ndarray of uint64.
     at_least : int
-        How many of them to draw at first.
+        Number of pairs to draw at first.
     generator : str
-        For messages.
+        Its name, for the error message.
     seed : int
-        Decides what is dropped.
+        Decides which pairs are dropped.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def exactly(
     Raises
     ------
     InputError
-        When further draws hardly bring new pairs.
+        Further draws hardly find new pairs.
     """
     drawn = at_least
     pairs = distinct(draw(0, drawn))
@@ -58,7 +59,7 @@ def exactly(
             f"{drawn:,} arcs gave only {len(pairs):,} distinct edges, and m = {m:,}: "
             "lower m, add vertices, or choose more even probabilities",
         )
-        # As many as the rate so far suggests, and a sixteenth more, since later arcs repeat more often.
+        # One sixteenth more than the rate so far suggests, since later arcs repeat more often.
         expected = (m - len(pairs)) * drawn // max(len(pairs), 1) * 17 // 16
         more = min(expected + 64, max(m, _SMALL))
         pairs = distinct(np.concatenate([pairs, draw(drawn, more)]))
@@ -68,7 +69,7 @@ def exactly(
 
 
 def _without_surplus(pairs: np.ndarray, m: int, seed: int) -> np.ndarray:
-    """Return `m` of the pairs, chosen at random, in their order; works in place."""
+    """Return `m` randomly chosen pairs, in their order; modifies the array."""
     from mst.kernels.primitives import hashing
     from mst.kernels.primitives.pairs import compact, erase_random
 

@@ -1,4 +1,4 @@
-"""Two-dimensional grids, whole or with a share of their edges."""
+"""Two-dimensional grids, complete or with a random share of their edges."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from fractions import Fraction
 from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
 
 _PARAMETERS = dict(
-    rows=Parameter(int, "how many rows", low=1, high=MAX_VERTICES),
-    columns=Parameter(int, "how many columns", low=1, high=MAX_VERTICES),
+    rows=Parameter(int, "number of rows", low=1, high=MAX_VERTICES),
+    columns=Parameter(int, "number of columns", low=1, high=MAX_VERTICES),
 )
 
 
 @generator(
-    "in two dimensions, every vertex is joined to its right and its lower neighbour",
+    "two-dimensional grid: every vertex is joined to its right and its lower neighbour",
     _PARAMETERS,
     connected="always",
 )
 def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
-    """Join neighbours; ECL-MST's 2d-2e20 has 1024 rows and columns."""
+    """Join neighbours; the 2d-2e20 graph of the ECL-MST paper has 1024 rows and columns."""
     from mst.kernels.generate.grid import fill_grid
 
     require(rows * columns <= MAX_VERTICES, "grid", f"{rows:,} × {columns:,} is more than 2³² vertices")
@@ -28,7 +28,7 @@ def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
 
 
 @generator(
-    "like a road network: a random share of a grid's edges, of average degree 2.7 by default",
+    "similar to a road network: a random share of a grid's edges, with an average degree of 2.7 by default",
     dict(
         **_PARAMETERS,
         share=Parameter(float, "share of the grid's edges, rounded to a whole number", default=2 / 3, high=1),
@@ -36,9 +36,9 @@ def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
     connected="on request",
 )
 def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -> Edges:
-    """Keep edges at random; with `connected`, those of a random spanning tree of the grid before others.
+    """Keep random edges of a grid; with `connected`, they include all edges of a random spanning tree.
 
-    That tree is the one that Kruskal's algorithm finds when the grid's edges come in random order.
+    Kruskal's algorithm finds this tree among the edges of the grid in random order.
     """
     from mst.kernels.primitives import hashing, pairs
     from mst.kernels.union_find import connectivity
@@ -51,7 +51,7 @@ def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -
     require(
         m >= n - 1,
         "road",
-        f"a share of {share} is {m:,} edges, and {n:,} vertices take {n - 1:,} to connect: raise share",
+        f"a share of {share} is {m:,} edges, but {n:,} vertices need {n - 1:,} to be connected: raise share",
     )
     shuffled = pairs.gather(edges, order, len(edges))
     connectivity.keep_connected(n, shuffled, m)

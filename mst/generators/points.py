@@ -9,16 +9,16 @@ import numpy as np
 from mst.generators.definition import require_memory
 
 BITS = 26
-"""Coordinates are multiples of 2⁻²⁶, held as integers: every geometric predicate fits in 128 bits exactly."""
+"""Coordinates are multiples of 2⁻²⁶, stored as integers, so that every geometric predicate fits exactly in 128 bits."""
 
 
 class Points(NamedTuple):
-    """Distinct points, numbered along the Hilbert curve, so that near vertices have near names.
+    """Distinct points, numbered along the Hilbert curve, so that near points have similar numbers.
 
     Attributes
     ----------
     codes : numpy.ndarray of uint64, shape (n,)
-        Places on the curve of order `BITS`, ascending.
+        Positions on the curve of order `BITS`, ascending.
     x, y : numpy.ndarray of int64, shape (n,)
         Coordinates in ``0 … 2**BITS - 1``.
     """
@@ -29,7 +29,17 @@ class Points(NamedTuple):
 
 
 def random_points(n: int, seed: int, label: str = "points") -> Points:
-    """Return `n` points: a sample without replacement of the 2⁵² places of the lattice.
+    """Return `n` random points, drawn without replacement from the 2⁵² points of the lattice.
+
+    Parameters
+    ----------
+    n, seed : int
+    label : str
+        Distinguishes several sets of points of the same seed.
+
+    Returns
+    -------
+    Points
 
     Examples
     --------

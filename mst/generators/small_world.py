@@ -1,4 +1,4 @@
-"""Watts–Strogatz graphs: a ring lattice whose edges are rewired at random."""
+"""Watts–Strogatz graphs: ring lattices with randomly rewired edges."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from fractions import Fraction
 import numpy as np
 
 from mst.generators.definition import Edges, Parameter, empty_pairs, generator, require
-from mst.generators.spanning import first_connected
+from mst.generators.spanning import try_until_connected
 
 
 @generator(
-    "small world: a ring lattice with rewired edges",
+    "small world: a ring lattice with randomly rewired edges",
     dict(
         n=Parameter(int, "vertices of the ring", high=2**31 - 1),
-        k=Parameter(int, "nearest neighbours that each vertex is joined to; even", default=4),
+        k=Parameter(int, "nearest neighbours of each vertex in the lattice; even", default=4),
         p=Parameter(float, "probability that an edge is rewired", default=0.1, high=1),
     ),
     connected="on request",
 )
 def watts_strogatz(*, n: int, k: int, p: float, seed: int, connected: bool) -> Edges:
-    """Rewire one end of each edge with probability p, never to a loop or a parallel edge: n·k/2 edges stay.
+    """Rewire one end of each lattice edge with probability p, but never to a self-loop or a parallel edge.
 
-    Lattice edges take their turns by distance, then by vertex, as in Watts and Strogatz (Nature 1998). With
-    `connected`, up to 100 graphs are made and the first connected one is taken.
+    Edges are rewired in the order of their distance, then of their vertex, as in Watts and Strogatz (Nature 1998). The
+    graph has n·k/2 edges. With `connected`, up to 100 graphs are tried.
     """
-    require(k % 2 == 0, "watts-strogatz", f"k = {k} is odd: half of the neighbours lie on either side")
+    require(
+        k % 2 == 0,
+        "watts-strogatz",
+        f"k = {k} is odd: give an even number, since half of the neighbours are on each side",
+    )
     require(k < n or k == 0, "watts-strogatz", f"k = {k} neighbours need more than {n:,} vertices")
 
     def make(attempt: int) -> Edges:
         return Edges(n, _rewired(n, k, p, seed, attempt))
 
-    if not connected:
-        return make(0)
-    return first_connected("watts-strogatz", make, "raise k or lower p")
+    return try_until_connected("watts-strogatz", make, "raise k or lower p", connected=connected)
 
 
 def _rewired(n: int, k: int, p: float, seed: int, attempt: int) -> np.ndarray:
@@ -44,7 +46,7 @@ def _rewired(n: int, k: int, p: float, seed: int, attempt: int) -> np.ndarray:
     fill_ring_lattice(pairs, n)
     threshold = np.uint64(min(round(Fraction(p) * 2**64), 2**64 - 1))
     expected = int(len(pairs) * p)
-    # Half full at the expected number of entries, with room for ten standard deviations more.
+    # At most half full, even if the number of entries is ten standard deviations above the expected one.
     slots = 1 << (2 * (expected + 10 * int(expected**0.5) + 64) - 1).bit_length()
     table = np.zeros(slots, np.uint64)
     if p > 0:

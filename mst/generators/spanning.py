@@ -1,4 +1,4 @@
-"""What makes a random graph connected: a spanning tree among its edges, or another try."""
+"""Connected random graphs: by a spanning tree among the edges, or by trying several graphs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ _ATTEMPTS = 100
 
 
 class SpanningTree:
-    """A random recursive tree over ``0 … n - 1`` under random names, whose every edge is known in closed form.
+    """A random recursive tree with randomly permuted vertices, each edge of which can be computed on its own.
 
     Parameters
     ----------
     n : int
         Number of vertices.
     seed : int
-        Which tree.
+
+    Attributes
+    ----------
+    edges : int
+        Number of edges.
     """
 
     def __init__(self, n: int, seed: int):
@@ -31,14 +35,14 @@ class SpanningTree:
         self._key = hashing.stream(seed, "parents in the tree")
 
     def fill(self, pairs: np.ndarray) -> int:
-        """Write the tree's edges to the front of `pairs`; return how many they are."""
+        """Write the edges of the tree to the front of `pairs`, and return their number."""
         from mst.kernels.generate.tree import fill_tree
 
         fill_tree(pairs[: self.edges], self._ranks, self._key)
         return self.edges
 
-    def keep_others(self, pairs: np.ndarray) -> int:
-        """Move the pairs outside the tree to the front, in their order; return how many they are."""
+    def drop_tree_edges(self, pairs: np.ndarray) -> int:
+        """Move the pairs that are not tree edges to the front, in their order, and return their number."""
         from mst.kernels.generate.tree import erase_tree
         from mst.kernels.primitives.pairs import compact
 
@@ -46,14 +50,28 @@ class SpanningTree:
         return compact(pairs)
 
 
-def first_connected(generator: str, make: Callable[[int], Edges], remedy: str) -> Edges:
-    """Return the first connected graph among ``make(0)``, ``make(1)``, …: the distribution of connected graphs.
+def try_until_connected(generator: str, make: Callable[[int], Edges], remedy: str, *, connected: bool) -> Edges:
+    """Return ``make(0)`` or, if `connected`, the first connected graph among ``make(0)``, ``make(1)``, ….
+
+    Trying graphs keeps their distribution, conditioned on being connected.
+
+    Parameters
+    ----------
+    generator : str
+        Its name, for the error message.
+    make : callable
+        ``make(attempt)`` returns the edges of a graph.
+    remedy : str
+        Advice to the user, for the error message.
+    connected : bool
 
     Raises
     ------
     InputError
-        When none of 100 attempts is connected.
+        None of 100 graphs is connected.
     """
+    if not connected:
+        return make(0)
     from mst.kernels.union_find.connectivity import is_connected
 
     for attempt in range(_ATTEMPTS):

@@ -1,8 +1,16 @@
-"""G(n, m): every set of m pairs of vertices is equally likely."""
+"""Random graphs G(n, m): every set of m pairs of vertices is equally likely."""
 
 from __future__ import annotations
 
-from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
+from mst.generators.definition import (
+    MAX_VERTICES,
+    Edges,
+    Parameter,
+    empty_pairs,
+    generator,
+    pair_count,
+    require,
+)
 
 
 @generator(
@@ -14,22 +22,22 @@ from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pair
     connected="on request",
 )
 def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
-    """Sample pairs without replacement, as a prefix of a random order of all pairs (Erdős and Rényi 1959).
+    """Sample pairs without replacement: the first m of a random order of all pairs (Erdős and Rényi 1959).
 
-    With `connected`, the first n - 1 edges are those of a random recursive tree, and the others are sampled
-    from the pairs outside it.
+    With `connected`, n - 1 edges are those of a random recursive tree, and the others are sampled from the pairs that
+    are not in this tree.
     """
     return sample("uniform", n, m, seed, connected)
 
 
 def sample(generator: str, n: int, m: int, seed: int, connected: bool) -> Edges:
-    """Return exactly `m` pairs of `n` vertices; messages name the `generator`."""
+    """Return the edges of a graph G(n, m); error messages name the `generator`."""
     from mst.kernels.generate.uniform import fill_sample
     from mst.kernels.primitives import hashing
 
-    everything = n * (n - 1) // 2
-    require(m <= everything, generator, f"{n:,} vertices have {everything:,} pairs, so m = {m:,} is too many")
-    order = hashing.permutation(seed, "pairs", everything)
+    possible = pair_count(n)
+    require(m <= possible, generator, f"{n:,} vertices have {possible:,} pairs, so m = {m:,} is too many")
+    order = hashing.permutation(seed, "pairs", possible)
     pairs = empty_pairs(m)
     if not connected:
         fill_sample(pairs, n, order, 0)
@@ -48,5 +56,5 @@ def sample(generator: str, n: int, m: int, seed: int, connected: bool) -> Edges:
         rest = pairs[filled:]
         fill_sample(rest, n, order, position)
         position += len(rest)
-        filled += tree.keep_others(rest)
+        filled += tree.drop_tree_edges(rest)
     return Edges(n, pairs)

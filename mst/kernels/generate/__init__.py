@@ -1,1 +1,1 @@
-"""Edges of generated graphs."""
+"""Kernels of the graph generators: they fill arrays of packed pairs of vertices (``u << 32 | v``)."""

@@ -13,7 +13,15 @@ _S32 = np.uint64(32)
 
 @njit(parallel=True)
 def fill_cliques(pairs, cliques, size):
-    """Write the edges of `cliques` cliques of `size` vertices each, sorted."""
+    """Write the edges of disjoint cliques over consecutive vertices, sorted.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (cliques · size (size - 1) / 2,)
+        Output: packed pairs.
+    cliques, size : int
+        Number of cliques, and of vertices in each.
+    """
     per_clique = size * (size - 1) // 2
     for x in prange(cliques * size):
         clique, a = x // size, x % size
@@ -25,7 +33,14 @@ def fill_cliques(pairs, cliques, size):
 
 @njit
 def chain_cliques(pairs, cliques, size):
-    """Turn each clique's first edge towards the last vertex of the clique before it, in place."""
+    """Connect cliques to a ring: the first edge of each now leads to the last vertex of the previous clique.
+
+    Parameters
+    ----------
+    pairs : array of uint64
+        Packed pairs as written by `fill_cliques`; modified in place.
+    cliques, size : int
+    """
     n = cliques * size
     for clique in range(cliques):
         first = clique * size

@@ -1,9 +1,12 @@
 """Delaunay triangulation by incremental insertion and flips (Lawson 1977), with exact predicates.
 
-Triangles lie counter-clockwise in `corners`: half-edge ``e = 3 t + i`` of triangle `t` leads from vertex
-``corners[e]`` to the next corner, and ``twins[e]`` is the same edge seen from the other side. A ghost vertex,
-of number n, closes the outside: every edge of the hull has a triangle with it, so that a point outside is
-inserted as any other. Of n points come 2n - 2 triangles, ghosts included.
+The corners of triangle `t` are ``corners[3 t : 3 t + 3]``, in counter-clockwise order. Half-edge ``e = 3 t + i``
+leads from vertex ``corners[e]`` to the next corner of its triangle, and ``twins[e]`` is the half-edge in the opposite
+direction. A ghost vertex, with number n, forms a triangle with every edge of the convex hull, so that points outside
+the hull are inserted like all others. n points give 2n - 2 triangles, including those of the ghost vertex.
+
+In all functions, `x` and `y` are int64 arrays of shape (n,), below 2²⁶; `corners` and `twins` are int32 arrays of shape
+(6n - 6,); `p` is the number of a point.
 """
 
 from __future__ import annotations
@@ -15,14 +18,26 @@ from mst.kernels.primitives.jit import njit
 
 _S32 = np.uint64(32)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-# Products of integers of at most 54 bits, rounded once each and summed twice: the error is below 5·2⁻⁵³ of
-# the sum of magnitudes.
-_SAFE = 6.0e-16
+# Relative to the sum of magnitudes, the sum of three rounded products of integers of at most 54 bits has an error
+# below 5·2⁻⁵³.
+_ERROR_BOUND = 6.0e-16
 
 
 @njit
 def insertion_order(n, key):
-    """Point numbers by level: a random half comes last, a random half of the others before it, and so on."""
+    """Return a biased randomised order of insertion: a random half last, a random half of the rest before, and so on.
+
+    Parameters
+    ----------
+    n : int
+    key : uint64
+        Key of the random stream.
+
+    Returns
+    -------
+    array of int32, shape (n,)
+        Point numbers; those of the same level are in ascending order.
+    """
     levels = np.empty(n, np.uint8)
     counts = np.zeros(65, np.int64)
     for i in range(n):
@@ -47,13 +62,18 @@ def insertion_order(n, key):
 
 @njit
 def _turn(ax, ay, bx, by, cx, cy):
-    """Positive when a, b, c turn left, negative when right, zero when collinear; exact."""
+    """Return a positive number if a, b, c turn left, a negative one if right, zero if collinear; exact for int64."""
     return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
 
 
 @njit
 def _add_product(high, low, x, y):
-    """Add ``x * y`` to the 128-bit integer ``high * 2**64 + low``."""
+    """Add the product of two int64 to the 128-bit integer ``high * 2**64 + low`` (uint64 each).
+
+    Returns
+    -------
+    high, low : uint64
+    """
     product_high, product_low = wide_product(np.uint64(x), np.uint64(y))
     if x < 0:
         product_high -= np.uint64(y)
@@ -66,7 +86,7 @@ def _add_product(high, low, x, y):
 
 @njit
 def _is_positive(a, bc, b, ca, c, ab):
-    """True when ``a * bc + b * ca + c * ab`` is positive, in 128 bits."""
+    """True when ``a * bc + b * ca + c * ab`` (int64 each) is positive, computed with 128 bits."""
     high, low = _add_product(_ZERO, _ZERO, a, bc)
     high, low = _add_product(high, low, b, ca)
     high, low = _add_product(high, low, c, ab)
@@ -74,30 +94,37 @@ def _is_positive(a, bc, b, ca, c, ab):
 
 
 @njit
-def _in_circle(ax, ay, bx, by, cx, cy, px, py):
-    """True when p lies strictly inside the circle through a, b, c, which are counter-clockwise; exact."""
-    ax, ay, bx, by, cx, cy = ax - px, ay - py, bx - px, by - py, cx - px, cy - py
-    a, b, c = ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy
+def _in_circle(a, b, c, p):
+    """True when p lies strictly inside the circle through a, b, c, in counter-clockwise order; exact.
+
+    All points are tuples ``(x, y)`` of int64.
+    """
+    ax, ay = a[0] - p[0], a[1] - p[1]
+    bx, by = b[0] - p[0], b[1] - p[1]
+    cx, cy = c[0] - p[0], c[1] - p[1]
+    aa, bb, cc = ax * ax + ay * ay, bx * bx + by * by, cx * cx + cy * cy
     bc, ca, ab = bx * cy - by * cx, cx * ay - cy * ax, ax * by - ay * bx
-    x, y, z = float(a) * float(bc), float(b) * float(ca), float(c) * float(ab)
+    x, y, z = float(aa) * float(bc), float(bb) * float(ca), float(cc) * float(ab)
     determinant = x + y + z
-    if abs(determinant) > _SAFE * (abs(x) + abs(y) + abs(z)):
+    if abs(determinant) > _ERROR_BOUND * (abs(x) + abs(y) + abs(z)):
         return determinant > 0.0
-    return _is_positive(a, bc, b, ca, c, ab)
+    return _is_positive(aa, bc, bb, ca, cc, ab)
 
 
 @njit
 def _next(e):
+    """Return the half-edge after `e` in its triangle."""
     return e - 2 if e % 3 == 2 else e + 1
 
 
 @njit
 def _previous(e):
+    """Return the half-edge before `e` in its triangle."""
     return e + 2 if e % 3 == 0 else e - 1
 
 
 @njit
-def _beyond(x, y, a, b, p):
+def _is_outside(x, y, a, b, p):
     """True when p lies strictly left of a → b, or on the open segment between them."""
     turn = _turn(x[a], y[a], x[b], y[b], x[p], y[p])
     if turn != 0:
@@ -106,21 +133,21 @@ def _beyond(x, y, a, b, p):
 
 
 @njit
-def _conflicts(x, y, a, b, c, p):
-    """True when p lies inside the circle of triangle a, b, c; a ghost's circle is the half-plane outside."""
+def _in_circumcircle(x, y, a, b, c, p):
+    """True when p lies inside the circumcircle of triangle a, b, c, which is a half-plane if one is the ghost."""
     ghost = x.size
     if a == ghost:
-        return _beyond(x, y, b, c, p)
+        return _is_outside(x, y, b, c, p)
     if b == ghost:
-        return _beyond(x, y, c, a, p)
+        return _is_outside(x, y, c, a, p)
     if c == ghost:
-        return _beyond(x, y, a, b, p)
-    return _in_circle(x[a], y[a], x[b], y[b], x[c], y[c], x[p], y[p])
+        return _is_outside(x, y, a, b, p)
+    return _in_circle((x[a], y[a]), (x[b], y[b]), (x[c], y[c]), (x[p], y[p]))
 
 
 @njit
 def _locate(x, y, corners, twins, triangle, p):
-    """Walk to a triangle that holds p, or to a ghost whose hull edge p lies outside of."""
+    """Return a triangle that contains p, or one of the ghost beyond a hull edge that has p on its outer side."""
     ghost = x.size
     for i in range(3):  # start from a real triangle
         if corners[3 * triangle + i] == ghost:
@@ -144,16 +171,17 @@ def _locate(x, y, corners, twins, triangle, p):
 
 @njit
 def _link(twins, e, f):
+    """Make two half-edges each other's twins."""
     twins[e], twins[f] = f, e
 
 
 @njit
-def _split(corners, twins, triangle, fresh, p):
-    """Put p into a triangle: it becomes three, the new ones at `fresh` and ``fresh + 1``."""
-    e, f, g = 3 * triangle, 3 * fresh, 3 * fresh + 3
+def _split(corners, twins, triangle, new, p):
+    """Split a triangle at its inner point p into three, the new ones at `new` and ``new + 1``."""
+    e, f, g = 3 * triangle, 3 * new, 3 * new + 3
     a, b, c = corners[e], corners[e + 1], corners[e + 2]
     bc, ca = twins[e + 1], twins[e + 2]
-    # (a, b, p), (b, c, p), (c, a, p): the first half-edge of each is the old one.
+    # The triangles are (a, b, p), (b, c, p), (c, a, p); the first half-edge of each is that of the old triangle.
     corners[e + 2] = p
     corners[f], corners[f + 1], corners[f + 2] = b, c, p
     corners[g], corners[g + 1], corners[g + 2] = c, a, p
@@ -166,7 +194,7 @@ def _split(corners, twins, triangle, fresh, p):
 
 @njit
 def _flip(corners, twins, e):
-    """Replace edge e, opposite p, by the other diagonal of its two triangles.
+    """Replace edge e, which is opposite p, by the other diagonal of its two triangles.
 
     ``(a, b, p)`` and ``(b, a, d)`` become ``(a, d, p)``, where e leads from a to d, and ``(d, b, p)``.
     """
@@ -177,7 +205,7 @@ def _flip(corners, twins, e):
     ad, bp = twins[after_g], twins[after_e]
     corners[after_e] = d
     corners[after_g] = p
-    # Seen from g's triangle: g is now b → p, after_g is p → d, before_g stays d → b.
+    # In the triangle of g, g is now b → p, after_g is p → d, and before_g remains d → b.
     _link(twins, e, ad)
     _link(twins, g, bp)
     _link(twins, after_e, after_g)
@@ -185,11 +213,11 @@ def _flip(corners, twins, e):
 
 @njit
 def _repair(x, y, corners, twins, e, p):
-    """Flip the edges around p until none conflicts; e is one of them, opposite p."""
+    """Flip edges opposite p, beginning with e, until p lies in no circumcircle of the triangles beyond them."""
     first = corners[e]
     while True:
         g = twins[e]
-        if _conflicts(x, y, corners[g], corners[_next(g)], corners[_previous(g)], p):
+        if _in_circumcircle(x, y, corners[g], corners[_next(g)], corners[_previous(g)], p):
             _flip(corners, twins, e)
             continue
         e = _next(twins[_next(e)])
@@ -199,7 +227,17 @@ def _repair(x, y, corners, twins, e, p):
 
 @njit
 def first_triangle(x, y, order):
-    """Position in `order` of the first point off the line through the first two, or -1 when there is none."""
+    """Return the position in `order` of the first point not collinear with the first two, or -1 if there is none.
+
+    Parameters
+    ----------
+    x, y : arrays of int64, shape (n,)
+    order : array of int32, shape (n,)
+
+    Returns
+    -------
+    int
+    """
     for position in range(2, order.size):
         a, b, c = order[0], order[1], order[position]
         if _turn(x[a], y[a], x[b], y[b], x[c], y[c]) != 0:
@@ -209,16 +247,21 @@ def first_triangle(x, y, order):
 
 @njit
 def triangulate(x, y, order, start):
-    """Return the `corners` of the Delaunay triangulation of distinct points.
+    """Return the Delaunay triangulation of distinct points.
 
     Parameters
     ----------
-    x, y : int64 array, shape (n,)
+    x, y : arrays of int64, shape (n,)
         Coordinates in ``0 … 2**26 - 1``.
-    order : int32 array, shape (n,)
-        Order of insertion; near points should follow each other.
+    order : array of int32, shape (n,)
+        Order of insertion; it is fast if consecutive points are near each other.
     start : int
-        What `first_triangle` returned, and not -1.
+        The result of `first_triangle`, which must not be -1.
+
+    Returns
+    -------
+    array of int32, shape (6n - 6,)
+        The corners of all triangles; n stands for the ghost vertex.
     """
     n = x.size
     corners = np.empty(3 * (2 * n - 2), np.int32)
@@ -233,7 +276,7 @@ def triangulate(x, y, order, start):
         ghost = 3 * (i + 1)
         corners[ghost], corners[ghost + 1], corners[ghost + 2] = there, here, n
         _link(twins, i, ghost)
-        # The ghost before this one, around the outside, shares the edge from `here` to the ghost vertex.
+        # The previous triangle of the ghost, around the hull, shares the edge from `here` to the ghost vertex.
         _link(twins, ghost + 1, 3 * ((i + 2) % 3 + 1) + 2)
     triangles = 4
     triangle = 0
@@ -250,7 +293,19 @@ def triangulate(x, y, order, start):
 
 @njit
 def edges_of(corners, n):
-    """Packed pairs of the edges between real vertices, each once."""
+    """Return the edges of a triangulation without those of the ghost vertex.
+
+    Parameters
+    ----------
+    corners : array of int32, shape (6n - 6,)
+        As returned by `triangulate`.
+    n : int
+
+    Returns
+    -------
+    array of uint64, shape (m,)
+        Packed pairs.
+    """
     count = 0
     for e in range(corners.size):
         count += corners[e] < corners[_next(e)] < n

@@ -11,15 +11,22 @@ _S32 = np.uint64(32)
 
 
 @njit(parallel=True)
-def fill_grid(pairs, rows, cols):
-    """Write the edges of a grid, sorted; the vertex at (row, column) is ``row * cols + column``."""
+def fill_grid(pairs, rows, columns):
+    """Write the edges of a grid, sorted; the vertex at (row, column) is ``row * columns + column``.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (rows (columns - 1) + (rows - 1) columns,)
+        Output: packed pairs.
+    rows, columns : int
+    """
     for row in prange(rows):
-        i = row * (2 * cols - 1)
-        for column in range(cols):
-            x = row * cols + column
-            if column + 1 < cols:
+        i = row * (2 * columns - 1)
+        for column in range(columns):
+            x = row * columns + column
+            if column + 1 < columns:
                 pairs[i] = np.uint64(x) << _S32 | np.uint64(x + 1)
                 i += 1
             if row + 1 < rows:
-                pairs[i] = np.uint64(x) << _S32 | np.uint64(x + cols)
+                pairs[i] = np.uint64(x) << _S32 | np.uint64(x + columns)
                 i += 1

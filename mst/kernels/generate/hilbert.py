@@ -1,4 +1,4 @@
-"""The Hilbert curve: places on it and points of the square."""
+"""The Hilbert curve: conversion between positions on the curve and points of a square."""
 
 from __future__ import annotations
 
@@ -10,7 +10,18 @@ from mst.kernels.primitives.jit import njit
 
 @njit
 def point_at(code, order):
-    """Coordinates of place `code` on the curve through ``2**order`` × ``2**order`` points."""
+    """Return the coordinates of a position on the curve through ``2**order`` × ``2**order`` points.
+
+    Parameters
+    ----------
+    code : uint64
+        Position, from 0.
+    order : int
+
+    Returns
+    -------
+    x, y : int64
+    """
     x = y = np.int64(0)
     for level in range(order):
         quarter = np.int64(code >> np.uint64(2 * level)) & 3
@@ -26,8 +37,8 @@ def point_at(code, order):
 
 
 @njit
-def place_of(x, y, order):
-    """Inverse of `point_at`."""
+def position_of(x, y, order):
+    """Return the position of a point on the curve, as int64; the inverse of `point_at`."""
     code = np.int64(0)
     for level in range(order - 1, -1, -1):
         side = np.int64(1) << level
@@ -43,7 +54,17 @@ def place_of(x, y, order):
 
 @njit(parallel=True)
 def decode(codes, order):
-    """Coordinates of every place, as two int64 arrays."""
+    """Return the coordinates of many positions.
+
+    Parameters
+    ----------
+    codes : array of uint64, shape (n,)
+    order : int
+
+    Returns
+    -------
+    x, y : arrays of int64, shape (n,)
+    """
     x, y = np.empty(codes.size, np.int64), np.empty(codes.size, np.int64)
     for i in prange(codes.size):
         x[i], y[i] = point_at(codes[i], order)

@@ -1,4 +1,4 @@
-"""Complete graphs of points, weighted by TSPLIB's rounded distances."""
+"""Complete graphs of points, weighted by the rounded distances of TSPLIB."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ EUC_2D, CEIL_2D, MAN_2D, MAX_2D, ATT = range(5)
 
 @njit
 def complete(x, y, metric):
-    """Return ``(u, v, w)`` of all pairs u < v, row by row, as int32.
+    """Return the edges between all pairs of points, sorted by (smaller end, larger end).
 
     Parameters
     ----------
     x, y : arrays of float64, shape (n,)
     metric : int
         `EUC_2D`, `CEIL_2D`, `MAN_2D`, `MAX_2D` or `ATT` (Reinelt, TSPLIB 95, section 2).
+
+    Returns
+    -------
+    u, v, w : arrays of int32, shape (n (n - 1) / 2,)
+        Ends, the smaller one first, and rounded distance.
     """
     n = x.size
     m = n * (n - 1) // 2

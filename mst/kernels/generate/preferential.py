@@ -1,4 +1,4 @@
-"""Preferential attachment."""
+"""Random graphs by preferential attachment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 def fill_preferential(pairs, n, k, key):
     """Write a star around vertex `k`, then `k` edges for each vertex from ``k + 1`` to ``n - 1``.
 
-    A choice in proportion to degree is a random end of an earlier row; a vertex chosen twice is drawn again.
+    A random end of an earlier edge is a random vertex with a probability in proportion to its degree. If the new
+    vertex has an edge to it already, another end is drawn.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape ((n - k) k,)
+        Output: packed pairs.
+    n, k : int
+    key : uint64
+        Key of the random stream.
     """
     for x in range(k):
         pairs[x] = np.uint64(x) << _S32 | np.uint64(k)

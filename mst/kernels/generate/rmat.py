@@ -16,19 +16,44 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 
 @njit
 def _quarter(bits, right, lower, lower_right):
-    """Row and column bit of the quarter that 32 random bits choose, without a branch to mispredict."""
+    """Choose a quarter of the matrix by 32 random bits, without branches, which would be mispredicted.
+
+    Parameters
+    ----------
+    bits : uint64
+        A random number below 2³².
+    right, lower, lower_right : uint64
+        The smallest `bits` that choose each of these quarters; smaller ones choose the upper left quarter.
+
+    Returns
+    -------
+    row, column : uint64
+        0 or 1 each.
+    """
     row = np.uint64(bits >= lower)
     column = np.uint64(bits >= right) ^ row ^ np.uint64(bits >= lower_right)
     return row, column
 
 
 @njit(parallel=True)
-def fill_rmat(pairs, first, scale, cuts, key, simple):
-    """Write arcs number ``first …``; `cuts` are the quarters' cumulative probabilities times 2³².
+def fill_rmat(pairs, first, scale, thresholds, key, simple):
+    """Write a part of an endless sequence of arcs; each hash is used for two levels of recursion.
 
-    Simple ones have their smaller end first, and loops are DROPPED. One hash serves two levels.
+    Parameters
+    ----------
+    pairs : array of uint64, shape (m,)
+        Output: packed pairs. If `simple`, the smaller end comes first, and self-loops are DROPPED.
+    first : int
+        Index in the sequence of the first arc to write.
+    scale : int
+        The vertices are ``0 … 2**scale - 1``.
+    thresholds : tuple of three uint64
+        Cumulative probabilities of the first three quarters, times 2³².
+    key : uint64
+        Key of the random stream.
+    simple : bool
     """
-    right, lower, lower_right = cuts
+    right, lower, lower_right = thresholds
     for i in prange(pairs.size):
         row = column = np.uint64(0)
         arc = hash1(key, np.uint64(first) + np.uint64(i))
@@ -38,7 +63,7 @@ def fill_rmat(pairs, first, scale, cuts, key, simple):
             row1, column1 = _quarter(bits & _LOW32, right, lower, lower_right)
             row = row << _TWO | row0 << _ONE | row1
             column = column << _TWO | column0 << _ONE | column1
-        if scale & 1:  # an odd scale has no use for the last level
+        if scale & 1:  # the last pair of levels has one too many
             row, column = row >> _ONE, column >> _ONE
         if not simple:
             pairs[i] = row << _S32 | column

@@ -1,4 +1,4 @@
-"""Ring lattices and their rewiring."""
+"""Ring lattices, and random rewiring of their edges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from mst.kernels.primitives.hashing import below, hash1, hash2, mix
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.pairs import packed
 
-_EMPTY = np.uint64(0)  # packs a loop at vertex 0, which never occurs
+_EMPTY = np.uint64(0)  # the packed loop at vertex 0, which never occurs
 
 
 @njit(parallel=True)
 def fill_ring_lattice(pairs, n):
-    """Write the edges to the next vertex of every vertex, then those to the next but one, and so on."""
+    """Write the edges of a ring lattice: first those between vertices at distance 1, then at distance 2, and so on.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (n k / 2,)
+        Output: packed pairs.
+    n : int
+    """
     for i in prange(pairs.size):
         x, distance = i % n, i // n + 1
         pairs[i] = packed(x, (x + distance) % n)
@@ -22,7 +29,7 @@ def fill_ring_lattice(pairs, n):
 
 @njit
 def _slot(table, pair):
-    """Where `pair` is in the table, or else the empty slot where it would go."""
+    """Return the index of `pair` in the hash table, or of the empty slot where it belongs."""
     mask = np.uint64(table.size - 1)
     slot = mix(pair) & mask
     while table[slot] != _EMPTY and table[slot] != pair:
@@ -32,7 +39,7 @@ def _slot(table, pair):
 
 @njit
 def _lattice_row(x, y, n, rows):
-    """Row of the lattice edge ``{x, y}`` among `rows`, or -1 when it is none."""
+    """Return the row of the lattice edge ``{x, y}`` in a lattice of `rows` edges, or -1 if there is no such edge."""
     ahead = (y - x) % n
     row = (ahead - 1) * n + x if 2 * ahead <= n else (n - ahead - 1) * n + y
     return row if row < rows else np.int64(-1)
@@ -42,8 +49,19 @@ def _lattice_row(x, y, n, rows):
 def rewire(pairs, n, threshold, key, table):
     """Move the second end of each lattice edge with probability ``threshold / 2**64``, in place.
 
-    The graph stays simple throughout: `pairs` tells which lattice edges are left, `table` (zeros, in the length
-    of a power of two) holds the others. A vertex that is joined to all others keeps its edge.
+    The graph remains simple: a lattice edge that was not rewired is found in `pairs` at its own row, and rewired edges
+    are found in a hash table with linear probing. The edges of a vertex that is joined to all others are not rewired.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (m,)
+        Packed pairs as written by `fill_ring_lattice`; modified in place.
+    n : int
+    threshold : uint64
+    key : uint64
+        Key of the random stream.
+    table : array of uint64, shape (slots,)
+        Zeros; `slots` is a power of two, larger than the number of rewired edges.
     """
     rows = pairs.size
     degree = np.full(n, 2 * (rows // n), np.int32)

@@ -1,7 +1,7 @@
-"""Random recursive trees, in closed form: any edge of the tree is told without the others.
+"""Random trees: recursive ones, each edge of which can be computed on its own, and uniform ones.
 
-Vertices have random ranks (a seeded permutation), and the vertex of rank r ≥ 1 hangs on that of a rank drawn
-uniformly below r: the random recursive tree, of depth about e·ln n.
+In a random recursive tree, the vertices have random ranks (a seeded permutation), and the parent of the vertex of
+rank r ≥ 1 has a rank drawn uniformly below r. The depth is about e·ln n.
 """
 
 from __future__ import annotations
@@ -19,29 +19,48 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 
 
 @njit
-def _parent(key, rank):
+def _parent_rank(key, rank):
+    """Return the rank of the parent of the vertex of rank ``rank ≥ 1``, as uint64."""
     return below(hash1(key, rank), rank)
 
 
 @njit(parallel=True)
 def fill_tree(pairs, ranks, key):
-    """Write the tree's edges: row `i` hangs the vertex of rank ``i + 1``; `ranks` maps rank to vertex."""
+    """Write the edges of a random recursive tree; row `i` joins the vertex of rank ``i + 1`` to its parent.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (n - 1,)
+        Output: packed pairs.
+    ranks : Permutation
+        Maps rank to vertex.
+    key : uint64
+        Key of the random stream.
+    """
     for i in prange(pairs.size):
         rank = np.uint64(i + 1)
-        pairs[i] = packed(permuted(ranks, rank), permuted(ranks, _parent(key, rank)))
+        pairs[i] = packed(permuted(ranks, rank), permuted(ranks, _parent_rank(key, rank)))
 
 
 @njit
 def in_tree(pair, ranks, key):
-    """True when the pair is an edge of the tree that `fill_tree` writes."""
+    """True when a packed pair (uint64) is an edge of the tree that `fill_tree` writes."""
     a, b = unpermuted(ranks, pair >> _S32), unpermuted(ranks, pair & _LOW32)
     low, high = min(a, b), max(a, b)
-    return high != _ZERO and _parent(key, high) == low
+    return high != _ZERO and _parent_rank(key, high) == low
 
 
 @njit(parallel=True)
 def erase_tree(pairs, ranks, key):
-    """Overwrite the edges of the tree by DROPPED."""
+    """Replace the edges of the tree among some pairs by DROPPED.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (m,)
+        Packed pairs; modified in place.
+    ranks, key
+        As for `fill_tree`.
+    """
     for i in prange(pairs.size):
         if pairs[i] != DROPPED and in_tree(pairs[i], ranks, key):
             pairs[i] = DROPPED
@@ -51,7 +70,15 @@ def erase_tree(pairs, ranks, key):
 def fill_prufer(pairs, n, key):
     """Write the tree of a random Prüfer sequence: every labelled tree of `n` vertices is equally likely.
 
-    The pointer only moves forward: the smallest leaf is at the pointer, or is the vertex just cut loose.
+    The smallest leaf is either the vertex that just became a leaf, or at the pointer, which only moves forward.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (n - 1,)
+        Output: packed pairs.
+    n : int
+    key : uint64
+        Key of the random stream.
     """
     if n < 2:
         return

@@ -1,4 +1,4 @@
-"""Pairs of vertices by number, and a random sample of them without replacement."""
+"""Random pairs of vertices: samples without replacement, and arcs of k-out graphs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ONE = np.uint64(1)
 
 @njit
 def pair_of(number, n):
-    """The unordered pair of number ``0 … n(n-1)/2 - 1``, packed.
+    """Return the packed pair of a number in ``0 … n(n-1)/2 - 1``; all arguments and the result are uint64.
 
-    Pairs are numbered by their distance around a ring, then by their first vertex: one division finds them,
-    where numbering them row by row takes a square root.
+    Pairs are numbered by their distance on a ring, then by their first vertex, so that one division finds them.
+    Numbering them row by row would require a square root.
     """
     distance = number // n + _ONE
     a = number % n
@@ -27,7 +27,18 @@ def pair_of(number, n):
 
 @njit(parallel=True)
 def fill_sample(pairs, n, permutation, first):
-    """Write the pairs at positions ``first …`` of a random order of all pairs of `n` vertices."""
+    """Write consecutive pairs of a random order of all pairs of `n` vertices.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (m,)
+        Output: packed pairs.
+    n : int
+    permutation : Permutation
+        The random order, of size n (n - 1) / 2.
+    first : int
+        Index in this order of the first pair to write.
+    """
     n, first = np.uint64(n), np.uint64(first)
     for i in prange(pairs.size):
         pairs[i] = pair_of(permuted(permutation, first + np.uint64(i)), n)
@@ -35,7 +46,18 @@ def fill_sample(pairs, n, permutation, first):
 
 @njit(parallel=True)
 def fill_arcs(pairs, n, first, key):
-    """Write arcs number ``first …``: number `i` leads from vertex ``i % n`` to a random other one."""
+    """Write a part of an endless sequence of arcs; arc `i` leads from vertex ``i % n`` to a random other one.
+
+    Parameters
+    ----------
+    pairs : array of uint64, shape (m,)
+        Output: packed pairs.
+    n : int
+    first : int
+        Index in the sequence of the first arc to write.
+    key : uint64
+        Key of the random stream.
+    """
     others = np.uint64(n - 1)
     for i in prange(pairs.size):
         arc = first + i
