@@ -95,15 +95,16 @@ def test_claims_point_at_exhibits():
 def test_tables_of_machines_with_few_numbers_are_closed_at_first(names):
     (exhibit,) = [e for paper, e in EVERY if (paper, e.number) == ("ecl-mst", "Table 3")]
     filled = fill("ecl-mst", exhibit, [], names)
-    panel, printed, _ = filled.panels[0]
+    (panel,) = filled.panels
+    printed = panel.printed
     empty = tuple(replace(cell, value=None) for cell in printed.cells[0])
     few = replace(printed, source="few", cells=(printed.cells[0], *[empty] * (len(printed.cells) - 1)))
-    tables = section._tables(filled, panel, printed, [few, replace(printed, source="many")])
+    tables = section._tables(filled, panel._replace(measured=[few, replace(printed, source="many")]))
     assert [(table["caption"], table["open"]) for table in tables] == [
         ("measured on few", False),
         ("measured on many", True),
     ]
-    assert not section._tables(filled, panel, printed, [])[0]["open"]
+    assert not section._tables(filled, panel)[0]["open"]
 
 
 @pytest.mark.parametrize(("paper", "exhibit"), EVERY, ids=[f"{p}-{e.id}" for p, e in EVERY])

@@ -235,7 +235,7 @@ def test_page_of_nothing_measured_says_so(tmp_path):
 
 def test_sections_hold_their_own_content_only(rows):
     environment = jinja2.Environment()
-    shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [], [], []))
+    shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [], []))
     parts, around = sections(shown), frame(shown)
     assert {f"{part.template}.html.j2" for part in parts} == {f.name for f in (FOLDER / "sections").iterdir()}
     owners = {}

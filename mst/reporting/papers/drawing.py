@@ -17,22 +17,21 @@ _SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
 
 
-def draw(filled: Filled, folder: Path) -> list[tuple[str, str]]:
-    """Draw every panel of an exhibit, one picture for each machine; return file names and SVG.
+def draw(filled: Filled, folder: Path) -> list[Panel]:
+    """Draw every panel of an exhibit, one picture for each machine.
 
     A panel without measured numbers is drawn once from what the paper prints, and not at all where it prints none.
     """
     if filled.exhibit.draw == "table":
         return []
     drawn = []
-    for panel, printed, measured in filled.panels:
-        for grid in measured or ([printed] if printed else []):
-            name = slug(" ".join(filter(None, (filled.slug, panel, grid.source))))
-            title = ", ".join(filter(None, (panel, "as printed" if grid is printed else grid.source)))
+    for panel in filled.panels:
+        for grid, beside in panel.shown:
+            name = slug(" ".join(filter(None, (filled.slug, panel.name, grid.source))))
+            title = panel.title(grid)
             if filled.exhibit.draw == "curves" and any(grid.marks):
                 # Its axis has no place for the marks of rows.
                 title += " (stand-in)"
-            beside = printed if grid is not printed else None
             figure = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title)
             if figure is not None:
                 drawn.append(Panel(name, save(figure, folder / name)))

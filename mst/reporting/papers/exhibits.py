@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
@@ -121,19 +121,33 @@ class Grid:
         return sum(cell.value is not None for row in self.cells for cell in row)
 
 
+class PanelGrids(NamedTuple):
+    """One panel: its name, its printed grid (None where the paper prints nothing of it), and the machines' grids."""
+
+    name: str
+    printed: Grid | None
+    measured: list[Grid]
+
+    @property
+    def shown(self) -> list[tuple[Grid, Grid | None]]:
+        """Each machine's grid beside the printed one, or the printed one alone where nothing was measured."""
+        if self.measured:
+            return [(grid, self.printed) for grid in self.measured]
+        return [(self.printed, None)] if self.printed else []
+
+    def title(self, grid: Grid, before: str = "") -> str:
+        """Return the panel's name and where the grid's numbers are from."""
+        origin = "as printed" if grid is self.printed else before + grid.source
+        return f"{self.name}, {origin}" if self.name else origin
+
+
 @dataclass(frozen=True)
 class Filled:
-    """An exhibit with its numbers.
-
-    Attributes
-    ----------
-    panels : list
-        For each panel its name, the printed grid (None where the paper prints nothing of it) and the machines' grids.
-    """
+    """An exhibit with its numbers."""
 
     paper: str
     exhibit: Exhibit
-    panels: list[tuple[str, Grid | None, list[Grid]]] = field(default_factory=list)
+    panels: list[PanelGrids] = field(default_factory=list)
 
     @property
     def slug(self) -> str:
@@ -143,12 +157,12 @@ class Filled:
     @property
     def measured(self) -> int:
         """How many cells have a measured value."""
-        return sum(grid.known for _, _, grids in self.panels for grid in grids)
+        return sum(grid.known for panel in self.panels for grid in panel.measured)
 
     @property
     def printed(self) -> int:
         """How many cells have a printed value."""
-        return sum(grid.known for _, grid, _ in self.panels if grid)
+        return sum(panel.printed.known for panel in self.panels if panel.printed)
 
 
 @cache
@@ -178,7 +192,7 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
             grid = _grid(exhibit, PRINTED, Printed(paper, exhibit.machine), names, panel, bound)
         own = [_grid(exhibit, source.name, source, names, panel, bound) for source in sources]
         measured = _merged([g for g in own if g.known])
-        filled.panels.append((panel, grid if grid and grid.known else None, measured))
+        filled.panels.append(PanelGrids(panel, grid if grid and grid.known else None, measured))
     return filled
 
 

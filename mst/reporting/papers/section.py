@@ -1,21 +1,21 @@
-"""What the page shows of the papers: their claims with verdicts, their tables and figures with numbers."""
+"""The papers on the page: their claims with verdicts, their tables and figures with numbers."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mst.errors import ConfigError, nearest
+from mst.reporting.charts.axes import Panel
 from mst.reporting.charts.style import setup
 from mst.reporting.charts.workers import Run, one_by_one
 from mst.reporting.papers import claims, drawing, tables
 from mst.reporting.papers.claims import Claim, Document, Outcome
-from mst.reporting.papers.exhibits import Exhibit, Filled, Grid, exhibits, fill
+from mst.reporting.papers.exhibits import Cell, Filled, Grid, PanelGrids, exhibits, fill
 from mst.reporting.papers.observations import Measured, gather, published, read_manifests
 
 _MOST_RECORDS = 8
@@ -28,20 +28,15 @@ _SHORT = {
 _THEIRS, _OTHERS = "on the paper's kind of machine", "on another kind of machine"
 
 
-@dataclass(frozen=True)
-class Papers:
+class Papers(NamedTuple):
     """Everything that the page's template needs of the papers.
 
-    Attributes
-    ----------
-    counts : list
-        Each verdict with its class, its number, and how many of these are of which kind of machine.
+    `counts` has, for each verdict, its class, its number, and how many of these are of which kind of machine.
     """
 
     claims: list[dict[str, Any]]
     counts: list[tuple[str, str, int, dict[str, int]]]
     papers: list[dict[str, Any]]
-    machines: list[str]
 
 
 def papers_of(
@@ -66,32 +61,28 @@ def papers_of(
     only : str, optional
         One paper instead of all.
     every_picture : bool
-        Draw what is printed, too, where nothing was measured yet.
+        Also draw printed numbers where nothing was measured yet.
     run : callable
         Draws the pictures: `mst.reporting.charts.workers.one_by_one`, or several processes.
     """
     book = claims.document()
     names = book.names()
-    judged = {
-        claim.id: [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
-        for paper, made in book.claims.items()
-        if only in (None, paper)
-        for claim in made
-    }
-    rows = [
-        _claim(claim, paper, judged[claim.id], book, out, names)
-        for paper, made in book.claims.items()
-        if only in (None, paper)
-        for claim in made
-    ]
+    rows = []
+    for paper, made in book.claims.items():
+        for claim in made if only in (None, paper) else ():
+            outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
+            rows.append(_claim(claim, paper, outcomes, book, out))
     filled = {
         paper: [fill(paper, exhibit, sources, names) for exhibit in made]
         for paper, made in exhibits().items()
         if only in (None, paper)
     }
     drawn = [one for made in filled.values() for one in made if one.measured or every_picture]
-    pictures_of = run([partial(drawing.draw, one, folder) for one in drawn])
-    pictures = {one.slug: made for one, made in zip(drawn, pictures_of, strict=True)}
+    pictures = dict(
+        zip(
+            (one.slug for one in drawn), run([partial(drawing.draw, one, folder) for one in drawn]), strict=True
+        )
+    )
     shown = []
     for paper, made in filled.items():
         tally = Counter(row["overall"] for row in rows if row["paper"] == paper)
@@ -99,46 +90,35 @@ def papers_of(
             {
                 "id": paper,
                 "title": book.papers[paper].title,
-                "judge": book.papers[paper].judge,
-                "tally": [
-                    (verdict, _SHORT[verdict], tally[verdict]) for verdict in claims.VERDICTS if tally[verdict]
-                ],
+                "tally": [(v, _SHORT[v], tally[v]) for v in claims.VERDICTS if tally[v]],
                 "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in made],
             }
         )
-    counts = [
-        (verdict, _SHORT[verdict], len(same), {k: same.count(k) for k in (_THEIRS, _OTHERS) if k in same})
-        for verdict in claims.VERDICTS
-        for same in [[row["where"] for row in rows if row["overall"] == verdict]]
-    ]
-    return Papers(rows, counts, shown, [source.name for source in sources])
+    counts = []
+    for verdict in claims.VERDICTS:
+        where = [row["where"] for row in rows if row["overall"] == verdict]
+        kinds = {kind: where.count(kind) for kind in (_THEIRS, _OTHERS) if kind in where}
+        counts.append((verdict, _SHORT[verdict], len(where), kinds))
+    return Papers(rows, counts, shown)
 
 
-def _claim(
-    claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path, names: Any
-) -> dict[str, Any]:
-    own = claims.own_value(claim, paper, names)
+def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path) -> dict[str, Any]:
+    own = claims.own_value(claim, paper, book.names())
     if own is not None and (own.partial or _compares_with_itself(claim, own.value)):
         own = None
     overall = claims.overall(outcomes)
+    number = None if isinstance(claim.published, str) else claim.published
     return {
-        "id": claim.id,
+        **claim.model_dump(include={"id", "place", "says", "standing", "arithmetic", "note"}),
         "paper": paper,
-        "place": claim.place,
-        "says": claim.says,
         "quantity": " ".join(claim.quantity.split()),
-        "published": None if isinstance(claim.published, str) else claim.published,
-        "published_text": claim.published
-        if isinstance(claim.published, str)
-        else _value(claim, claim.published),
+        "published": number,
+        "published_text": claim.published if isinstance(claim.published, str) else _value(claim, number),
         "own": own.value if own else None,
         "own_text": _value(claim, own.value) if own else "",
         "machine": book.machines[claim.machine].title if claim.machine else "",
         "judge": claim.judge or book.papers[paper].judge,
-        "standing": claim.standing,
-        "arithmetic": claim.arithmetic,
-        "note": claim.note,
-        "exhibit": f"{claim.exhibit.replace('/', '-')}" if claim.exhibit else None,
+        "exhibit": claim.exhibit.replace("/", "-") if claim.exhibit else None,
         "overall": overall,
         "overall_class": _SHORT[overall],
         "where": _where(claim, overall, outcomes),
@@ -147,19 +127,19 @@ def _claim(
 
 
 def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
-    """Return which kind of machine a verdict is of; nothing where the claim names none, or where there is none."""
+    """Return which kind of machine gave a verdict; nothing where the claim names none, or where there is none."""
     if claim.machine is None or overall not in (claims.CONFIRMED, claims.CONTRADICTED):
         return ""
     return _THEIRS if any(o.on_kind and o.verdict == overall for o in outcomes) else _OTHERS
 
 
 def _compares_with_itself(claim: Claim, value: float) -> bool:
-    """Return whether a formula sets measured beside printed numbers, which says nothing of printed ones alone."""
+    """Return whether a formula compares measured with printed numbers, and so is trivial for printed ones alone."""
     return "published(" in claim.quantity and min(abs(value), abs(value - 1)) < 1e-9
 
 
 def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict[str, Any]]:
-    """Return one entry for each machine; those of which nothing else is to be said share one."""
+    """Return one entry for each machine with a value, and one for all others with the same verdict and reason."""
     entries: dict[tuple, dict[str, Any]] = {}
     for outcome in outcomes:
         alone = outcome.machine if outcome.value is not None else None
@@ -172,7 +152,7 @@ def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict
 
 def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
     measured = _value(claim, outcome.value)
-    if outcome.value is not None and outcome.low != outcome.high:
+    if outcome.low != outcome.high:
         measured += f" [{_value(claim, outcome.low)}, {_value(claim, outcome.high)}]"
     return {
         "machines": [],
@@ -191,37 +171,31 @@ def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
 def _value(claim: Claim, value: float | None) -> str:
     if value is None:
         return ""
-    if claim.unit == "percent":
-        return f"{100 * value:.3g} %"
     if claim.unit in ("count", "rate"):
         return tables.number(value, claim.unit) + ("/s" if claim.unit == "rate" else "")
-    return f"{value:.3g}"
+    return f"{100 * value:.3g} %" if claim.unit == "percent" else f"{value:.3g}"
 
 
-def _exhibit(filled: Filled, pictures: list[tuple[str, str]], out: Path, folder: Path) -> dict[str, Any]:
+def _exhibit(filled: Filled, pictures: Sequence[Panel], out: Path, folder: Path) -> dict[str, Any]:
     exhibit = filled.exhibit
-    write_files(filled, folder, pictures=False)
+    files = write_files(filled, folder, pictures=False)
+    grids = [grid for panel in filled.panels for grid in panel.measured]
     return {
+        **exhibit.model_dump(include={"number", "title", "note", "values"}),
         "id": filled.slug,
-        "number": exhibit.number,
-        "title": exhibit.title,
-        "note": exhibit.note,
-        "values": exhibit.values,
-        "static": _static(exhibit),
-        "tables": [
-            table for panel, printed, grids in filled.panels for table in _tables(filled, panel, printed, grids)
-        ],
-        "pictures": [_labelled(svg, f"{exhibit.number}, {exhibit.title}") for _, svg in pictures],
+        "static": published(exhibit.static).rows if exhibit.static else (),
+        "tables": [table for panel in filled.panels for table in _tables(filled, panel)],
+        "pictures": [_labelled(panel.svg, f"{exhibit.number}, {exhibit.title}") for panel in pictures],
         "measured": filled.measured,
         "printed": filled.printed,
-        "stand_ins": any(any(grid.marks) for _, _, grids in filled.panels for grid in grids),
-        "why": _why(filled) if not filled.measured and not exhibit.static else "",
-        "files": [os.path.relpath(folder / f"{filled.slug}.{kind}", out.parent) for kind in ("csv", "tex")],
+        "stand_ins": any(any(grid.marks) for grid in grids),
+        "why": "Not measured here yet." if filled.panels and not filled.measured else "",
+        "files": [os.path.relpath(file, out.parent) for file in files],
     }
 
 
 def _labelled(svg: str, label: str) -> Any:
-    """Return a picture for the page, with its name for those who do not see it."""
+    """Return a picture for the page with a label for screen readers."""
     from markupsafe import Markup, escape
 
     return Markup(svg.replace('role="img"', f'role="img" aria-label="{escape(label)}"', 1))
@@ -234,7 +208,7 @@ def write_files(filled: Filled, folder: Path, *, pictures: bool = True) -> list[
     tables.write_csv(filled, written[0])
     tables.write_latex(filled, written[1])
     drawn = drawing.draw(filled, folder) if pictures else []
-    return [*written, *(folder / f"{name}.{kind}" for name, _ in drawn for kind in ("svg", "pdf"))]
+    return [*written, *(folder / f"{panel.name}.{kind}" for panel in drawn for kind in ("svg", "pdf"))]
 
 
 def write_exhibit(
@@ -262,8 +236,8 @@ def write_exhibit(
         raise ConfigError(f"no paper {paper!r}{nearest(paper, made)}")
     known = {exhibit.id: exhibit for exhibit in made[paper]}
     if name not in known:
-        told = ", ".join(known)
-        raise ConfigError(f"{paper} has no table or figure {name!r}{nearest(name, known)}; it has: {told}")
+        hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
+        raise ConfigError(f"{paper} has no table or figure {name!r}{hint}")
     sources = gather(records, pd.read_parquet(table).to_dict("records"), read_manifests(manifests))
     filled = fill(paper, known[name], sources, claims.document().names())
     tables.write_csv(filled, csv)
@@ -273,58 +247,39 @@ def write_exhibit(
     drawing.draw(filled, pictures)
 
 
-def _static(exhibit: Exhibit) -> dict[str, Any] | None:
-    if not exhibit.static:
-        return None
-    rows = published(exhibit.static).rows
-    return {"head": list(rows[0]), "rows": [list(row.values()) for row in rows]}
+def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
+    """Return a table for each machine with the printed numbers in its cells, or the printed table alone.
 
-
-def _tables(filled: Filled, panel: str, printed: Grid | None, grids: Sequence[Grid]) -> list[dict[str, Any]]:
-    """Return a table for each machine; what is printed stands in each cell, or alone where nothing was measured.
-
-    Those of machines with less than half as many numbers as another's are to be closed at first.
+    Tables of machines with less than half as many numbers as another's are closed at first.
     """
-    made, most = [], max((grid.known for grid in grids), default=0)
-    for grid in grids or ([printed] if printed else []):
-        beside = printed if grid is not printed else None
-        made.append(
-            {
-                "caption": ", ".join(
-                    filter(None, (panel, "as printed" if grid is printed else f"measured on {grid.source}"))
-                ),
-                "head": [(c, tables.unit_of(tables.kind_of(filled, c))) for c in grid.columns],
-                "rows": [_row(filled, grid, beside, index) for index in range(len(grid.rows))],
-                "open": grid is not printed and 2 * grid.known >= most,
-                "beside": beside is not None,
-            }
-        )
-    return made
+    most = max((grid.known for grid in panel.measured), default=0)
+    return [
+        {
+            "caption": panel.title(grid, "measured on "),
+            "head": [(c, tables.unit_of(tables.kind_of(filled, c))) for c in grid.columns],
+            "rows": [_row(filled, grid, beside, index) for index in range(len(grid.rows))],
+            "open": grid is not panel.printed and 2 * grid.known >= most,
+            "beside": beside is not None,
+        }
+        for grid, beside in panel.shown
+    ]
 
 
 def _row(filled: Filled, grid: Grid, beside: Grid | None, index: int) -> dict[str, Any]:
     cells = []
     for place, column in enumerate(grid.columns):
         kind, cell = tables.kind_of(filled, column), grid.cells[index][place]
-        there = beside.cells[index][place] if beside else None
-        told = there is not None and (there.value is not None or there.unfit)
         cells.append(
             {
                 "text": tables.cell_text(cell, kind),
-                "value": cell.value,
-                "printed": tables.cell_text(there, kind) if told and there else "",
+                "printed": tables.printed_text(beside, index, place, kind),
                 "title": cell.reason if cell.value is None else _interval(cell, kind),
             }
         )
     return {"label": grid.labels[index], "mean": index >= len(grid.rows) - grid.means, "cells": cells}
 
 
-def _interval(cell: Any, kind: str) -> str:
+def _interval(cell: Cell, kind: str) -> str:
     if cell.low is None or cell.low == cell.high:
         return ""
     return f"{tables.number(cell.low, kind)} to {tables.number(cell.high, kind)}"
-
-
-def _why(filled: Filled) -> str:
-    """Return why nothing of an exhibit was measured."""
-    return "Not measured here yet." if filled.panels else ""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mst.atomic import replacing
-from mst.reporting.papers.exhibits import PRINTED, Cell, Column, Filled, Grid
+from mst.reporting.papers.exhibits import Cell, Column, Filled, Grid
 from mst.reporting.papers.observations import published
+from mst.units import prefixed
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
 _FIELDS = ("panel", "row", "column", "source", "value", "low", "high", "unit", "graphs", "stand_ins", "reason")
@@ -36,9 +37,7 @@ def number(value: float | None, kind: str) -> str:
     if kind == "count":
         return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
     if kind == "rate":
-        for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-            if abs(value) >= limit:
-                return f"{value / limit:.3g}{unit}"
+        return prefixed(value)
     if kind == "percent":
         return f"{value:.1f}" if abs(value) >= 0.05 or value == 0 else f"{value:.2g}"
     if abs(value) >= 1000:
@@ -66,12 +65,12 @@ def write_csv(filled: Filled, path: Path) -> None:
 
 
 def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
-    for panel, printed, measured in filled.panels:
-        for grid in ([printed] if printed else []) + measured:
+    for panel in filled.panels:
+        for grid in filter(None, (panel.printed, *panel.measured)):
             for row, cells in zip(grid.rows, grid.cells, strict=True):
                 for column, cell in zip(grid.columns, cells, strict=True):
                     yield {
-                        "panel": panel,
+                        "panel": panel.name,
                         "row": row,
                         "column": column,
                         "source": grid.source,
@@ -100,24 +99,28 @@ def latex(filled: Filled) -> str:
     if exhibit.static:
         rows = published(exhibit.static).rows
         lines += _tabular(list(rows[0]), [list(row.values()) for row in rows])
-    for panel, printed, measured in filled.panels:
-        for grid in measured or ([printed] if printed else []):
-            lines.append(f"% {' '.join(filter(None, (panel, grid.source)))}")
+    for panel in filled.panels:
+        for grid, beside in panel.shown:
+            lines.append(f"% {' '.join(filter(None, (panel.name, grid.source)))}")
             head = ["", *(f"{c} ({u})" if (u := unit_of(kind_of(filled, c))) else c for c in grid.columns)]
-            lines += _tabular(head, list(_rows(filled, grid, printed)))
+            lines += _tabular(head, list(_rows(filled, grid, beside)))
     return "\n".join(lines) + "\n"
 
 
-def _rows(filled: Filled, grid: Grid, printed: Grid | None) -> Iterator[list[str]]:
+def _rows(filled: Filled, grid: Grid, beside: Grid | None) -> Iterator[list[str]]:
     for index, (label, cells) in enumerate(zip(grid.labels, grid.cells, strict=True)):
         row = [label]
         for place, (column, cell) in enumerate(zip(grid.columns, cells, strict=True)):
-            text = cell_text(cell, kind_of(filled, column))
-            told = printed.cells[index][place] if printed and grid.source != PRINTED else None
-            if told is not None and (told.value is not None or told.unfit):
-                text += f" ({cell_text(told, kind_of(filled, column))})"
-            row.append(text)
+            kind = kind_of(filled, column)
+            printed = printed_text(beside, index, place, kind)
+            row.append(cell_text(cell, kind) + (f" ({printed})" if printed else ""))
         yield row
+
+
+def printed_text(printed: Grid | None, row: int, column: int, kind: str) -> str:
+    """Return the printed number of a cell; nothing where the paper prints none."""
+    cell = printed.cells[row][column] if printed else Cell()
+    return cell_text(cell, kind) if cell.value is not None or cell.unfit else ""
 
 
 def cell_text(cell: Cell, kind: str) -> str:
