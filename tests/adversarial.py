@@ -17,7 +17,7 @@ DTYPES = WEIGHT_DTYPES
 
 
 def extremes(dtype) -> np.ndarray:
-    """The values of a dtype that keys, sentinels and sums trip over."""
+    """Return the values of a dtype that break keys, sentinels and sums."""
     dtype = np.dtype(dtype)
     if dtype.kind == "i":
         info = np.iinfo(dtype)
@@ -44,7 +44,7 @@ def small(rng: np.random.Generator) -> Iterator[Graph]:
 
 
 def medium(rng: np.random.Generator, n: int = 3_000, m: int = 24_000) -> Iterator[Graph]:
-    """Yield named graphs that need several rounds, filters and, with threads, luck to get wrong."""
+    """Yield named graphs that need several rounds and filters, and that expose races between threads."""
 
     def ends() -> tuple[np.ndarray, np.ndarray]:
         return rng.integers(0, n, m), rng.integers(0, n, m)
@@ -128,7 +128,7 @@ def _weights(rng: np.random.Generator, m: int) -> Iterator[tuple[str, np.ndarray
             yield f"negative {dtype}", -rng.integers(1, 2**30, m).astype(dtype)
             top = np.iinfo(dtype).max
             yield f"top {dtype}", (top - rng.integers(0, 9, m)).astype(dtype)
-    # The border between 32- and 64-bit keys, for whole and for broken numbers.
+    # The limit between 32- and 64-bit keys, for integers and for fractions.
     for span in (2**32 - 1, 2**32):
         w = rng.integers(-(2**40), -(2**40) + span, m)
         w[:2] = -(2**40), -(2**40) + span
@@ -139,7 +139,7 @@ def _weights(rng: np.random.Generator, m: int) -> Iterator[tuple[str, np.ndarray
 
 
 def _steps(dtype, steps: np.ndarray) -> np.ndarray:
-    """The floats that many steps above 1."""
+    """Return the floats that lie the given numbers of steps (ulps) above 1."""
     dtype = np.dtype(dtype)
     return (np.ones(len(steps), dtype).view(f"i{dtype.itemsize}") + steps.astype(f"i{dtype.itemsize}")).view(
         dtype

@@ -30,7 +30,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The longest first, so that workers end together; last those that run alone, one after the other.
+    # The longest tests first, so that workers end together; tests that run alone come last, one after the other.
     items.sort(
         key=lambda item: (
             "alone" in item.keywords,
@@ -42,34 +42,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Where workers share the tests out (``pytest -n``), run those marked `alone` while all other workers wait."""
+    """With several workers (``pytest -n``), run tests marked `alone` while all other workers wait."""
     if hasattr(item.config, "workerinput"):
-        with _turn(Path(item.config.option.basetemp).parent, alone="alone" in item.keywords):
+        with _test_lock(Path(item.config.option.basetemp).parent, alone="alone" in item.keywords):
             return (yield)
     return (yield)
 
 
 @contextmanager
-def _turn(folder: Path, *, alone: bool) -> Iterator[None]:
-    """Hold the one room of all workers, alone or with others.
+def _test_lock(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Hold the readers-writer lock of all workers: exclusively if `alone`, else shared.
 
-    Who wants it alone keeps the door until it has the room: else others would go in and out, and it would never be
-    empty.
+    A worker holds the queue's lock until it has the main lock: otherwise new readers could starve a writer.
     """
-    with (folder / "door").open("a") as door, (folder / "room").open("a") as room:
-        fcntl.flock(door, fcntl.LOCK_EX)
-        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(door, fcntl.LOCK_UN)
+    with (folder / "queue").open("a") as queue, (folder / "lock").open("a") as lock:
+        fcntl.flock(queue, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(queue, fcntl.LOCK_UN)
         try:
             yield
         finally:
-            # Closing it would not do: a process that the test forked may have it open still.
-            fcntl.flock(room, fcntl.LOCK_UN)
+            # Closing the file is not enough: a process that the test forked may still have it open.
+            fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """Folder of real graph files, or a skip where there is none."""
+    """Folder of real graph files; skips the test where there is none."""
     named = os.environ.get("MST_MIRROR")
     folder = Path(named) if named else ROOT.parent / "shared" / "graphs"
     if not (folder / "MANIFEST.csv").is_file():
@@ -79,7 +78,7 @@ def mirror() -> Path:
 
 @pytest.fixture
 def rng(request) -> np.random.Generator:
-    """A generator seeded by the test's name, so that every test is repeatable on its own."""
+    """A generator seeded by the test's name, so that every test is repeatable alone."""
     return np.random.default_rng(list(request.node.name.encode()))
 
 
@@ -122,7 +121,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, report):
-    """Return a function that opens the page at a width, theme and hash; afterwards nothing may have gone wrong."""
+    """Return a function that opens the page at a width, theme and hash; fail on any error or outside request."""
     problems: list[str] = []
     pages: list = []
 

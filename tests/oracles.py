@@ -1,4 +1,4 @@
-"""Two independent ways to the minimum spanning forest; neither shares code with the package, nor with the other."""
+"""Two independent implementations of the minimum spanning forest that share no code with each other or the package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 
 def by_python_kruskal(graph) -> list[int]:
-    """Kruskal over Python numbers, sorted by (weight, edge id): ids of the forest, ascending."""
+    """Return the ids of the forest, ascending, by Kruskal over Python numbers in order of (weight, edge id)."""
     weights, u, v = graph.w.tolist(), graph.u.tolist(), graph.v.tolist()
     tree_of = {x: {x} for x in range(graph.n)}
     taken = []
@@ -23,7 +23,7 @@ def by_python_kruskal(graph) -> list[int]:
 
 
 def by_networkx_ranks(graph) -> list[int]:
-    """networkx's Prim over ranks in place of weights: all ranks differ, so its forest is the only one."""
+    """Return the ids of the forest by networkx's Prim over ranks for weights; as all differ, the forest is unique."""
     import networkx
 
     weights = graph.w.tolist()
@@ -38,12 +38,12 @@ def by_networkx_ranks(graph) -> list[int]:
 
 
 def exact_total(graph, edge_ids) -> Fraction:
-    """The exact total of finite weights."""
+    """Return the exact total of finite weights."""
     return sum((Fraction(weight) for weight in graph.w[list(edge_ids)].tolist()), Fraction(0))
 
 
 def components(graph) -> int:
-    """Number of trees of a spanning forest, counted by breadth-first search."""
+    """Return the number of connected components, counted by a graph search."""
     neighbours: list[list[int]] = [[] for _ in range(graph.n)]
     for a, b in zip(graph.u.tolist(), graph.v.tolist()):
         neighbours[a].append(b)

@@ -1,7 +1,7 @@
-"""Published algorithms step by step, as generators that yield before they read or write what threads share.
+"""Published algorithms step by step, as generators that yield before they read or write shared memory.
 
-A yield names the place that is about to be executed, so that a test can say how far a thread goes before another one
-takes over. Written from the papers' listings alone, mistakes included; nothing here is used by the package.
+A yield names the line that is executed next, so that a test can choose how far a thread runs before another one
+continues. Written from the papers' listings alone, mistakes included; the package uses nothing of it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 
 class EndlessError(AssertionError):
-    """A look-up went round in a circle, or a thread made no end."""
+    """A find followed a cycle of parents, or a thread did not terminate."""
 
 
 class Thread:
-    """A generator of places, run as far as a test wants."""
+    """A thread whose steps a test executes one by one; `place` is the line that is executed next."""
 
     def __init__(self, steps: Iterator):
         self.steps = steps
@@ -32,9 +32,9 @@ class Thread:
         for _ in range(most):
             if self.place == place:
                 return
-            assert not self.done, f"never came to {place}"
+            assert not self.done, f"ended without reaching {place}"
             self.step()
-        raise EndlessError(f"at {self.place} still, not at {place}")
+        raise EndlessError(f"still at {self.place}, not at {place}")
 
     def finish(self, most: int = 10_000) -> None:
         """Run to the end, or raise `EndlessError` after `most` steps."""
@@ -42,27 +42,27 @@ class Thread:
             if self.done:
                 return
             self.step()
-        raise EndlessError(f"at {self.place} still")
+        raise EndlessError(f"still at {self.place}")
 
 
 def take_turns(*threads: Thread, most: int = 10_000) -> None:
-    """Run threads to their ends, a step each in turn, or raise `EndlessError` after `most` steps each."""
+    """Run threads to their ends, one step of each in turn, or raise `EndlessError` after `most` turns."""
     for _ in range(most):
         if all(thread.done for thread in threads):
             return
         for thread in threads:
             if not thread.done:
                 thread.step()
-    raise EndlessError(f"at {[thread.place for thread in threads]} still")
+    raise EndlessError(f"still at {[thread.place for thread in threads]}")
 
 
 def root(parent: list[int], x: int) -> int:
-    """Return the root of `x`, or raise `EndlessError` when its path is a circle."""
+    """Return the root of `x`, or raise `EndlessError` if its path is a cycle."""
     for _ in range(len(parent) + 1):
         if parent[x] == x:
             return x
         x = parent[x]
-    raise EndlessError(f"the parents of {x} go round in a circle: {parent}")
+    raise EndlessError(f"the parents of {x} form a cycle: {parent}")
 
 
 def roots(parent: list[int]) -> int:
@@ -70,7 +70,7 @@ def roots(parent: list[int]) -> int:
 
 
 class Components:
-    """What Durbhakula's threads share (§2.2.1, *Data structures*)."""
+    """The shared arrays of Durbhakula's threads (§2.2.1, *Data structures*)."""
 
     def __init__(self, n: int, edges: list[tuple[int, int, int]], owners: list[int]):
         self.edges, self.owner = edges, list(owners)
@@ -162,8 +162,8 @@ def with_swaps(shared: Components, thread: int) -> Iterator:
                 shared.covered[e] = True
 
 
-def unions_made_right(shared: Components, thread: int, locking: bool) -> Iterator:
-    """One round's unions as the package has them: minima are complete, permission is one step, roots are checked."""
+def corrected_unions(shared: Components, thread: int, locking: bool) -> Iterator:
+    """One round's unions as in the package: minima are complete, a lock is taken in one step, roots are checked."""
     for v in range(len(shared.parent)):
         yield v
         if not shared.mine(v, thread):
@@ -203,7 +203,7 @@ def unions_made_right(shared: Components, thread: int, locking: bool) -> Iterato
 
 
 def link_to_grandparent(parent: list[int], x: int) -> Iterator:
-    """Grandparent-linking without a test: ``parent[x] = parent[parent[x]]``, read by read."""
+    """Grandparent-linking without a check: ``parent[x] = parent[parent[x]]``, one step for each read and write."""
     while True:
         yield "parent"
         p = parent[x]
@@ -217,7 +217,7 @@ def link_to_grandparent(parent: list[int], x: int) -> Iterator:
 
 
 def link_to_other_grandparent(parent: list[int], x: int) -> Iterator:
-    """As `mst.kernels.threads.parlay_boruvka.find_halving`: writes only where the grandparent is not the parent."""
+    """As `mst.kernels.threads.parlay_boruvka.find_halving`: write only if the grandparent is not the parent."""
     while True:
         yield "parent"
         p = parent[x]
@@ -232,15 +232,15 @@ def link_to_other_grandparent(parent: list[int], x: int) -> Iterator:
         x = g
 
 
-def hang(parent: list[int], x: int, y: int) -> Iterator:
-    """Hang root `x` under `y` by compare-and-swap."""
+def link_root(parent: list[int], x: int, y: int) -> Iterator:
+    """Link root `x` below `y` by compare-and-swap."""
     yield "swap"
     if parent[x] == x:
         parent[x] = y
 
 
 def union_by_exchange(parent: list[int], x: int, y: int) -> Iterator:
-    """Bhargava and Zaia's union, where a root's parent is -1 and an exchange that fails overwrites what it expects."""
+    """Bhargava and Zaia's union: a root's parent is -1, and a failed exchange overwrites its expected value."""
     expected = -1
     while True:
         yield "find"
@@ -259,14 +259,14 @@ def union_by_exchange(parent: list[int], x: int, y: int) -> Iterator:
 def boruvka_by_arrival(
     n: int, edges: list[tuple[int, int, int]], key: Callable, arrivals: Callable
 ) -> list[int]:
-    """Rounds in which every component keeps, of equally light edges, the one that arrived first.
+    """Return the forest of Borůvka rounds in which a component keeps the first of the edges of equal key.
 
     Parameters
     ----------
     key : callable
-        Of (edge id, one end, other end, weight), ends being components.
+        Takes (edge id, lower end, higher end, weight), with components as ends; returns the sort key of the edge.
     arrivals : callable
-        Of a component: the edge ids in the order in which they arrive there, as threads would bring them.
+        Takes a component; returns the edge ids in the order in which threads bring them there.
     """
     component = list(range(n))
     forest: list[int] = []

@@ -1,4 +1,4 @@
-"""``config/papers``: every experiment loads at both scales, says what it leaves out, and runs what the claims need."""
+"""``config/papers``: every experiment loads at both scales, lists omitted graphs, and covers the claims."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_every_run_can_be_planned_on_a_server(name, tmp_path):
     assert all(row.status == "planned" or row.reason for row in rows)
 
 
-def test_widths_go_to_128_where_the_machine_has_them(tmp_path):
+def test_widths_go_up_to_128_on_a_machine_with_128_cores(tmp_path):
     rows = planned(experiments("full")["shou-he"], SERVER, tmp_path)
     for paradigm in {row.paradigm for row in rows} & {"threads", "mpi"}:
         assert {1, 2, 4, 8, 16, 32, 64, 128} <= {row.width for row in rows if row.paradigm == paradigm}
@@ -97,7 +97,7 @@ def test_unknown_names_are_programs_of_the_claims():
 
 
 class PlannedRuns:
-    """A source that has what the papers' experiments run on a machine, at full scale: ones for all numbers."""
+    """A source with the runs of the papers' experiments on a machine at full scale; every value is 1."""
 
     def __init__(self, machine, originals=True, made=None):
         self.machine, self.programs, self._originals = machine, {}, originals
@@ -107,7 +107,7 @@ class PlannedRuns:
                 if row.status == "planned":
                     self.widths_of[row.graph, row.algorithm, row.options].add(row.width)
             for block in experiment.runs:
-                # Programs that nobody has configured here: they would be measured like any other.
+                # Programs that are not configured here: they would be measured like any other.
                 for name, graph in itertools.product(block.absent, block.graphs or experiment.graphs):
                     widths = widths_of(block, "threads" if block.widths != "powers" else "peer", machine.cores)
                     most = machine.hardware_threads if block.hyperthreads else machine.cores
@@ -120,7 +120,7 @@ class PlannedRuns:
 
     def leaf(self, quantity, selection, graph, name=""):
         if name and "command-" in self.programs.get(selection.what, ""):
-            raise Missing(f"programs tell no {quantity}")
+            raise Missing(f"programs report no {quantity}")
         widths = self.widths(selection, graph)
         if selection.width not in (0, *widths) and quantity != "wrong":
             raise Missing(f"{selection} on {graph}: width {selection.width} is not planned")
@@ -142,7 +142,7 @@ class PlannedRuns:
         return published(table).number(column, row)
 
     def has(self, graph):
-        """With the published files that generators wrote, or without them."""
+        """Return whether a graph is available: published files of generators only if `originals`."""
         return self._originals or not graph.endswith((".egr", ".mtx"))
 
     def measured(self, graph):
@@ -152,12 +152,12 @@ class PlannedRuns:
 @pytest.mark.parametrize("originals", [True, False])
 @pytest.mark.parametrize("machine", [SERVER, SMT, SIX_CORES, NODE], ids=lambda m: m.cpu)
 def test_experiments_run_everything_that_claims_need(machine, originals, monkeypatch):
-    """Every graph, option and width of a formula is planned, if only on a machine that the claim means anything on."""
+    """Every graph, option and width of a formula is planned, on machines that meet the claim's needs."""
     monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
     monkeypatch.setattr("mst.bench.planning.plan.find_launcher", lambda: "mpiexec")
     book = claims.document()
     names, source = book.names(), PlannedRuns(machine, originals)
-    told = []
+    lacking = []
     for paper, made in book.claims.items():
         for claim in made:
             if claim.needs.lacking(machine.as_dict()):
@@ -165,16 +165,18 @@ def test_experiments_run_everything_that_claims_need(machine, originals, monkeyp
             sources = [source]
             if (claim.judge or book.papers[paper].judge) == "original":
                 sources.append(source.of_programs(book.originals))
-            for criterion, asked in itertools.product((claim.there, claim.elsewhere, claim.anywhere), sources):
+            for criterion, runs in itertools.product((claim.there, claim.elsewhere, claim.anywhere), sources):
                 if criterion:
-                    told += [
+                    lacking += [
                         f"{claim.id}: {m}"
-                        for m in missing_in(criterion.quantity or claim.quantity, asked, names)
+                        for m in missing_in(criterion.quantity or claim.quantity, runs, names)
                     ]
-    # What no program has a switch for, or tells of itself, and 128 threads: a part of these contradicts sh-34.
-    inherent = re.compile(r"no program is known as|programs tell no|sh-34: edge-boruvka@\d+ on .* width \d+ is")
-    told = [line for line in told if not inherent.search(line)]
-    assert not told, told[:5]
+    # Options and counters that programs do not have, and 128 threads: a part of these contradicts sh-34.
+    inherent = re.compile(
+        r"no program is known as|programs report no|sh-34: edge-boruvka@\d+ on .* width \d+ is"
+    )
+    lacking = [line for line in lacking if not inherent.search(line)]
+    assert not lacking, lacking[:5]
 
 
 def missing_in(formula, source, names, **more):
@@ -187,12 +189,13 @@ def missing_in(formula, source, names, **more):
 def test_records_have_the_quantities_that_formulas_name(rng):
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
 
-    def told(selection):
+    def measured_names(selection):
         found = execute(registry.get(selection.algorithm), graph, options=dict(selection.options))
         phases = found.implementation.phases
         return found.counters(), phases(found.problem) if phases else ()
 
-    assert not claim_names.lacking("sequential", told) + claim_names.lacking("threads", told)
+    lacking = [claim_names.lacking(paradigm, measured_names) for paradigm in ("sequential", "threads")]
+    assert not any(lacking), lacking
 
 
 def test_unknown_algorithms_are_refused_unless_optional(tmp_path):
@@ -221,28 +224,28 @@ REFERENCE = sorted((Path(__file__).parent.parent / "config" / "reference").glob(
 
 
 @pytest.mark.parametrize("file", REFERENCE, ids=lambda file: file.stem)
-def test_experiments_of_reference_measurements_are_of_the_papers_but_for_those_of_ours(file):
+def test_reference_measurements_belong_to_papers_except_ours_and_scaling(file):
     experiment = config.load(file).experiment
     assert experiment.paper in PAPERS or (experiment.paper is None and file.stem in ("ours", "scaling"))
-    asked = {name for run in experiment.runs for name in run.algorithms if not run.optional}
+    required = {name for run in experiment.runs for name in run.algorithms if not run.optional}
     announced = {parse_selection(o).algorithm for o in claims.document().originals.values()}
     assert all(set(run.absent) <= announced for run in experiment.runs if run.optional)
-    assert asked <= set(registry.algorithms()) and set(experiment.graphs) <= set(catalog.load())
+    assert required <= set(registry.algorithms()) and set(experiment.graphs) <= set(catalog.load())
 
 
 class Reference(PlannedRuns):
-    """What reference measurements run: only graphs that need no address, and the roads of a mirror."""
+    """The runs of the reference measurements: only on generated graphs and on the road networks of a mirror."""
 
     def has(self, graph):
         return self.measured(graph)
 
     def fact(self, name, graph):
         if not self.measured(graph):
-            raise Missing(f"{graph} is not here")
+            raise Missing(f"{graph} is unavailable")
         return super().fact(name, graph)
 
 
-# What stand-ins leave open, and why.
+# The claims that have no value even with stand-ins, by the reason.
 LEFT_OUT = {
     "facts": {"ecl-71", "bia-12"},
     "64 threads": {"ecl-64"},
@@ -252,8 +255,8 @@ LEFT_OUT = {
 }
 
 
-def test_reference_measurements_are_all_that_claims_need_with_stand_ins(monkeypatch):
-    """Every claim of ECL-MST and Biagiotti has a value on one GPU with 16 cores, but for those of `LEFT_OUT`."""
+def test_reference_measurements_and_stand_ins_cover_the_claims(monkeypatch):
+    """Every claim of ECL-MST and Biagiotti has a value on one GPU with 16 cores, except those of `LEFT_OUT`."""
     monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
     made = [config.load(f).experiment for f in REFERENCE if f.stem.startswith(("ecl-mst", "biagiotti"))]
     book = claims.document()
@@ -264,8 +267,10 @@ def test_reference_measurements_are_all_that_claims_need_with_stand_ins(monkeypa
         for claim in book.claims[paper]:
             criterion = claim.criterion(on_kind=False) or claim.there
             judge = claim.judge or book.papers[paper].judge
-            told = missing_in(criterion.quantity or claim.quantity, source, names, stand_ins=judge != "facts")
-            unknown |= {claim.id} if told else set()
+            lacking = missing_in(
+                criterion.quantity or claim.quantity, source, names, stand_ins=judge != "facts"
+            )
+            unknown |= {claim.id} if lacking else set()
     assert unknown == set().union(*LEFT_OUT.values())
 
 

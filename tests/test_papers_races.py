@@ -1,4 +1,4 @@
-"""Races looked for in the papers' algorithms: fights over few components, chunks of one, more threads than cores."""
+"""Stress tests for races in the papers' algorithms: few contended components, chunks of one edge, oversubscription."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def race(width, rounds, seed):
                 assert np.array_equal(found, expected), (name, options, width, round_, n, len(u))
 
 
-def test_at_one_width():
+def test_one_thread_finds_the_forest():
     race(1, 3, 1)
 
 
-def test_with_more_threads_than_cores():
+def test_more_threads_than_cores_find_the_forest():
     width = 4 * len(os.sched_getaffinity(0))
     code = f"import test_papers_races as t; [t.race(w, 6, w) for w in (2, 3, {width})]"
     environment = {

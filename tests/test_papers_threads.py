@@ -1,4 +1,4 @@
-"""The papers' shared-memory algorithms: what their options do, what they count, and the kernels that they share."""
+"""The papers' shared-memory algorithms: effects of their options, their counters, and the kernels that they share."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def random_graph(n=500, m=3_000, seed=1):
     return Graph(n, *rng.integers(0, n, (2, m)), rng.permutation(m))
 
 
-# -- what is counted, and what options do -----------------------------------------------------------------------
+# -- counters and options ---------------------------------------------------------------------------------------
 
 
-def test_joining_on_both_ends_takes_a_round_for_every_edge_of_a_star():
+def test_joining_on_both_ends_takes_one_round_for_each_edge_of_a_star():
     star = Graph(41, np.zeros(40, int), np.arange(1, 41), np.arange(40))
     assert run("edge-boruvka", star)[1]["rounds"] == 1
     assert run("edge-boruvka", star, join="both")[1]["rounds"] == 40
@@ -48,7 +48,7 @@ def test_published_optimisations_do_not_change_the_rounds(options):
     assert run("edge-boruvka", graph, **options)[1] == run("edge-boruvka", graph)[1]
 
 
-def test_edges_and_slots_shrink_alike():
+def test_slots_by_round_are_twice_the_edges_by_round():
     graph = random_graph()
     edges = run("edge-boruvka", graph)[1]["edges by round"]
     slots = run("edge-boruvka", graph, minimum="vertex")[1]["edges by round"]
@@ -83,7 +83,7 @@ def test_every_owner_visits_every_edge(name):
         assert counters["edge visits"] == counters["rounds"] * width * graph.m
 
 
-def test_unfiltered_edges_stay():
+def test_without_filter_every_round_scans_all_edges():
     graph = random_graph()
     counters = run("parlay-boruvka", graph, filter=False)[1]
     assert set(counters["edges by round"]) == {graph.m}
@@ -119,21 +119,21 @@ def test_words_order_like_weights_and_ids(w):
             assert before(words, beside, i, j) == ((w[i], ids[i]) < (w[j], ids[j]))
 
 
-def test_ids_beyond_32_bits_lie_beside_the_words():
+def test_ids_beyond_32_bits_are_kept_outside_the_words():
     words, ids = pack(np.array([5, 5], np.uint32), np.array([2**32, 2**32 - 1]))
     assert words.tolist() == [5, 5]
     assert before(words, ids, 1, 0)
     assert not before(words, ids, 0, 1)
 
 
-def test_links_of_ranked_trees_keep_them_flat_and_lookups_agree():
+def test_links_keep_ranked_trees_flat_and_finds_agree():
     sets = ranked_forest(16)
     for step in (1, 2, 4, 8):
         for x in range(0, 16, 2 * step):
             assert rank_link(sets, rank_root(sets, x), rank_root(sets, x + step))
     top = rank_root(sets, 0)
     below = next(x for x in range(16) if x != top)
-    assert not rank_link(sets, below, top), "only roots can be hung"
+    assert not rank_link(sets, below, top), "only roots can be linked"
     untouched = sets.copy()
     assert {rank_root(sets, x) for x in range(16)} == {top}
     assert np.array_equal(sets, untouched)
@@ -146,7 +146,7 @@ def test_halving_moves_every_other_vertex():
     assert parent.tolist() == [0, 0, 1, 1, 3, 3]
 
 
-def test_permission_is_for_both_or_for_none():
+def test_permission_is_granted_for_both_components_or_none():
     permissions = np.full(4, FREE, np.int32)
     assert permit(permissions, 3, 1, np.int32(7))
     assert permissions.tolist() == [FREE, 7, FREE, 7]

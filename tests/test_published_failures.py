@@ -1,7 +1,7 @@
-"""Bugs of the published algorithms, each made to happen by a scripted interleaving; and that the suite sees them.
+"""Bugs of the published algorithms, each reproduced by a scripted interleaving and detected by the test suite.
 
-They say why `lock-boruvka`, `cas-boruvka` and `parlay-boruvka` differ from their papers, and what a test of such an
-algorithm has to be able to catch.
+They explain why `lock-boruvka`, `cas-boruvka` and `parlay-boruvka` differ from their papers, and which errors a test
+of such an algorithm must detect.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def graph_of(n, edges):
     return Graph(n, u, v, w, name="scripted")
 
 
-def caught(algorithm, n, edges, forest):
-    """Return whether the suite over every algorithm would see that a forest is wrong."""
+def is_detected(algorithm, n, edges, forest):
+    """Return True after checking that the suite over every algorithm rejects a wrong forest."""
     graph = graph_of(n, edges)
     with pytest.raises(AssertionError):
         judge(registry.get(algorithm), graph, np.sort(forest), oracles.by_python_kruskal(graph), {})
@@ -49,7 +49,7 @@ def test_published_listings_are_right_on_one_thread(listing):
         assert sorted(shared.forest) == oracles.by_python_kruskal(graph_of(n, edges))
 
 
-def test_locks_lost_between_reading_and_writing_them():
+def test_non_atomic_locks_are_held_by_two_threads():
     """Both threads read −1 for component 1, and each reads its own id back before the other one writes."""
     shared = Components(3, TRIANGLE, [0, 0, 1])
     first, second = (Thread(published.with_locks(shared, t)) for t in (0, 1))
@@ -60,11 +60,11 @@ def test_locks_lost_between_reading_and_writing_them():
     first.until((56, 0))
     second.until((56, 2))
     take_turns(first, second)
-    assert len(shared.forest) == 3, "component 1 was hung under both others, so 0 and 2 were joined once more"
-    assert caught("lock-boruvka", 3, TRIANGLE, shared.forest)
+    assert len(shared.forest) == 3, "component 1 was linked below both others, so 0 and 2 were joined again"
+    assert is_detected("lock-boruvka", 3, TRIANGLE, shared.forest)
 
 
-def test_locks_kept_for_ever():
+def test_lost_lock_leaves_the_other_lock_held_forever():
     """The thread that loses one of its locks keeps the other one."""
     path = TRIANGLE[:2]
     shared = Components(3, path, [0, 0, 1])
@@ -79,8 +79,8 @@ def test_locks_kept_for_ever():
     assert published.roots(shared.parent) == 2
 
 
-def test_locks_on_other_components_than_are_joined():
-    """Component 0 is hung under 1 before thread 0 has its lock, and 1, which thread 0 then joins, is thread 1's."""
+def test_locks_may_protect_other_components_than_those_joined():
+    """Component 0 is linked below 1 before thread 0 locks it; thread 0 then joins 1, which thread 1 has locked."""
     edges = [(1, 0, 1), (2, 0, 2), (3, 1, 3), (3, 2, 9)]
     shared = Components(4, edges, [2, 2, 0, 1])
     threads = [Thread(published.with_locks(shared, t)) for t in range(3)]
@@ -93,33 +93,33 @@ def test_locks_on_other_components_than_are_joined():
     threads[1].step()
     threads[0].step()
     take_turns(*threads)
-    assert len(shared.forest) == 4, "component 1 was hung under 3 and under 2, so 3 and 2 were joined once more"
-    assert caught("lock-boruvka", 4, edges, shared.forest)
+    assert len(shared.forest) == 4, "component 1 was linked below 3 and below 2, so 3 and 2 were joined again"
+    assert is_detected("lock-boruvka", 4, edges, shared.forest)
 
 
 @pytest.mark.parametrize("listing", [published.with_locks, published.with_swaps])
-def test_no_end_on_a_graph_of_two_components(listing):
+def test_published_listings_do_not_terminate_on_a_disconnected_graph(listing):
     shared = Components(4, [(0, 1, 1), (2, 3, 1)], [0, 0, 0, 0])
     with pytest.raises(EndlessError):
         Thread(listing(shared, 0)).finish()
     assert sorted(shared.forest) == [0, 1]
 
 
-def test_a_minimum_of_half_the_edges_is_merged():
-    """Thread 0 has seen one edge of component 1 when thread 1 joins it, owns it, and takes that for its minimum."""
+def test_an_incomplete_minimum_is_joined():
+    """Thread 0 has seen one edge of component 1 when thread 1 joins and owns it, and uses that edge as its minimum."""
     edges = [(1, 3, 9), (1, 2, 2), (3, 2, 3), (1, 0, 1)]
     for listing, done in ((published.with_locks, (38, 2)), (published.with_swaps, (37, 2))):
         shared = Components(4, edges, [1, 0, 0, 0])
         first, second = (Thread(listing(shared, t)) for t in (0, 1))
         first.until(("edge", 1))
         second.until(done)
-        assert shared.forest == [3, 0], "edge 0 is the heaviest of all, and on a cycle"
+        assert shared.forest == [3, 0], "edge 0 is the heaviest edge and lies on a cycle"
         take_turns(first, second)
-        assert caught("lock-boruvka", 4, edges, shared.forest)
+        assert is_detected("lock-boruvka", 4, edges, shared.forest)
 
 
 def test_swaps_make_a_cycle_of_parents():
-    """Between the look-ups of its two ends, both are hung under component 2, which is then hung under the first."""
+    """Between the finds of its two ends, both are linked below component 2, which is then linked below the first."""
     edges = [(0, 1, 1), (2, 0, 2)]
     shared = Components(3, edges, [0, 1, 2])
     threads = [Thread(published.with_swaps(shared, t)) for t in (0, 1, 2)]
@@ -132,12 +132,12 @@ def test_swaps_make_a_cycle_of_parents():
     threads[1].step()
     threads[0].until((45, 0))
     threads[0].step()
-    with pytest.raises(EndlessError, match="circle"):
+    with pytest.raises(EndlessError, match="cycle"):
         published.root(shared.parent, 1)
 
 
 @pytest.mark.parametrize("locking", [True, False])
-def test_unions_made_right_survive_any_interleaving(locking):
+def test_corrected_unions_find_the_forest_under_random_interleavings(locking):
     rng = random.Random(2)
     for _ in range(300):
         n = rng.randint(2, 7)
@@ -149,7 +149,7 @@ def test_unions_made_right_survive_any_interleaving(locking):
                 for _ in shared.scan(thread):
                     pass
             before = len(shared.forest)
-            threads = [Thread(published.unions_made_right(shared, t, locking)) for t in range(3)]
+            threads = [Thread(published.corrected_unions(shared, t, locking)) for t in range(3)]
             while alive := [thread for thread in threads if not thread.done]:
                 rng.choice(alive).step()
             left = any(minimum >= 0 for minimum in shared.minimum)
@@ -162,11 +162,11 @@ def test_unions_made_right_survive_any_interleaving(locking):
     [(published.link_to_grandparent, True), (published.link_to_other_grandparent, False)],
 )
 def test_grandparent_linking_may_undo_a_union(find, undone):
-    """All interleavings of a look-up of vertex 0 and a union that hangs it under vertex 1."""
+    """All interleavings of a find of vertex 0 and a union that links it below vertex 1."""
     outcomes = set()
     for order in itertools.product((0, 1), repeat=8):
         parent = [0, 1, 0]
-        threads = [Thread(find(parent, 0)), Thread(published.hang(parent, 0, 1))]
+        threads = [Thread(find(parent, 0)), Thread(published.link_root(parent, 0, 1))]
         for turn in order:
             if not threads[turn].done:
                 threads[turn].step()
@@ -177,7 +177,7 @@ def test_grandparent_linking_may_undo_a_union(find, undone):
 
 
 def test_a_failed_exchange_overwrites_its_expected_value():
-    """The compare before the exchange then never holds again: the union hangs, at any number of further steps."""
+    """The comparison before the exchange then always fails, and the union never terminates."""
     parent = [-1, -1, -1]
     first = Thread(published.union_by_exchange(parent, 0, 1))
     first.until("exchange")
@@ -199,15 +199,15 @@ def by_id(e, low, high, weight):
     return weight, e
 
 
-def test_ties_by_contracted_ends_make_a_cycle_that_the_suite_sees():
-    """Each of two components takes the parallel edge that reaches it first."""
+def test_ties_by_contracted_ends_make_a_cycle_that_the_suite_detects():
+    """Each of two components takes the parallel edge that arrives first."""
     arrivals = {c: range(4) if c < 2 else range(3, -1, -1) for c in range(4)}
     wrong = published.boruvka_by_arrival(4, SQUARE, by_ends, arrivals.__getitem__)
     assert sorted(wrong) == [0, 1, 2, 3]
-    assert caught("parlay-boruvka", 4, SQUARE, wrong)
+    assert is_detected("parlay-boruvka", 4, SQUARE, wrong)
 
 
-def test_ties_by_id_never_do():
+def test_ties_by_id_never_make_a_cycle():
     expected = oracles.by_python_kruskal(graph_of(4, SQUARE))
     for one, other in itertools.product(itertools.permutations(range(4)), repeat=2):
         found = published.boruvka_by_arrival(4, SQUARE, by_id, lambda c: one if c < 2 else other)  # noqa: B023
@@ -215,7 +215,7 @@ def test_ties_by_id_never_do():
 
 
 def test_ties_by_contracted_ends_are_right_in_a_sequential_program():
-    """Where all components see the edges in one order, both choose the same: the bug is of parallel runs only."""
+    """If all components see the edges in one order, both choose the same edge: only parallel runs have the bug."""
     expected = oracles.by_python_kruskal(graph_of(4, SQUARE))
     for order in itertools.permutations(range(4)):
         found = published.boruvka_by_arrival(4, SQUARE, by_ends, lambda c: order)  # noqa: B023

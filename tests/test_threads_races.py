@@ -1,6 +1,7 @@
-"""Races looked for: small adversarial graphs, tiny chunks and batches, perturbed schedules, more threads than cores.
+"""Stress tests for races: small adversarial graphs, tiny chunks and batches, random delays, more threads than cores.
 
-As many graphs as fit into ``$MST_RACE_SECONDS`` (12 by default) for all widths together, always the same ones first.
+They solve as many graphs as fit into ``$MST_RACE_SECONDS`` (12 by default) for all widths together, always in the
+same order.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ pytestmark = pytest.mark.alone
 SECONDS = float(os.environ.get("MST_RACE_SECONDS", 12))
 EACH = SECONDS / 4
 FEWEST = 3 * EACH
-"""Graphs that every width must get through: a thirtieth of what two slow, shared cores solve, crowded fourfold."""
+"""Graphs that every width must solve: a thirtieth of the number that two slow, shared cores solve with 8 threads."""
 EPSILON = 0.25
-ROOM = ours.Scratch()
-"""All graphs find what the ones before left there."""
+SCRATCH = ours.Scratch()
+"""Shared by all solves, so that each starts with the values that earlier ones left there."""
 
 
 def graphs(rng):
-    """Yield graphs whose edges fight over few components."""
+    """Yield graphs whose edges contend for few components."""
     n = int(rng.integers(2, 200))
     m = int(rng.integers(1, 4 * n))
     yield n, rng.integers(0, n, m), rng.integers(0, n, m), np.zeros(m, np.int32)
@@ -50,7 +51,7 @@ def graphs(rng):
 
 
 def race(width, seconds, seed):
-    """Solve graph after graph until the time is up; return how many there were after those that compile."""
+    """Solve graphs for `seconds`; return their number, without those of the first round, which compiles."""
     rng = np.random.default_rng(seed)
     raced = 0
 
@@ -68,11 +69,11 @@ def race(width, seconds, seed):
 
 
 def compare(graph, width, turn):
-    """Assert that every algorithm finds the forest; `turn` chooses batches, delays and the input's form."""
+    """Assert that every algorithm finds the forest; `turn` chooses the tuning, delays and the input's form."""
     expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
     tuning = dict(fewest=16, most=16, wait=turn % 5 / 100, crowded=turn // 2 % 2 * 4096, delay_seed=turn % 3)
     arrays = ours.arrays_of(graph, ("edges", "csr")[turn % 2])
-    found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning), scratch=ROOM).edge_ids
+    found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning), scratch=SCRATCH).edge_ids
     assert np.array_equal(np.sort(found), expected), ("filter-boruvka-threads", width, turn)
     if turn % 3 == 0:
         with workers(width):
@@ -87,11 +88,11 @@ def compare(graph, width, turn):
         assert proof.ok, ("bucket-threads", width, turn, proof.reason)
 
 
-def test_at_one_width():
+def test_one_thread_finds_the_forest():
     assert race(1, EACH, 1) >= FEWEST
 
 
-def test_with_up_to_four_times_as_many_threads_as_cores():
+def test_up_to_four_threads_per_core_find_the_forest():
     width = 4 * len(os.sched_getaffinity(0))
     widths = sorted({2, 3, width})
     code = f"import test_threads_races as t; print([t.race(w, {EACH}, w) for w in {widths}])"

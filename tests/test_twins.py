@@ -1,8 +1,8 @@
 """Deliberately broken twins of every atomic block, under schedules that are certain to break them.
 
-A twin does in two steps what the block does in one, and both threads *meet* between the steps: whatever else the
-machine does, the first steps of both come before the second step of either. The block itself is run under the
-same meeting, right before it, and must get it right.
+A twin splits the block's single atomic step into two, and both threads *meet* at a barrier between the steps: on any
+machine, the first steps of both come before the second step of either. The block itself runs right after the same
+barrier and must give the correct result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEFT, _RIGHT = np.uint64(48), np.uint64((1 << 48) - 1)
 
 @njit
 def meet(gate):
-    """Wait until both threads are here; a gate is good for one meeting."""
+    """Wait until both threads are here; a gate serves as a barrier once."""
     fetch_add(gate, 0, 1)
     while load(gate, 0) < 2:
         yield_core()
@@ -40,7 +40,8 @@ def wait_for(gate, count):
         yield_core()
 
 
-# Each pair gets the same arguments: `cell`, the worker, two gates. It returns 1 if the worker takes itself to have won.
+# Each pair takes the same arguments: the shared array `cell` (int64 or uint64), the worker (0 or 1), and two gates
+# (int64 arrays of one element). It returns 1 if the worker's operation succeeded as far as the worker can see.
 
 
 @njit
@@ -60,7 +61,7 @@ def add_twin(cell, worker, gate, later):
 
 @njit
 def lowering(cell, worker, gate, later):
-    """Worker 1 offers the smaller value, and first."""
+    """Worker 1 writes the smaller value, and writes first."""
     meet(gate)
     if worker == 0:
         wait_for(later, 1)
@@ -98,7 +99,7 @@ def swap_twin(cell, worker, gate, later):
 
 @njit
 def joining(cell, worker, gate, later):
-    """Both hang vertex 2: under vertex 0, and under vertex 1."""
+    """Both link vertex 2: worker 0 to vertex 0, worker 1 to vertex 1."""
     meet(gate)
     return np.int64(unite(cell, 2, worker))
 
@@ -130,7 +131,7 @@ def rank_joining_twin(cell, worker, gate, later):
 
 @njit
 def raising(cell, worker, gate, later):
-    """Worker 0 joins two roots of rank 0; worker 1 meanwhile hangs the one that stays below a higher one."""
+    """Worker 0 unites the roots 3 and 2, of rank 0; meanwhile worker 1 links 2 below 0, which has a higher rank."""
     if worker == 0:
         meet(gate)
         wait_for(later, 1)
@@ -143,7 +144,7 @@ def raising(cell, worker, gate, later):
 
 @njit
 def raising_twin(cell, worker, gate, later):
-    """Rank and parent not checked together: the root that has been hung is written back as a root."""
+    """Rank and parent are not checked together: a root that was linked meanwhile is written back as a root."""
     if worker == 0:
         low, high = load(cell, 3), load(cell, 2)
         meet(gate)
@@ -159,7 +160,7 @@ def raising_twin(cell, worker, gate, later):
 
 @njit
 def ticket(cell, worker, gate, later):
-    """Take one of two chunks, both of the first worker's share; count how often each was taken."""
+    """Take one of two chunks, both in the first worker's share; count how often each was taken."""
     counters = cell[8:]
     meet(gate)
     first, last = next_chunk(counters, 0, 1, 1, 2)
@@ -178,7 +179,7 @@ def ticket_twin(cell, worker, gate, later):
 
 @njit
 def append(cell, worker, gate, later):
-    """Write a value behind what is there; the count is at place 0."""
+    """Append a value; the count of values is at place 0."""
     meet(gate)
     cell[1 + fetch_add(cell, 0, 1)] = 7 + worker
     return 1
@@ -195,7 +196,7 @@ def append_twin(cell, worker, gate, later):
 
 @njit
 def opening(cell, worker, gate, later):
-    """Take one of two chunks of a share that is of the phase before; count how often each was taken."""
+    """Take one of two chunks of a share that the previous phase closed; count how often each was taken."""
     meet(gate)
     _, chunk = take_chunk(cell[8:], 0, 1, np.array([0, 2]), np.int64(0))
     fetch_add(cell, chunk, 1)
@@ -216,7 +217,7 @@ def opening_twin(cell, worker, gate, later):
 
 @cache
 def two(step):
-    """Return a kernel in which two workers do a step at once."""
+    """Return a kernel in which two workers execute a step concurrently."""
 
     @njit(parallel=True)
     def both(cell, gate, later):
@@ -229,7 +230,7 @@ def two(step):
 
 
 def run(step, cell):
-    """Return what two workers returned together."""
+    """Return the sum of the values that two workers returned."""
     with workers(2):
         return two(step)(cell, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
@@ -285,12 +286,12 @@ def closed_share():
 
 BLOCKS = {
     "fetch_add": (add, add_twin, lambda: np.zeros(1, np.int64), is_added),
-    "lower": (lowering, lowering_twin, lambda: np.full(1, 9), is_lowest),
+    "write_min": (lowering, lowering_twin, lambda: np.full(1, 9), is_lowest),
     "compare_and_swap": (swap, swap_twin, lambda: np.full(1, 9), one_has_won),
     "unite": (joining, joining_twin, lambda: np.arange(3), is_one_tree),
     "rank_unite": (rank_joining, rank_joining_twin, lambda: ranks(1, 1, 0), is_one_ranked_tree),
     "rank and parent in one word": (raising, raising_twin, lambda: ranks(5, 1, 0, 0), is_joined_below),
-    "claim": (ticket, ticket_twin, tickets, each_chunk_once),
+    "next_chunk": (ticket, ticket_twin, tickets, each_chunk_once),
     "take_chunk": (opening, opening_twin, closed_share, each_chunk_once),
     "append": (append, append_twin, lambda: np.zeros(3, np.int64), both_are_there),
 }
@@ -307,14 +308,14 @@ def test_a_block_survives_the_schedule_that_breaks_its_twin(name):
 
 
 def compiled(function, *arguments):
-    """Return the machine-independent code of a function, compiled here and now."""
+    """Return the LLVM code of a function that is compiled here."""
     dispatcher = numba.njit(function)
     dispatcher(*arguments)
     return next(iter(dispatcher.inspect_llvm().values()))
 
 
 def test_loads_acquire_and_stores_release():
-    """Plain accesses, their twins, may be moved, merged, or kept in a register: the compiler is told otherwise."""
+    """The twins are plain accesses, which the compiler may move, merge, or keep in a register."""
 
     def peek(cell):
         return load(cell, 0)
@@ -342,7 +343,7 @@ def test_loads_acquire_and_stores_release():
 
 
 def test_a_wait_sees_a_store_and_its_twin_never_would():
-    """A loop over a plain read is read once by the compiler, before the other thread has written."""
+    """The compiler hoists a plain read out of its loop, before the other thread has written."""
 
     def wait(cell):
         for _ in range(1 << 20):
@@ -357,4 +358,4 @@ def test_a_wait_sees_a_store_and_its_twin_never_would():
         return False
 
     loops = [compiled(function, np.zeros(1, np.int64)).count("br label") for function in (wait, wait_twin)]
-    assert loops[0] > loops[1], "the plain read was not taken out of its loop"
+    assert loops[0] > loops[1], "the plain read was not hoisted out of its loop"

@@ -1,4 +1,4 @@
-"""The workflow on real jobs: what runs, what does not run again, and what is left when something goes wrong."""
+"""The workflow on real jobs: first runs, incremental reruns, and results after failures."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def test_first_run_measures_proves_and_reports(finished):
         assert (finished.folder / f"results/logs/{rule}.log").is_file()
 
 
-def test_engines_own_report_carries_page_and_figures_offline(clone):
+def test_report_of_the_engine_embeds_page_and_figures(clone):
     code, output = clone.snakemake("--report", "engine.html", profile=False)
     assert code == 0, output
-    told = (clone.folder / "engine.html").read_text()
-    assert "throughput-testbox" in told and "Papers that count arcs" in told, "a figure and its caption"
+    page = (clone.folder / "engine.html").read_text()
+    assert "throughput-testbox" in page and "Papers that count arcs" in page, "a figure and its caption"
     assert "Adding report.html" in output
 
 
-def test_nothing_changed_nothing_runs(clone):
+def test_unchanged_project_runs_nothing(clone):
     code, output = clone.snakemake(profile=False)
     assert code == 0 and "Nothing to be done" in output, output
     shutil.rmtree(clone.folder / ".snakemake")
@@ -104,7 +104,7 @@ def test_touched_graph_file_runs_nothing(clone):
         ("mst/advice/__init__.py", {"report", "check"}),
     ],
 )
-def test_edited_reporting_writes_the_page_anew_and_measures_nothing(clone, source, rerun):
+def test_edited_reporting_rewrites_the_page_and_measures_nothing(clone, source, rerun):
     file = clone.folder / source
     file.write_text(file.read_text() + "\n\n")
     code, output = clone.snakemake("--dry-run")
@@ -143,8 +143,8 @@ def test_new_option_reruns_only_its_runs(clone):
     assert {name: clone.stamps()[name] for name in before} == before
 
 
-def test_failures_are_measurements_and_the_rest_is_done(clone):
-    clone.add_probe("probe-raises", 'raise RuntimeError("as asked")')
+def test_failures_are_recorded_and_the_other_runs_finish(clone):
+    clone.add_probe("probe-raises", 'raise RuntimeError("on purpose")')
     clone.add_probe("probe-hangs", "time.sleep(3600)")
     clone.add_probe("probe-dies", "os.abort()")
     names = ["probe-raises", "probe-hangs", "probe-dies"]
@@ -158,7 +158,7 @@ def test_failures_are_measurements_and_the_rest_is_done(clone):
     code, output = clone.snakemake()
     assert code == 0, output
     found = {r["run"]["algorithm"]: r for r in clone.records().values() if r["run"]["graph"] == "small-grid"}
-    assert found["probe-raises"]["status"] == "error" and "as asked" in found["probe-raises"]["reason"]
+    assert found["probe-raises"]["status"] == "error" and "on purpose" in found["probe-raises"]["reason"]
     assert found["probe-hangs"]["status"] == "timeout"
     assert found["probe-dies"]["status"] == "error"
     assert found["kruskal"]["status"] == "ok"
@@ -191,7 +191,7 @@ def processes_in(folder: Path) -> list[str]:
     return found
 
 
-def test_killed_in_the_middle_resumes(clone):
+def test_a_killed_workflow_resumes(clone):
     clone.add_probe("probe-slow", "time.sleep(0 if os.path.exists('go') else 3600)")
     clone.configure(algorithms=[*ALGORITHMS, "probe-slow"], experiment={"graphs": ["small-grid"]})
     before = clone.stamps()
@@ -203,7 +203,7 @@ def test_killed_in_the_middle_resumes(clone):
     time.sleep(1.0)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
-    assert not any("probe-slow" in name for name in clone.records()), "nothing half-written"
+    assert not any("probe-slow" in name for name in clone.records()), "no partial record"
     deadline = time.monotonic() + 20
     while left := processes_in(clone.folder):
         assert time.monotonic() < deadline, f"still running: {left}"
@@ -229,10 +229,10 @@ def test_timed_processes_never_overlap_and_take_turns(finished):
     for graph in ("small-grid", "small-uniform"):
         turns = [algorithm for *_, name, algorithm in spans if name == graph]
         assert turns == [turns[0], turns[1], turns[1], turns[0]] and turns[0] != turns[1]
-    assert not list((finished.folder / "results/staged").rglob("*.json")), "every measurement found its place"
+    assert not list((finished.folder / "results/staged").rglob("*.json")), "every staged measurement was moved"
 
 
-def test_unavailable_graph_is_reported_and_the_rest_done(clone):
+def test_unavailable_graph_is_reported_and_the_other_runs_finish(clone):
     clone.configure(
         algorithms=["kruskal"], offline=True, experiment={"graphs": ["USA-road-d.NY", "small-grid"]}
     )
@@ -273,13 +273,13 @@ def test_a_changed_local_graph_file_is_measured_again(clone):
         mine.write_text("0 1 5\n1 2 7\n2 0 6\n3 2 1\n")
 
 
-def test_targets_and_dry_run(clone):
+def test_targets_make_their_own_report_and_a_dry_run_writes_nothing(clone):
     for target in ("graphs/small-grid", "algorithms/kruskal"):
         code, output = clone.snakemake(target)
         assert code == 0, output
         assert (clone.folder / "results/reports" / target / "report.html").is_file()
         assert f"results/reports/{target}/report.html: 2 runs measured and proved" in output
-        assert "run" not in jobs(output), "its runs were there already"
+        assert "run" not in jobs(output), "its runs were measured before"
     page = (clone.folder / "results/reports/graphs/small-grid/table.csv").read_text()
     assert "small-grid" in page and "small-uniform" not in page
     shutil.rmtree(clone.folder / "results")
@@ -290,7 +290,7 @@ def test_targets_and_dry_run(clone):
     assert not (Path(clone.folder) / "results").exists(), "a dry run writes nothing"
 
 
-def test_a_target_is_not_taken_for_another_that_begins_alike(clone):
+def test_a_target_does_not_match_another_with_the_same_prefix(clone):
     clone.add_probe("kruskal-x", "pass")
     clone.configure(algorithms=["kruskal", "kruskal-x"])
     results = clone.folder / "my results"
@@ -300,12 +300,12 @@ def test_a_target_is_not_taken_for_another_that_begins_alike(clone):
         file.parts[-4] for folder in ("records", "staged") for file in results.glob(f"{folder}/**/w1/*.json")
     }
     assert measured == {"kruskal-x"}
-    # What was measured in turns was taken, not measured again, though the folder's name has a blank.
+    # Interleaved measurements were moved from the stage, not repeated, though the folder's name has a space.
     assert not list((results / "staged").rglob("*.json"))
     assert all((results / "logs/runs" / "testbox").rglob("*.log"))
 
 
-def test_one_figure_of_a_paper_is_made_by_itself(clone):
+def test_one_figure_of_a_paper_is_made_alone(clone):
     file = clone.folder / "config/papers/durbhakula.yaml"
     paper = yaml.safe_load(file.read_text())
     measure = {"processes": 2, "samples": 2, "budget": 30, "timeout": 60}
@@ -322,7 +322,7 @@ def test_one_figure_of_a_paper_is_made_by_itself(clone):
     assert list((folder / "figure-1").glob("*.svg"))
 
 
-def test_bad_configuration_is_one_clear_error(clone):
+def test_unknown_configuration_key_is_one_clear_error(clone):
     clone.configure(algorithms=["kruskal"], strickt=True)
     code, output = clone.snakemake("-n")
     assert code != 0
@@ -330,7 +330,7 @@ def test_bad_configuration_is_one_clear_error(clone):
     assert "Traceback" not in output
 
 
-def test_unknown_graphs_and_targets_are_named_with_the_nearest(clone):
+def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {
         "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'graphs/small-grid'?)",
         "papers/durbakula": "no target 'papers/durbakula' (did you mean 'papers/durbhakula'?)",

@@ -49,7 +49,7 @@ collect = kruskal.collect
 
 
 class Clone:
-    """A working copy in a folder of its own."""
+    """A working copy of the project in a separate folder."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -82,7 +82,7 @@ class Clone:
         return Clone(folder)
 
     def configure(self, *, algorithms: list[str], options: dict | None = None, **changes) -> None:
-        """Write the configuration: the small graphs, these algorithms, two quick processes a run."""
+        """Write the configuration: the small graphs, these algorithms, two quick processes for each run."""
         config = {
             "machine": "testbox",
             "experiment": {
@@ -98,14 +98,14 @@ class Clone:
         (self.folder / "config" / "config.yaml").write_text(yaml.safe_dump(config))
 
     def add_probe(self, name: str, action: str) -> None:
-        """Drop in an algorithm that runs `action` on every solve."""
+        """Add an algorithm that runs `action` on every solve."""
         file = self.folder / "mst" / "algorithms" / "sequential" / f"{name.replace('-', '_')}.py"
         file.write_text(PROBE.format(id=name, action=action))
 
     def environment(self) -> dict[str, str]:
-        """Environment of the jobs: this copy's package, no configuration from outside."""
+        """Return the environment of the jobs: this copy's package, and no configuration from outside."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MST_") or k == "MST_CACHE"}
-        # Compiled once here, whatever the machine says: each of its many processes would compile all modules again.
+        # Keep byte code, whatever the machine's setting: else each of the many processes compiles all modules again.
         kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {**kept, "PYTHONPATH": str(self.folder), "MST_MIRROR": ""}
 
@@ -123,7 +123,7 @@ class Clone:
         )
 
     def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:
-        """Run Snakemake to its end; return its exit code and everything that it printed."""
+        """Run Snakemake to its end; return its exit code and its output."""
         process = self.start(*arguments, profile=profile)
         output, _ = process.communicate(timeout=240)
         return process.returncode, output
@@ -135,12 +135,12 @@ class Clone:
         return {str(p.relative_to(folder)): json.loads(p.read_text()) for p in sorted(found)}
 
     def stamps(self) -> dict[str, int]:
-        """Return the time stamp of every measurement, to see which were made anew."""
+        """Return the time stamp of every measurement, to see which were repeated."""
         folder = self.folder / "results" / "records"
         return {name: (folder / name).stat().st_mtime_ns for name in self.records()}
 
     def checked(self) -> dict:
-        """Return what the last gate counted."""
+        """Return the counts that the last gate wrote."""
         return json.loads((self.folder / "results" / "checked.json").read_text())
 
 

@@ -21,6 +21,6 @@ def daemons(tmp_path_factory):
 
 @pytest.fixture
 def slurm(daemons):
-    """The running SLURM; after the test it has no jobs and both its nodes, however the test ended."""
+    """The running SLURM; after the test it has both its nodes and no jobs, even if the test failed."""
     yield daemons
     daemons.clean()

@@ -1,10 +1,10 @@
-"""Algorithms of the cluster tests: Kruskal's forest, and what the scheduler gave to the run."""
+"""Algorithms of the cluster tests: Kruskal's forest, and the resources that the scheduler gave to the run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-TEMPLATE = '''"""Kruskal's forest, and what a run was given."""
+TEMPLATE = '''"""Kruskal's forest, and the resources that the run was given."""
 
 import os
 import time
@@ -37,7 +37,7 @@ def counters(problem, result):
 
 
 def write_probe(folder: Path, name: str, paradigm: str, action: str = "pass") -> None:
-    """Write an algorithm that does `action` on every solve."""
+    """Write an algorithm that runs `action` on every solve."""
     folder.mkdir(exist_ok=True)
     text = TEMPLATE.format(id=name, paradigm=paradigm, action=action)
     (folder / f"{name.replace('-', '_')}.py").write_text(text)

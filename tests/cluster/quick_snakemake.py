@@ -1,4 +1,4 @@
-"""Snakemake that asks for its jobs every second: the executor lets more and more time pass while none has ended."""
+"""Snakemake that polls its jobs every second; unchanged, the executor polls less and less often until a job ends."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A SLURM of two nodes on this machine: Debian's programs, started by hand, in a folder of their own.
+"""A SLURM of two nodes on this machine: Debian's programs, started directly, with all files in one folder.
 
-No systemd, no cgroups, no accounting, nothing under /etc. Jobs find this SLURM by wrappers of its commands on their
-PATH, since Snakemake's executor takes `SLURM_CONF` from their environment. Its daemons wait for each other as long as
-they may: where others keep the processors busy, SLURM's own limits call a node dead that is only slow.
+It uses no systemd, no cgroups, no accounting and nothing under /etc. Jobs find this SLURM by wrappers of its commands
+on their PATH, since Snakemake's executor removes `SLURM_CONF` from their environment. Its daemons have the longest
+possible timeouts: on a busy machine, SLURM's default limits declare a slow node dead.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 NODES = ("n1", "n2")
 CPUS = 2
-# Seconds for anything that takes a moment on an idle machine: it ends what hangs.
+# Timeout in seconds for anything that takes a moment on an idle machine.
 PATIENCE = 300
-# Only Snakemake asks for the jobs of a name; while there is a file `hold`, it gets no answer.
+# Only Snakemake queries jobs by name; while the file `hold` exists, it gets no answer.
 WRAPPER = """\
 #!/bin/sh
 case "{command} $*" in "squeue "*"--name "*)
@@ -85,7 +85,7 @@ PartitionName=gpu Nodes=n1 MaxTime=60
 
 
 def missing() -> str | None:
-    """Return why no SLURM can be started here, or None; packages are installed where that is allowed."""
+    """Return why no SLURM can be started here, or None; install missing packages where that is allowed."""
     if os.geteuid() != 0:
         return "starting a SLURM takes root"
     if absent := _absent():
@@ -113,7 +113,7 @@ def _absent() -> list[str]:
 
 @dataclass(frozen=True)
 class Job:
-    """A job as the scheduler tells of it."""
+    """A job as the scheduler describes it."""
 
     id: str
     state: str
@@ -126,13 +126,13 @@ class Job:
 
 
 class Slurm:
-    """The running daemons; `stop` ends them, and nothing else."""
+    """The running daemons; only `stop` ends them."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.processes: dict[str, subprocess.Popen] = {}
         folder.mkdir(parents=True)
-        # Others must not be able to change what munged trusts.
+        # munged refuses to start if other users can write to the folder of its files.
         folder.chmod(0o755)
         for name in ("state", "bin", *NODES):
             (folder / name).mkdir()
@@ -147,7 +147,7 @@ class Slurm:
         values |= {"cpus": CPUS, "patience": PATIENCE}
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
-        # A device that does nothing: enough to see who is given a GPU.
+        # A device that does nothing: enough to see which job is given a GPU.
         device = self.folder / "gpu0"
         os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
         (self.folder / "gres.conf").write_text(f"NodeName=n1 Name=gpu File={device}\n")
@@ -159,7 +159,7 @@ class Slurm:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables with which commands find this SLURM and no other."""
+        """Environment variables with which commands find this SLURM and no other."""
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         return {"PATH": path, "SLURM_CONF": str(self.folder / "slurm.conf")}
 
@@ -185,11 +185,11 @@ class Slurm:
         self._spawn("slurmd", "-D", "-N", node, "-f", str(self.folder / "slurm.conf"), name=node)
 
     def kill_node(self, node: str) -> None:
-        """Let a node disappear, with everything that runs there, and the scheduler notice."""
+        """Make a node disappear, with all its processes, and mark it as down."""
         lost = self.processes.pop(node)
         lost.kill()
         lost.wait()
-        # All at once: who outlives another for a moment, or starts a process in it, tells of an ordinary failure.
+        # Stop all before killing any: a process that outlives the others would report an ordinary failure of the job.
         stopped: set[psutil.Process] = set()
         while new := set(self._on_node(node)) - stopped:
             _signal(new, signal.SIGSTOP)
@@ -214,7 +214,7 @@ class Slurm:
         return str(self.folder / "bin") in process.environ().get("PATH", "")
 
     def command(self, *arguments: str) -> str:
-        """Run a command of this SLURM; return what it printed."""
+        """Run a command of this SLURM; return its output."""
         environment = {**os.environ, **self.environment}
         return subprocess.run(
             arguments, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True
@@ -234,42 +234,45 @@ class Slurm:
         rows = [line.split("|") for line in out.splitlines()]
         return [Job(*row[:5], int(row[5]), int(row[6]), *row[7:]) for row in rows]
 
-    def end_time_of(self, job: str) -> None:
-        """Let a job's time run out."""
+    def expire(self, job: str) -> None:
+        """Let a job reach its time limit."""
 
         def accepted() -> bool:
             try:
                 self.command("scontrol", "update", f"JobId={job}", "EndTime=now+1")
             except subprocess.CalledProcessError:
-                # The moment had passed when the scheduler read of it.
+                # The end time had already passed when the scheduler received it.
                 return False
             return True
 
-        until(accepted, f"job {job} gets no end")
+        until(accepted, f"the end time of job {job} is not accepted")
 
     @contextlib.contextmanager
     def without_answers(self) -> Iterator[None]:
-        """Inside, Snakemake is asking for the states of its jobs and gets no answer."""
+        """Leave Snakemake's query for the states of its jobs unanswered inside this context."""
         hold, held = self.folder / "hold", self.folder / "held"
         held.unlink(missing_ok=True)
         hold.touch()
         try:
-            until(held.exists, "Snakemake does not ask for its jobs")
+            until(held.exists, "Snakemake does not query its jobs")
             yield
         finally:
             hold.unlink()
 
-    def settle(self) -> None:
+    def await_no_jobs(self) -> None:
         """Wait until no job is on a node."""
-        until(lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"), "jobs stay")
+        until(
+            lambda: not self.command("squeue", "-h", "-t", "running,completing", "-o", "%i"),
+            "jobs are still running",
+        )
 
     def clean(self) -> None:
-        """End all jobs and bring back the nodes that went away, whatever a test has left."""
+        """End all jobs that a test has left and restart the nodes that it killed."""
         self.command("scancel", "--user=root")
         for node in NODES:
             if node not in self.processes:
                 self.start_node(node)
-        self.settle()
+        self.await_no_jobs()
         self._await_idle_nodes()
 
     def _await_idle_nodes(self) -> None:
@@ -281,10 +284,10 @@ class Slurm:
         until(idle, lambda: f"the nodes do not come up: {self.states()}\n{self.logs()}")
 
     def stop(self) -> None:
-        """End every daemon that was started here, and what its jobs left behind."""
+        """End every daemon that was started here, and the processes that its jobs left behind."""
         with contextlib.suppress(subprocess.SubprocessError, TimeoutError):
             self.command("scancel", "--user=root")
-            self.settle()
+            self.await_no_jobs()
         for process in reversed(self.processes.values()):
             process.terminate()
         for process in self.processes.values():
@@ -298,7 +301,7 @@ class Slurm:
             _signal(self._on_node(node), signal.SIGKILL)
 
     def logs(self) -> str:
-        """Return the ends of the daemons' logs, for a failure's account."""
+        """Return the ends of the daemons' logs, for a failure message."""
         files = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
         return "\n".join(f"== {file.name}\n{file.read_text()[-2000:]}" for file in files)
 
@@ -322,7 +325,7 @@ def _signal(processes: Iterable[psutil.Process], number: int) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on, and that no connection is given while a daemon is away."""
+    """Return ports that nothing listens on and that the system gives to no connection while a daemon is down."""
     first, _ = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
     candidates = random.SystemRandom().sample(range(first // 2, first), k=100)
     with contextlib.ExitStack() as stack:
@@ -335,10 +338,10 @@ def _free_ports(count: int) -> list[int]:
         return found[:count]
 
 
-def until(condition: Callable[[], object], told: str | Callable[[], str], seconds: float = PATIENCE) -> None:
-    """Wait until a condition holds; after so many seconds raise what is told."""
+def until(condition: Callable[[], object], message: str | Callable[[], str], seconds: float = PATIENCE) -> None:
+    """Wait until a condition holds; raise TimeoutError with `message` after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(told if isinstance(told, str) else told())
+            raise TimeoutError(message if isinstance(message, str) else message())
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""`snakemake --profile cluster` on a real SLURM of two nodes: what runs where, what fails, what is made again."""
+"""`snakemake --profile cluster` on a real SLURM of two nodes: resources of jobs, failures and retries."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ pytest.importorskip("mpi4py", reason="MPI is not installed")
 
 PAGE = ROOT / "docs" / "cluster.md"
 QUICK_SNAKEMAKE = Path(__file__).with_name("quick_snakemake.py")
-# Many times what a workflow takes on an idle machine: it ends a hanging one.
+# Timeout in seconds: many times the duration of a workflow on an idle machine.
 PATIENCE = 600
-# The profile's patience is for clusters where jobs take hours.
+# The profile's longer wait is for clusters where jobs take hours.
 QUICK = {"latency-wait": 5}
 PROBES = {"probe-threads": "threads", "probe-gpu": "cuda"}
 MPI = "filter-boruvka-mpi"
 MEASURED = ["kruskal", "probe-threads", "probe-gpu"]
 DOOMED = {"probe-killed": "cuda", "probe-late": "sequential", "probe-lost": "sequential"}
 RIVALS = {"probe-first": "sequential", "probe-second": "sequential"}
-# Told to go on by a file, and once for all by the clock, so that no failure leaves them there.
+# They wait for a file, and for a limited time, so that they end even if a test fails.
 WAITS = f"""\
 open(ALGORITHM["id"] + ".waits", "w").close()
     deadline = time.monotonic() + {PATIENCE}
@@ -44,12 +44,12 @@ open(ALGORITHM["id"] + ".waits", "w").close()
 
 
 def kind(machine: str, runs: list[str], **more) -> dict:
-    """One kind of node of the tests' site."""
+    """Return one kind of node of the tests' site."""
     return {"machine": machine, "runs": runs, "partition": "cpu", "cpus": 2, "memory": 1, "time": 30, **more}
 
 
-def beside(machine: str, runs: list[str], node: str, **more) -> dict:
-    """A kind of node whose jobs take one processor of that node."""
+def part_of(node: str, machine: str, runs: list[str], **more) -> dict:
+    """Return a kind of node whose jobs take one processor of `node`, unless `more` says otherwise."""
     return kind(machine, runs, **{"cpus": 1, "exclusive": False, "extra": f"--nodelist={node}", **more})
 
 
@@ -60,23 +60,23 @@ SITE = {
         "mpi": kind("cluster-mpi", ["mpi"], nodes=2),
         "gpu": kind("cluster-gpu", ["probe-gpu"], partition="gpu", gpus=1),
         "killed": kind("test-killed", ["probe-killed"], partition="gpu", gpus=1, cpus=1, exclusive=False),
-        "late": beside("test-late", ["probe-late"], "n1"),
-        "lost": beside("test-lost", ["probe-lost"], "n2"),
-        "first": beside("test-first", ["probe-first"], "n2", cpus=2),
-        "second": beside("test-second", ["probe-second"], "n2", cpus=2),
+        "late": part_of("n1", "test-late", ["probe-late"]),
+        "lost": part_of("n2", "test-lost", ["probe-lost"]),
+        "first": part_of("n2", "test-first", ["probe-first"], cpus=2),
+        "second": part_of("n2", "test-second", ["probe-second"], cpus=2),
     },
 }
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """Kill a process that was started as the first of a session, and those that it started in it."""
+    """Kill the leader of a session and all processes of its group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 class ClusterClone(Clone):
-    """A clone whose Snakemake finds the tests' SLURM; `end` leaves no process of it."""
+    """A clone whose Snakemake finds the tests' SLURM; `end` kills all its processes."""
 
     def __init__(self, folder: Path):
         super().__init__(folder)
@@ -97,7 +97,7 @@ class ClusterClone(Clone):
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
-                # Background jobs of a shell are born deaf to interrupts.
+                # Background jobs of a shell inherit a setting that ignores interrupts.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         self.started.append(process)
@@ -106,16 +106,16 @@ class ClusterClone(Clone):
     def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:
         return self.ended(self.start(*arguments))
 
-    def told(self) -> str:
-        """Return what Snakemake and the daemons have said, for a failure's account."""
+    def logs(self) -> str:
+        """Return the output of Snakemake and the logs of the daemons, for a failure message."""
         return f"{self.output.read_text()}\n{self.slurm.logs()}"
 
     def ended(self, process: subprocess.Popen) -> tuple[int, str]:
-        """Wait for Snakemake to end; return its exit code and what it printed."""
+        """Wait for Snakemake to end; return its exit code and its output."""
         try:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"Snakemake does not end:\n{self.told()}")
+            pytest.fail(f"Snakemake does not end:\n{self.logs()}")
         return process.returncode, self.output.read_text()
 
     def await_while(self, process: subprocess.Popen, condition: Callable[[], object]) -> None:
@@ -125,18 +125,18 @@ class ClusterClone(Clone):
             done = process.poll() is not None
             if condition():
                 return True
-            assert not done, f"Snakemake has ended:\n{self.told()}"
+            assert not done, f"Snakemake has ended:\n{self.logs()}"
             return False
 
-        until(met, self.told, PATIENCE)
+        until(met, self.logs, PATIENCE)
 
     def end(self) -> None:
-        """Kill what was started here and has not ended."""
+        """Kill the processes that were started here and have not ended."""
         for process in self.started:
             end_group(process)
 
-    def ask_for(self, algorithms: list[str]) -> None:
-        """Configure the experiment: these algorithms on one small graph, once each, and ranks on one node and two."""
+    def plan_runs_of(self, algorithms: list[str]) -> None:
+        """Configure the experiment: these algorithms on one small graph, once each, and MPI on one and two nodes."""
         ranks = {"algorithms": [MPI], "widths": [1, 4]}
         experiment = {
             "graphs": ["small-grid"],
@@ -146,9 +146,9 @@ class ClusterClone(Clone):
         self.configure(algorithms=algorithms, experiment=experiment)
 
     def failed(self) -> dict[str, str]:
-        """Return the state of each failed job by its name, as the account has it."""
-        account = json.loads((self.folder / "results" / "failed.json").read_text())
-        return {failure["job"]: failure["state"] for failure in account}
+        """Return the state of each failed job by its name, from `failed.json`."""
+        failures = json.loads((self.folder / "results" / "failed.json").read_text())
+        return {failure["job"]: failure["state"] for failure in failures}
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def finished(daemons, tmp_path_factory):
     (clone.folder / "cluster" / "site.yaml").write_text(yaml.safe_dump(SITE))
     profile = clone.folder / "cluster" / "config.yaml"
     profile.write_text(yaml.safe_dump(yaml.safe_load(profile.read_text()) | QUICK))
-    clone.ask_for(MEASURED)
+    clone.plan_runs_of(MEASURED)
     known = {job.id for job in daemons.jobs()}
     try:
         code, output = clone.snakemake()
@@ -177,7 +177,7 @@ def finished(daemons, tmp_path_factory):
 
 @pytest.fixture
 def clone(finished, slurm, tmp_path):
-    """A copy of that clone for one test."""
+    """A copy of the finished clone for one test."""
     copy = ClusterClone(tmp_path / "clone")
     shutil.copytree(finished[0].folder, copy.folder, symlinks=True)
     copy.slurm = slurm
@@ -195,17 +195,17 @@ def by_machine(clone: Clone) -> dict[str, dict[str, dict]]:
 
 
 def test_every_paradigm_gets_its_resources(finished):
-    told = {job.comment: job for job in finished[1]}
-    cpu, gpu = told["rule_cluster-cpu-small-grid_run"], told["rule_cluster-gpu-small-grid_run_cuda"]
+    jobs = {job.comment: job for job in finished[1]}
+    cpu, gpu = jobs["rule_cluster-cpu-small-grid_run"], jobs["rule_cluster-gpu-small-grid_run_cuda"]
     assert (cpu.partition, cpu.cpus, cpu.shared) == ("cpu", 2, "NO"), "an exclusive node with all its cores"
     assert (gpu.partition, gpu.nodes) == ("gpu", "n1")
     alone, spread = (
-        told["rule_cluster-mpi-small-grid-w1-1x1_run_ranks"],
-        told["rule_cluster-mpi-small-grid-w4-2x2_run_mpi"],
+        jobs["rule_cluster-mpi-small-grid-w1-1x1_run_ranks"],
+        jobs["rule_cluster-mpi-small-grid-w4-2x2_run_mpi"],
     )
     assert alone.node_count == 1 and (spread.nodes, spread.node_count, spread.cpus) == ("n[1-2]", 2, 4)
-    assert len(told) == 7, f"runs and proofs of a graph share jobs: {list(told)}"
-    assert {job.state for job in told.values()} == {"COMPLETED"}
+    assert len(jobs) == 7, f"runs and proofs of a graph share jobs: {list(jobs)}"
+    assert {job.state for job in jobs.values()} == {"COMPLETED"}
 
 
 def test_records_name_node_job_and_layout(finished):
@@ -246,7 +246,7 @@ def jobs_of(slurm: Slurm, names: Iterable[str]) -> dict[str, Job]:
 
 
 def test_an_interrupt_cancels_running_and_queued_jobs(clone, slurm):
-    clone.ask_for([*MEASURED, *RIVALS])
+    clone.plan_runs_of([*MEASURED, *RIVALS])
     before = clone.stamps()
     process = clone.start()
 
@@ -254,13 +254,13 @@ def test_an_interrupt_cancels_running_and_queued_jobs(clone, slurm):
         return sorted(job.state for job in jobs_of(slurm, RIVALS).values())
 
     clone.await_while(process, lambda: states() == ["PENDING", "RUNNING"])
-    # While it asks for the states of its jobs, the executor knows of none that it could cancel.
+    # While it queries the states of its jobs, the executor has no list of jobs that it could cancel.
     with slurm.without_answers():
         process.send_signal(signal.SIGINT)
         clone.await_while(process, lambda: "on user request" in clone.output.read_text())
     code, output = clone.ended(process)
     assert code != 0 and not {"PENDING", "RUNNING"} & set(states()), output
-    slurm.settle()
+    slurm.await_no_jobs()
     assert states() == ["CANCELLED", "CANCELLED"]
     assert clone.stamps() == before
     code, output = clone.snakemake("--dry-run")
@@ -268,12 +268,12 @@ def test_an_interrupt_cancels_running_and_queued_jobs(clone, slurm):
 
 
 def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
-    clone.ask_for([*MEASURED, *DOOMED])
+    clone.plan_runs_of([*MEASURED, *DOOMED])
     before = clone.stamps()
     process = clone.start()
     clone.await_while(process, lambda: all((clone.folder / f"{name}.waits").exists() for name in DOOMED))
     doomed = jobs_of(slurm, DOOMED)
-    slurm.end_time_of(doomed["test-late"].id)
+    slurm.expire(doomed["test-late"].id)
     slurm.command("scancel", doomed["test-killed"].id)
     slurm.kill_node("n2")
     code, output = clone.ended(process)
@@ -284,7 +284,7 @@ def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
         "test-lost-small-grid": "NODE_FAIL",
     }, output + slurm.logs()
     assert "NODE_FAIL: job" in output and "the same command retries them" in output
-    assert clone.stamps() == before, "nothing half-written, nothing lost"
+    assert clone.stamps() == before, "no record is partial, none is lost"
 
     slurm.start_node("n2")
     (clone.folder / "go").touch()
@@ -298,9 +298,9 @@ def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     assert not (clone.folder / "results" / "failed.json").exists()
 
 
-def documented(where: str) -> list[str]:
-    """Return the commands of the page that are marked as run here."""
-    blocks = re.findall(rf"<!-- not run: {where}[^>]*-->\n```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
+def documented(reason: str) -> list[str]:
+    """Return the commands of the page that are not run elsewhere for this reason."""
+    blocks = re.findall(rf"<!-- not run: {reason}[^>]*-->\n```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
@@ -335,7 +335,7 @@ def shell():
         end_group(process)
 
 
-def test_documented_commands_take_a_cluster_home(clone, shell, tmp_path):
+def test_documented_commands_bring_records_of_a_cluster_home(clone, shell, tmp_path):
     for command in documented("needs a cluster"):
         done = shell(clone, command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"

@@ -1,4 +1,4 @@
-"""The SLURM of the tests itself: it starts, schedules as a real one, and leaves nothing behind."""
+"""The SLURM of the tests: it starts, schedules jobs, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import slurm as slurm_of_the_tests
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 
-def test_it_starts_and_leaves_nothing(tmp_path):
+def test_slurm_starts_and_leaves_no_process(tmp_path):
     if reason := slurm_of_the_tests.missing():
         pytest.skip(reason)
     running = slurm_of_the_tests.Slurm(tmp_path / "slurm")
@@ -26,7 +26,7 @@ def test_it_starts_and_leaves_nothing(tmp_path):
     assert not left
 
 
-def test_two_nodes_and_one_gpu(slurm):
+def test_slurm_has_two_nodes_and_one_gpu(slurm):
     ranks = slurm.command("srun", "-N2", "-n4", "--ntasks-per-node=2", "printenv", "SLURMD_NODENAME")
     assert sorted(ranks.split()) == ["n1", "n1", "n2", "n2"]
     shown = 'echo "$SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"'
