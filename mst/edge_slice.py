@@ -34,6 +34,7 @@ class EdgeSlice:
 
     @property
     def rows(self) -> int:
+        """Number of edges."""
         return len(self.w)
 
     @property
@@ -43,10 +44,11 @@ class EdgeSlice:
 
 
 def bounds(m: int, size: int) -> np.ndarray:
-    """Return where the parts of ``0 … m - 1`` begin that `size` ranks get, and the end.
+    """Return where the rows of each of `size` ranks begin, and `m`: int64, shape (size + 1,).
 
     Examples
     --------
+    >>> from mst.edge_slice import bounds
     >>> bounds(10, 4).tolist()
     [0, 2, 5, 7, 10]
     """
@@ -54,10 +56,11 @@ def bounds(m: int, size: int) -> np.ndarray:
 
 
 def of_graph(graph: Graph, rank: int, size: int) -> EdgeSlice:
-    """Return the rows of a graph in memory that a rank gets.
+    """Return the rows that rank `rank` of `size` gets of a graph in memory.
 
     Examples
     --------
+    >>> from mst.edge_slice import of_graph
     >>> from mst import Graph
     >>> of_graph(Graph(4, [0, 1, 2], [1, 2, 3], [5, 6, 7]), 1, 2).w.tolist()
     [6, 7]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 
 
@@ -15,21 +16,28 @@ class InputError(MSTError):
 
 
 class FormatError(InputError):
-    """A file that is not what its format promises.
+    """A file that breaks the rules of its format.
 
     Parameters
     ----------
     path : str or path-like
         The offending file.
     expected : str
-        What was expected there.
+        The text that the format requires there.
     line : int, optional
         Line number, counted from 1.
     text : str or bytes, optional
         The offending line; long or binary text is shortened.
     """
 
-    def __init__(self, path, expected: str, *, line: int | None = None, text: str | bytes | None = None):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        expected: str,
+        *,
+        line: int | None = None,
+        text: str | bytes | None = None,
+    ) -> None:
         self.path, self.expected, self.line = str(path), expected, line
         where = self.path if line is None else f"{self.path}, line {line}"
         seen = "" if text is None else f": {shorten(text)}"
@@ -45,7 +53,7 @@ class UnsupportedError(MSTError):
 
 
 class UnavailableError(MSTError):
-    """A graph that no mirror and no address has."""
+    """A graph that neither a mirror nor its own address provides."""
 
 
 class DependencyError(MSTError):
@@ -53,7 +61,7 @@ class DependencyError(MSTError):
 
 
 class OutOfMemoryError(MSTError):
-    """More memory was needed than was free; says how much of each."""
+    """More memory is needed than is free; the message names both amounts where they are known."""
 
 
 def shorten(text: str | bytes, limit: int = 80) -> str:
@@ -65,7 +73,7 @@ def shorten(text: str | bytes, limit: int = 80) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string.
 
-    What begins with the whole word comes first, since names are often given without their ending.
+    Names that begin with the whole word come first, since they are often given without their ending.
     """
     by_lower = {name.lower(): name for name in known}
     begun = sorted((name for name in by_lower if word and name.startswith(word.lower())), key=len)

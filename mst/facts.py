@@ -1,4 +1,4 @@
-"""What is known of a graph before it is opened."""
+"""Facts about a graph that are known before it is loaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a graph without loading it; None where it is not known."""
+    """Facts about a graph that are known without loading it; None where they are not.
+
+    Attributes
+    ----------
+    n, m : int
+        Vertices and edges.
+    weight_dtype : str
+    components : int or None
+    weight_min, weight_max : float or None
+    loops, parallel : int or None
+        Self-loops, and edges beyond the first of each pair of ends.
+    """
 
     n: int
     m: int

@@ -32,8 +32,8 @@ class Forest:
     algorithm : str
         Id of the algorithm that found it.
     seconds : dict of str to float
-        Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled
-        once for a machine and loaded afterwards, counts to none of these; where any was got, it is ``code``.
+        Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled once for a
+        machine and loaded afterwards, counts to none of these: ``code`` is the time that it took, if any.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Forest:
     algorithm: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         ids = np.sort(np.asarray(self.edge_ids).astype(np.int64, copy=False))
         ids.flags.writeable = False
         object.__setattr__(self, "edge_ids", ids)
@@ -111,15 +111,15 @@ class Forest:
         Parameters
         ----------
         nodes : sequence of hashable, length n, optional
-            What to call vertex i: ``list(graph)`` where the graph came from the networkx graph ``graph``.
-            Default: i.
+            Names of the vertices: ``list(graph)`` where the graph came from the networkx graph ``graph``.
+            By default vertex i is named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
 
         Raises
         ------
         InputError
-            `nodes` has another length than the graph has vertices, or names two of them alike.
+            `nodes` is not as long as there are vertices, or gives two of them the same name.
 
         Examples
         --------
@@ -181,8 +181,8 @@ class Forest:
         u, v, w = self.edges()
         ranked = argsort(keys(w))
         hierarchy = np.empty((n - 1, 4))
-        space = np.empty(n, u.dtype), np.empty((n, 2), np.int64)
-        merges(u[ranked], v[ranked], w[ranked], *space, hierarchy)
+        parent, clusters = np.empty(n, u.dtype), np.empty((n, 2), np.int64)
+        merges(u[ranked], v[ranked], w[ranked], parent, clusters, hierarchy)
         return hierarchy
 
     @property
@@ -192,6 +192,19 @@ class Forest:
 
 
 def digest(edge_ids: np.ndarray) -> str:
-    """Return the SHA-256 of sorted edge ids, as little-endian int64."""
+    """Return the SHA-256 of sorted edge ids, as little-endian int64.
+
+    Parameters
+    ----------
+    edge_ids : numpy.ndarray of int, shape (k,)
+        In any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.forest import digest
+    >>> digest(np.array([2, 1])) == digest(np.array([1, 2]))
+    True
+    """
     ids = np.sort(np.asarray(edge_ids)).astype("<i8", copy=False)
     return hashlib.sha256(np.ascontiguousarray(ids).data).hexdigest()

@@ -55,12 +55,14 @@ class Graph:
         float16 to float32. Infinities are legal, NaN is not.
     name : str
         For messages and tables.
+    trusted : bool
+        Whether the arrays are known to be legal and of these dtypes: they are then not checked.
 
     Raises
     ------
     InputError
-        For lengths that differ, ids outside ``0 … n - 1``, NaN weights, masked values or dtypes without an exact
-        home; the message names the row.
+        For lengths that differ, ids outside ``0 … n - 1``, NaN weights, masked values, or weights of a dtype that none
+        of the four represents exactly; the message names the row.
 
     Examples
     --------
@@ -76,7 +78,7 @@ class Graph:
     w: np.ndarray
     name: str
 
-    def __init__(self, n: int, u: Any, v: Any, w: Any, *, name: str = "", trusted: bool = False):
+    def __init__(self, n: int, u: Any, v: Any, w: Any, *, name: str = "", trusted: bool = False) -> None:
         if not trusted:
             n = _vertex_count(n)
             u, v, w = _ends(u, n, "u"), _ends(v, n, "v"), _weights(w)
@@ -124,7 +126,7 @@ def _vertex_count(n: Any) -> int:
     if count < 0 or count != n:
         raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
     if count > _MOST_VERTICES:
-        raise InputError(f"{count:,} vertices fit into no memory: number them from 0 without gaps")
+        raise InputError(f"{count:,} vertices do not fit into any memory: number them from 0 without gaps")
     return count
 
 
@@ -174,7 +176,7 @@ def _weights(weights: Any) -> np.ndarray:
         array = array.astype(np.float32)
     elif array.dtype.newbyteorder("=") not in WEIGHT_DTYPES:
         raise InputError(
-            f"w has dtype {array.dtype}, which has no exact home: use int32, int64, float32 or float64"
+            f"w has dtype {array.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
         )
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     # NaN poisons a reduction, so its row is searched for only when there is one.
@@ -185,7 +187,7 @@ def _weights(weights: Any) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a read-only view, as all arrays of a graph are; kernels are compiled for one kind, wherever it comes from.
+    """Return a read-only view, as all arrays of a graph are: kernels are then compiled for read-only arrays alone.
 
     >>> import numpy as np
     >>> from mst.graph import frozen

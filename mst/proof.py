@@ -1,4 +1,4 @@
-"""That a forest is the minimum spanning forest: proved from the graph alone, trusting no algorithm.
+"""Proofs that a forest is the minimum spanning forest, from the graph alone, trusting no algorithm.
 
 A forest is *the* minimum spanning forest under the order by (weight, edge id) exactly when its ids are edges,
 they close no cycle, the ends of every edge of the graph lie in one tree, and every edge outside it is above the
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found of a forest.
+    """The outcome of a proof.
 
     Attributes
     ----------
     ok : bool
-        True when it holds.
+        Whether the forest is right, as far as the grade goes.
     grade : str
         ``identical``, ``edges`` or ``weight``: how much was checked.
     reason : str
-        Why it does not hold, naming a witness; empty when it does.
+        Why it is not, naming a witness; empty when it is.
     n, m, forest_edges, components : int or None
         Of the graph and of the forest; None where they are not known.
     weight : int, float or None
@@ -50,7 +50,7 @@ class Proof:
     seconds : float
         Wall time of the proof.
     details : mapping
-        The witness of a failure (``edge``, ``path_maximum``, …) and what the proof counted.
+        The witness of a failure (``edge``, ``path_maximum``, …) and the totals that were compared.
     """
 
     ok: bool
@@ -77,8 +77,7 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
     edge_ids : array_like of int, shape (k,)
         In any order.
     threads : int
-        Threads that share the comparison of the edges with their path maxima; what is found never depends on
-        it.
+        Threads that share the comparison of the edges with their path maxima; the outcome does not depend on it.
 
     Returns
     -------
@@ -89,7 +88,7 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
     Raises
     ------
     InputError
-        `threads` is less than 1. What is wrong with the edges is told by the proof, not raised.
+        `threads` is less than 1. Wrong edges raise no error: the proof names them.
 
     Examples
     --------
@@ -107,11 +106,11 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
 def check_forest(
     graph: Graph, edge_ids: Any, *, reference_weight: int | float, epsilon: float = 0.0, threads: int = 1
 ) -> Proof:
-    """Check that `edge_ids` are a spanning forest of `graph` whose total is right.
+    """Check that `edge_ids` are a spanning forest of `graph` of minimum total weight.
 
     All minimum forests of a graph hold the same weights, whatever their ties, and totals are exact or correctly
     rounded: so an exact forest has exactly the reference's total, without any tolerance. Totals that are not
-    finite say nothing; then every edge is compared with its path instead.
+    finite decide nothing; then every edge is compared with its path instead.
 
     Parameters
     ----------
@@ -168,8 +167,8 @@ def check_weight(total: int | float | str, reference: int | float, *, forest_edg
     Parameters
     ----------
     total : int, float or str
-        A text may have been rounded to the digits that it shows: ``"1.25e6"`` says no more than 1 245 000 to
-        1 255 000. Two integers must be equal.
+        A text may have been rounded to the digits that it shows: ``"1.25e6"`` stands for 1 245 000 to 1 255 000. Two
+        integers must be equal.
     reference : int or float
         Total of a proved forest.
     forest_edges : int

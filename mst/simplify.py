@@ -12,14 +12,14 @@ _SPARSE = 8
 
 @dataclass(frozen=True)
 class MergeCounts:
-    """What `simplify` dropped; ``m`` rows before minus `total` is ``m`` after.
+    """Numbers of rows that `simplify` dropped: ``m`` before minus `total` is ``m`` after.
 
     Attributes
     ----------
     loops : int
         Self-loops.
     reciprocal : int
-        Pairs that had arcs both ways: one row each.
+        Pairs with arcs both ways: one row each.
     parallel : int
         Further rows of a pair that is already there.
     """
@@ -35,7 +35,7 @@ class MergeCounts:
 
 
 def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
-    """Return the simple graph and the counts of what was merged.
+    """Return the simple graph and the counts of the rows that were merged.
 
     Arcs a→b and b→a are one edge, the lightest of parallel edges stays, self-loops go. The vertices stay.
 
@@ -76,8 +76,8 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
 
 
-def _merge_used(graph: Graph):
-    """`merge_edges` over the vertices in use alone: almost all of a huge, nearly empty graph is isolated."""
+def _merge_used(graph: Graph) -> tuple:
+    """Return the result of `merge_edges` over the vertices in use alone: most of a huge, sparse graph are isolated."""
     from mst.kernels.graph.relabel import compact_ids
     from mst.kernels.graph.simplify import merge_edges
 

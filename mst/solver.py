@@ -48,8 +48,8 @@ def minimum_spanning_forest(
         format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays on a CUDA device stay
         there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.
     algorithm : str
-        An id of ``mst list``, or ``"auto"``: what was measured to be fastest for such a graph on the cores at hand,
-        and on the GPU if CuPy is loaded (`mst.advice`).
+        An id of ``mst list``, or ``"auto"``: the algorithm that was measured to be fastest for such a graph on the
+        usable cores, and on the GPU if CuPy is loaded (`mst.advice`).
     threads : int, optional
         Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this.
     **options
@@ -115,7 +115,7 @@ def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> For
 
 
 def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
-    """Return the forest that an algorithm finds; raise the reason if it does not take the graph."""
+    """Return the forest that an algorithm finds; raise an error with the reason if it does not take the graph."""
     if chosen.paradigm == "mpi":
         raise UnsupportedError(
             f"{chosen.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
@@ -131,7 +131,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
 
 
 class _TimedWithoutCode:
-    """Times calls without what compiling and loading machine code takes, which is added up in `code_seconds`."""
+    """Times calls without compiling and loading machine code, whose time is added up in `code_seconds`."""
 
     def __init__(self) -> None:
         self.code_seconds = 0.0
@@ -176,7 +176,7 @@ def _whole_threads(threads: int | None) -> int | None:
 
 
 def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
-    """Return what ``"auto"`` stands for: the choice of `mst.advice` among the algorithms that take the graph.
+    """Return the choice of ``"auto"``: that of `mst.advice` among the algorithms that take the graph.
 
     Parameters
     ----------
@@ -217,13 +217,13 @@ def usable_width() -> int:
 
 
 def as_graph(graph: Any) -> Graph:
-    """Return a `Graph` from whatever `minimum_spanning_forest` accepts.
+    """Return a `Graph` from any input that `minimum_spanning_forest` accepts.
 
     Parameters
     ----------
     graph : Graph, tuple, path, sparse array, networkx graph, or edge table
         A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
-        to the caller's own nodes, see `mst.interop.inputs`. Nothing is imported that the input does not come from.
+        to the caller's own nodes, see `mst.interop.inputs`. Only the package that the input comes from is imported.
 
     Examples
     --------

@@ -20,7 +20,7 @@ _LEAST_EXPONENT = {"float32": -149, "float64": -1074}
 
 @dataclass(frozen=True)
 class WeightSpec:
-    """Which weights to make: dtype, range, and whether all must differ.
+    """Dtype and range of weights to make, and whether all must differ.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class WeightSpec:
     high: int | float = 2**24 - 1
     distinct: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         name = self.dtype if isinstance(self.dtype, str) else getattr(self.dtype, "__name__", str(self.dtype))
         if name not in _NAMES:
             raise InputError(
@@ -109,10 +109,10 @@ class WeightSpec:
         """
         if self.is_integer:
             return int(self.low), int(self.high) + 1, 0
-        # What the dtype makes of the bounds: a float32 compares with them after rounding.
+        # The bounds as the dtype rounds them: a float32 compares with them after rounding.
         low, high = (float(np.dtype(self.dtype).type(bound)) for bound in (self.low, self.high))
         significand, exponent = math.frexp(max(abs(low), abs(high)))
-        if significand == 0.5:  # a power of two: what lies below it is spaced more finely
+        if significand == 0.5:  # a power of two: the numbers below it have half the spacing
             exponent -= 1
         exponent = max(exponent - _SIGNIFICAND_BITS[self.dtype], _LEAST_EXPONENT[self.dtype])
         unit = Fraction(2) ** exponent
@@ -187,7 +187,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
 
 
 def _rows_by_rank(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Rows in the order of (smaller end, larger end, row)."""
+    """Return the rows in the order of (smaller end, larger end, row): int32 or int64, shape (m,)."""
     from mst.kernels.primitives.pairs import pack_ends
     from mst.kernels.primitives.radix import sort_words
 

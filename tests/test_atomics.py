@@ -68,7 +68,7 @@ def test_no_update_is_lost(kernel):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
-def test_lower_keeps_the_smallest(dtype):
+def test_write_min_keeps_the_least_of_concurrent_values(dtype):
     cell = np.full(1, np.iinfo(dtype).max, dtype)
     with workers(2):
         write_min_all(cell, 2, 10_000)
@@ -82,7 +82,7 @@ def store_each(chosen, here, there, values):
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.int64])
-def test_a_store_goes_to_one_of_two_places(dtype):
+def test_store_where_writes_to_one_of_two_places(dtype):
     chosen = np.array([True, False, False, True, False])
     here, there = np.zeros(5, dtype), np.zeros(5, dtype)
     store_each(chosen, here, there, np.arange(1, 6).astype(dtype))

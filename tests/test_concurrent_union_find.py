@@ -87,7 +87,7 @@ def inputs(rng, n=300, m=2_000):
     yield n, np.zeros(n - 1, np.int64), np.arange(1, n)
 
 
-def test_by_index(rng):
+def test_concurrent_unions_by_index_join_every_component(rng):
     for n, u, v in inputs(rng):
         expected = components(n, u, v)
         for width in (1, 2):
@@ -98,7 +98,7 @@ def test_by_index(rng):
             assert [find(forest, x) for x in range(n)] == expected.tolist()
 
 
-def test_by_rank(rng):
+def test_concurrent_unions_by_rank_join_every_component(rng):
     for n, u, v in inputs(rng):
         expected = components(n, u, v)
         forest = ranked_forest(n)

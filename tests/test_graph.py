@@ -1,4 +1,4 @@
-"""A graph takes what has an exact home and says clearly what is wrong with the rest."""
+"""A graph stores all input that can be stored exactly, and its errors name the row and the reason of other input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
         (dict(n="many"), "vertex count must be an integer ≥ 0, got 'many'"),
         (dict(n=float("nan")), "vertex count"),
         (dict(n=float("inf")), "vertex count"),
-        (dict(n=2**63), "9,223,372,036,854,775,808 vertices fit into no memory: number them from 0"),
+        (dict(n=2**63), "9,223,372,036,854,775,808 vertices do not fit into any memory: number them from 0"),
         (dict(u=[0]), "u, v and w must be of one length, got 1, 2 and 2"),
         (dict(w=[1, 2, 3]), "of one length, got 2, 2 and 3"),
         (dict(u=[0, 3]), r"u\[1\] = 3 is not a vertex: ids run from 0 to 2 \(n = 3\)"),
@@ -35,13 +35,13 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
         (dict(w=[[1, 2]]), "w must be one-dimensional"),
         (dict(w=[1.0, np.nan]), r"w\[1\] is NaN, which has no place in an order"),
         (dict(w=np.array([np.nan, 1], np.float16)), r"w\[0\] is NaN"),
-        (dict(w=np.array([1, 2], np.complex128)), "complex128, which has no exact home"),
-        (dict(w=["1", "2"]), "has no exact home"),
+        (dict(w=np.array([1, 2], np.complex128)), "complex128, which cannot be stored exactly"),
+        (dict(w=["1", "2"]), "cannot be stored exactly"),
         (dict(w=np.array([2**63, 1], np.uint64)), r"w\[0\] = 9223372036854775808 does not fit int64"),
-        (dict(w=np.array([1, 2], np.longdouble)), "has no exact home"),
+        (dict(w=np.array([1, 2], np.longdouble)), "cannot be stored exactly"),
     ],
 )
-def test_bad_input_is_named(change, message):
+def test_illegal_input_is_refused_by_row_and_reason(change, message):
     with pytest.raises(InputError, match=message):
         Graph(**{**GOOD, **change})
 
@@ -65,7 +65,7 @@ def test_bad_input_is_named(change, message):
         (">f8", np.float64),
     ],
 )
-def test_weights_widen_to_an_exact_home(given, stored):
+def test_weights_are_widened_to_a_dtype_that_is_exact(given, stored):
     graph = Graph(3, [0, 1], [1, 2], np.array([1, 0], given))
     assert graph.w.dtype == stored and graph.w.dtype.isnative and graph.w.tolist() == [1, 0]
     assert Graph(3, [], [], np.empty(0, given)).w.dtype.kind == np.dtype(stored).kind
@@ -83,7 +83,7 @@ def test_ends_are_64_bits_wide_from_2_to_the_31_on():
     assert graph.u.dtype == graph.v.dtype == np.int64 and graph.v[0] == 2**31 - 1
 
 
-def test_nothing_can_be_changed():
+def test_graphs_and_their_arrays_are_immutable():
     u = np.array([0, 1], np.int32)
     graph = Graph(3, u, [1, 2], [1, 2])
     for array in (graph.u, graph.v, graph.w):
@@ -95,7 +95,7 @@ def test_nothing_can_be_changed():
     assert graph.m == 2
 
 
-def test_strided_input_is_taken():
+def test_strided_input_is_copied():
     rows = np.array([[0, 1, 5], [1, 2, 7]])
     graph = Graph(3, rows[:, 0], rows[:, 1], rows[:, 2])
     assert graph.u.flags.c_contiguous and graph.w.tolist() == [5, 7]
@@ -120,6 +120,6 @@ def test_csr_has_both_directions_in_the_order_of_ids(rng):
         assert np.array_equal(csr.neighbours[row], graph.u[ids] + graph.v[ids] - x)
 
 
-def test_csr_of_nothing():
+def test_csr_without_edges_is_empty():
     assert Graph(0, [], [], []).csr().offsets.tolist() == [0]
     assert Graph(2, [1], [1], [3]).csr().offsets.tolist() == [0, 0, 0]

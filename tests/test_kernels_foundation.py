@@ -79,7 +79,7 @@ def test_njit_takes_options_by_name_only():
     assert inverse(0.0) == math.inf, "error_model must be numpy's"
 
 
-def test_caches_lie_where_the_environment_says(monkeypatch):
+def test_cache_root_follows_the_environment(monkeypatch):
     monkeypatch.setenv("MST_CACHE", "~/here")
     assert cache_root() == Path("~/here").expanduser()
     monkeypatch.delenv("MST_CACHE")

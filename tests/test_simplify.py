@@ -92,7 +92,7 @@ def test_no_edges(n):
     assert (simple.n, simple.m, merged) == (n, 0, MergeCounts(0, 0, 0))
 
 
-def test_only_loops():
+def test_a_graph_of_self_loops_has_no_edges_left():
     simple, merged = simplify(Graph(2, [1, 1], [1, 1], [3, 4]))
     assert (simple.m, merged) == (0, MergeCounts(2, 0, 0))
 

@@ -60,7 +60,7 @@ def add_twin(cell, worker, gate, later):
 
 
 @njit
-def lowering(cell, worker, gate, later):
+def minimum(cell, worker, gate, later):
     """Worker 1 writes the smaller value, and writes first."""
     meet(gate)
     if worker == 0:
@@ -71,7 +71,7 @@ def lowering(cell, worker, gate, later):
 
 
 @njit
-def lowering_twin(cell, worker, gate, later):
+def minimum_twin(cell, worker, gate, later):
     smaller = 5 - worker < load(cell, 0)
     meet(gate)
     if worker == 0:
@@ -286,7 +286,7 @@ def closed_share():
 
 BLOCKS = {
     "fetch_add": (add, add_twin, lambda: np.zeros(1, np.int64), is_added),
-    "write_min": (lowering, lowering_twin, lambda: np.full(1, 9), is_lowest),
+    "write_min": (minimum, minimum_twin, lambda: np.full(1, 9), is_lowest),
     "compare_and_swap": (swap, swap_twin, lambda: np.full(1, 9), one_has_won),
     "unite": (joining, joining_twin, lambda: np.arange(3), is_one_tree),
     "rank_unite": (rank_joining, rank_joining_twin, lambda: ranks(1, 1, 0), is_one_ranked_tree),

@@ -130,7 +130,7 @@ def _fill(u, v, w, offsets, rows):
 def _by_blocks(
     n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, edge_type: np.dtype
 ) -> tuple[np.ndarray, ...]:
-    """Return what `build_csr` does."""
+    """Return the result of `build_csr`, for rows that fit no cache."""
     shift = np.uint64(max(n * _BLOCK_SLOTS // (2 * len(u)), 1).bit_length() - 1)
     starts = np.zeros(((n - 1) >> int(shift)) + 2, np.int64)
     _count_blocks(u, v, shift, starts[1:])

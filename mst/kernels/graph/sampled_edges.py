@@ -1,4 +1,4 @@
-"""Statistics of sampled edges that share a vertex: they tell of degrees, and of weights that follow the structure."""
+"""Statistics of sampled edges that share a vertex: how uneven degrees are, and whether neighbours have like weights."""
 
 from __future__ import annotations
 

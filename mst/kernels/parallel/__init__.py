@@ -1,1 +1,1 @@
-"""What kernels for many workers are made of: the work queue, radix sort, compaction, and keys made while reading."""
+"""The building blocks of parallel kernels: the work queue, radix sort, compaction, and keys made while reading."""

@@ -1,10 +1,12 @@
-"""Parallel compaction: count what is kept per chunk, prefix the counts, write each chunk at its place.
+"""Parallel compaction: count the elements to keep in each chunk, prefix the counts, write each chunk at its place.
 
-The result keeps the order of the input at every width and schedule. What is kept is a bit mask, 64 elements a
-word, so that the second pass tests nothing again.
+The result keeps the order of the input at every width and schedule. The elements to keep are the set bits of a bitmap
+of 64-bit words, so that the second pass repeats no test.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -15,21 +17,42 @@ from mst.kernels.primitives.jit import njit
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Return the exclusive prefix sum of chunk counts: where each chunk's output begins."""
+    """Return where the output of each chunk begins: the exclusive prefix sum of `counts`, int64 of shape (chunks,)."""
     first = np.zeros(len(counts), np.int64)
     np.cumsum(counts[:-1], out=first[1:])
     return first
 
 
-def compact(mask: np.ndarray, width: int, grain: int, counters: np.ndarray, dtype=np.int64) -> np.ndarray:
+def compact(
+    mask: np.ndarray, width: int, grain: int, counters: np.ndarray, dtype: Any = np.int64
+) -> np.ndarray:
     """Return the ascending positions of the set bits of `mask`.
 
     Parameters
     ----------
-    mask : numpy.ndarray of uint64
+    mask : numpy.ndarray of uint64, shape (words,)
         Bit `i` of word `j` stands for element ``64 * j + i``.
+    width : int
+        Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
     grain : int
         Words of one chunk.
+    counters : numpy.ndarray of int64
+        From `mst.kernels.parallel.runtime.new_counters`.
+    dtype : dtype
+        Of the positions.
+
+    Returns
+    -------
+    numpy.ndarray, shape (set bits,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.parallel.compact import compact
+    >>> from mst.kernels.parallel.runtime import new_counters, workers
+    >>> with workers(1):
+    ...     compact(np.array([5, 1], np.uint64), 1, 1, new_counters(1)).tolist()
+    [0, 2, 64]
     """
     counts = np.empty(-(-len(mask) // grain), np.int64)
     count_bits(width, grain, mask, counts, counters)
@@ -41,7 +64,7 @@ def compact(mask: np.ndarray, width: int, grain: int, counters: np.ndarray, dtyp
 
 @njit(parallel=True)
 def count_bits(width, grain, mask, counts, counters):
-    """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`."""
+    """Set ``counts[c]``, int64, to the number of set bits in chunk `c` of `mask`, uint64."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, mask.size)
@@ -55,7 +78,7 @@ def count_bits(width, grain, mask, counts, counters):
 
 @njit(parallel=True)
 def write_positions(width, grain, mask, starts, out, counters):
-    """Write the positions of chunk `c`'s set bits from ``out[starts[c]]`` on."""
+    """Write the positions of the set bits of chunk `c` of `mask`, uint64, from ``out[starts[c]]`` on."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, mask.size)

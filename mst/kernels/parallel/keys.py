@@ -1,4 +1,4 @@
-"""Order-preserving keys made on the fly: what a parallel pass reads are the weights' own bits.
+"""Order-preserving keys made while reading: parallel passes read the bits of the weights themselves.
 
 A pass that streams over weights is bound by memory, and a key costs two or three instructions: no array of keys
 is written, except where 64-bit weights are narrowed to 32-bit keys.
@@ -34,7 +34,7 @@ def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     words : numpy.ndarray of uint32 or uint64, shape (m,)
         32 bits wherever the order fits, by the same rule as `mst.order.keys`.
     kind : int
-        ``KEYS``, ``INTEGERS`` or ``FLOATS``: what the words are.
+        Whether the words are ``KEYS``, or the bits of ``INTEGERS`` or ``FLOATS``.
     """
     if weights.dtype == np.uint32:
         return weights, KEYS
@@ -85,7 +85,19 @@ def _key_of(word, kind):
 
 
 def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.ndarray:
-    """Return the keys of the edges `ids`."""
+    """Return the keys of the edges `ids`, by `width` threads.
+
+    Parameters
+    ----------
+    words, kind
+        From `words_of`.
+    ids : numpy.ndarray of int, shape (k,)
+    width : int
+
+    Returns
+    -------
+    numpy.ndarray of the dtype of `words`, shape (k,)
+    """
     keys = np.empty(len(ids), words.dtype)
     grain = grain_for(len(ids), width, smallest=1 << 12, largest=1 << 16)
     _keys_at(width, grain, words, kind, ids, keys, new_counters(width))

@@ -1,1 +1,1 @@
-"""What all other kernels are made of: compilation, atomics, prefetching, bitmaps, hashing, sorting and keys."""
+"""The building blocks of all other kernels: compilation, atomics, prefetching, bitmaps, hashing, sorting and keys."""

@@ -20,7 +20,7 @@ from mst.kernels.primitives.code_cache import keep_code
 if TYPE_CHECKING:
 
     def intrinsic(function: Callable) -> Callable[..., Any]:
-        """Like `numba.extending.intrinsic`; a call inside compiled code has no typing context, which types tell."""
+        """Like `numba.extending.intrinsic`; a call in compiled code leaves the typing context out, as its type says."""
 
 else:
     from numba.extending import intrinsic  # noqa: F401

@@ -1,7 +1,7 @@
 """Edges as 64-bit words that compare by the order: one type for every weight dtype.
 
 A word is ``key << 32 | edge id`` where keys have 32 bits and ids fit as many: then words are distinct. Else it is
-the key alone, ids lie in an array beside, and equal words are told apart by their ids.
+the key alone, the ids are in an array of their own, and equal words compare by their ids.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 
 NONE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-"""Above every packed word; a key of 64 bits may be as large, and is then the only one there is to find."""
+"""Above every packed word. A 64-bit key may equal it, which does no harm: a minimum over such keys is right, too."""
 
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFF_FFFF)
 
 
 class PackedEdges(NamedTuple):
-    """An edge list in words.
+    """An edge list in words; k is the number of edges.
 
     Attributes
     ----------
     a, b : numpy.ndarray of int32 or int64, shape (k,)
-        Both ends, or the components that they are in by now.
+        Both ends, or the components that they belong to.
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of int64, shape (k,) or (0,)
         Empty where the words hold the ids.

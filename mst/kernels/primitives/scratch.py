@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,11 @@ class Scratch:
         self._kept: dict[str, np.ndarray] = {}
 
     def take(
-        self, name: str, shape: int | tuple[int, ...], dtype, empty: Callable[..., np.ndarray] | None = None
+        self,
+        name: str,
+        shape: int | tuple[int, ...],
+        dtype: Any,
+        empty: Callable[..., np.ndarray] | None = None,
     ) -> np.ndarray:
         """Return the array of a name, uninitialised.
 
@@ -42,7 +47,7 @@ class Scratch:
         rows, *others = shape if isinstance(shape, tuple) else (int(shape),)
         size = math.prod((rows, *others)) * np.dtype(dtype).itemsize
         if name not in self._kept or self._kept[name].nbytes < size:
-            # Not both at once; and what has grown may grow again.
+            # The old array is freed first. An array that has grown may grow again: it gets a quarter more.
             more = rows // 4 if self._kept.pop(name, None) is not None else 0
             self._kept[name] = (empty or self._empty)((rows + more, *others), dtype).reshape(-1).view(np.uint8)
         return self._kept[name][:size].view(dtype).reshape(rows, *others)

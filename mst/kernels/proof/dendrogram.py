@@ -14,14 +14,14 @@ def merges(u, v, heights, parent, clusters, linkage):
 
     Parameters
     ----------
-    u, v : numpy.ndarray, shape (k,)
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
         Ends of the forest's edges, lightest first.
-    heights : numpy.ndarray, shape (k,)
+    heights : numpy.ndarray of any weight dtype, shape (k,)
         Their weights.
-    parent : numpy.ndarray of int, shape (n,)
-        Space for the union-find; the cluster of vertex x is x, that of row i is n + i.
+    parent : numpy.ndarray of int32 or int64, shape (n,)
+        Scratch space for the union-find; the cluster of vertex x is x, that of row i is n + i.
     clusters : numpy.ndarray of int64, shape (n, 2)
-        Space for the cluster and the size of each root.
+        Scratch space for the cluster and the size of each root.
     linkage : numpy.ndarray of float64, shape (n - 1, 4)
         Overwritten: both clusters, smaller first; height; vertices in the new cluster. The trees of a forest are
         joined by the last rows, at infinite height, in the order of their smallest vertices.
@@ -45,6 +45,7 @@ def merges(u, v, heights, parent, clusters, linkage):
 
 @njit
 def _merge(a, b, height, row, parent, clusters, linkage):
+    """Write the merge of the clusters of the roots `a` and `b` as row `row`, and link the smaller root."""
     if clusters[a, 1] < clusters[b, 1]:
         a, b = b, a
     linkage[row, 0] = min(clusters[a, 0], clusters[b, 0])

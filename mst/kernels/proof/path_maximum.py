@@ -94,7 +94,7 @@ def _scan(low, high, edges, forest, strict):
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
     following = np.searchsorted(forest_ids, low)
-    # Loops without branches that depend on the data, each over what the one before has left of a block.
+    # Each loop runs over the edges of a block that the one before has kept, without branches that depend on the data.
     in_forest = np.empty(_BLOCK, np.uint8)
     size = _BLOCK + _ONE
     ids, pairs, ranks = np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint64)

@@ -9,9 +9,17 @@ from mst.kernels.primitives.jit import njit
 
 
 def longest_path(n: int, u: np.ndarray, v: np.ndarray) -> int:
-    """Return the edges of the longest path of a forest, of its vertices ``0 … n - 1`` and its edges' ends.
+    """Return the number of edges of the longest path of a forest.
 
-    From any vertex of a tree the farthest one ends a longest path, and the farthest from there is its other end.
+    The vertex of a tree that is farthest from any vertex is an end of a longest path, and the vertex farthest from that
+    one is its other end.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
+        Ends of the forest's edges.
 
     Examples
     --------
@@ -30,17 +38,20 @@ def _longest(offsets, neighbours, seen, queue, before, depth):
     longest = 0
     for x in range(seen.size):
         if not seen[x]:
-            size = _walk(x, offsets, neighbours, queue, before, depth)
+            size = _search(x, offsets, neighbours, queue, before, depth)
             for i in range(size):
                 seen[queue[i]] = True
-            size = _walk(queue[size - 1], offsets, neighbours, queue, before, depth)
+            size = _search(queue[size - 1], offsets, neighbours, queue, before, depth)
             longest = max(longest, depth[queue[size - 1]])
     return longest
 
 
 @njit
-def _walk(start, offsets, neighbours, queue, before, depth):
-    """Queue a tree's vertices by their distance from `start`; return how many there are."""
+def _search(start, offsets, neighbours, queue, before, depth):
+    """Breadth-first search of a tree from `start`: write its vertices, parents and depths; return how many there are.
+
+    `queue`, `before` (the parent) and `depth` are int64 of shape (n,); the latter two are by vertex.
+    """
     queue[0], before[start], depth[start] = start, -1, 0
     size = 1
     done = 0

@@ -1,11 +1,13 @@
-"""Union-find for many threads at once, two ways.
+"""Concurrent union-find, in two versions.
 
-`find`, `unite` link the larger root under the smaller one by compare-and-swap: parents are always smaller than
-their children, so no interleaving makes a cycle. `rank_find`, `rank_unite` are the wait-free ones of Anderson
-and Woll ("Wait-free Parallel Algorithms for the Union-Find Problem", STOC 1991, §3), which link by rank; rank
-and parent share a 64-bit word, so that one compare-and-swap checks both.
+`find` and `unite` link the larger root below the smaller one by compare-and-swap: parents are always smaller than their
+children, so no interleaving makes a cycle. `parent` is an array of int or unsigned, of 32 or 64 bits and shape (n,).
 
-In both, what is not a root never becomes one again, and a vertex is only ever moved to one of its ancestors.
+`rank_find` and `rank_unite` are the wait-free ones of Anderson and Woll ("Wait-free Parallel Algorithms for the
+Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
+compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
+
+In both versions, a linked vertex never becomes a root again, and parents only ever change to ancestors.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from mst.kernels.primitives.jit import njit
 
 @njit
 def root(parent, x):
-    """Return the root of `x` at some moment during the call, and change nothing."""
+    """Return the root of `x` at some moment during the call, without changing any parent."""
     p = load(parent, x)
     while p != x:
         x = p
@@ -30,10 +32,9 @@ def root(parent, x):
 
 @njit
 def find(parent, x):
-    """Return the root of `x` at some moment during the call; splits the path behind it.
+    """Return the root of `x` at some moment during the call, with path splitting.
 
-    ``parent[x] == x`` marks a root. Plain writes suffice: whichever of two concurrent ones stays, it is an
-    ancestor.
+    ``parent[x] == x`` marks a root. Release stores suffice: both of two concurrent ones write an ancestor.
     """
     p = load(parent, x)
     while p != x:
@@ -65,20 +66,20 @@ _NEXT_RANK = np.uint64(1 << 48)
 
 
 def ranked_forest(n: int) -> np.ndarray:
-    """Return `n` single-vertex trees of rank 0, as words of 16 bits of rank and 48 bits of parent."""
+    """Return `n` single-vertex trees of rank 0, as words of 16 bits of rank above 48 bits of parent."""
     return np.arange(n, dtype=np.uint64)
 
 
 @njit
 def rank_find(words, x):
-    """Return the root of `x`, splitting the path by compare-and-swap; at most O(log n) steps."""
+    """Return the root of `x`, int64, with path splitting by compare-and-swap; O(log n) steps."""
     x = np.uint64(x)
     word = load(words, x)
     while word & _PARENT != x:
         parent = word & _PARENT
         above = load(words, parent)
         if above & _PARENT != parent:
-            # Fails only if another thread has moved x further up already.
+            # Fails only if another thread has changed the parent of x to a higher ancestor already.
             compare_and_swap(words, x, word, (word & ~_PARENT) | (above & _PARENT))
         x, word = parent, above
     return np.int64(x)
@@ -97,7 +98,7 @@ def rank_same_set(words, x, y):
 
 @njit
 def rank_root(words, x):
-    """Return the root of `x` at some moment during the call, and change nothing."""
+    """Return the root of `x`, int64, at some moment during the call, without changing any parent."""
     x = np.uint64(x)
     word = load(words, x)
     while word & _PARENT != x:
@@ -125,7 +126,7 @@ def rank_link(words, x, y):
 
 @njit
 def rank_unite(words, x, y):
-    """Join the trees of `x` and `y`, the one of lower rank below; return True if this call joined them."""
+    """Join the trees of `x` and `y`, the root of lower rank below; return True if this call joined them."""
     while True:
         x, y = rank_find(words, x), rank_find(words, y)
         if x == y:
