@@ -119,8 +119,11 @@ class Implementation:
         timed : callable
             How each stage is called and timed.
         """
-        place = {"width": width} if comm is None else {"comm": comm}
-        problem, init = timed(self.prepare, graph, **place, **(options or {}))
+        given = options or {}
+        if comm is None:
+            problem, init = timed(self.prepare, graph, width=width, **given)
+        else:
+            problem, init = timed(self.prepare, graph, comm=comm, **given)
         if self.transfer is None:
             return Ready(problem, init, None)
         problem, transfer = timed(self.transfer, problem)

@@ -135,13 +135,18 @@ class _TimedWithoutCode:
 
     def __init__(self) -> None:
         self.code_seconds = 0.0
+        self._code = 0.0
         self._clock: Callable[[], float] | None = None
 
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
-        clock = self._clock = self._clock or _code_clock()
-        before, started = clock(), perf_counter()
+        # Nothing is compiled between the stages, so the clock is as it was after the last one.
+        if self._clock is None:
+            self._clock = _code_clock()
+            self._code = self._clock()
+        started = perf_counter()
         value = function(*args, **kwargs)
-        seconds, code = perf_counter() - started, clock() - before
+        seconds, now = perf_counter() - started, self._clock()
+        code, self._code = now - self._code, now
         self.code_seconds += code
         return value, seconds - code
 
