@@ -5,7 +5,7 @@ they close no cycle, the ends of every edge of the graph lie in one tree, and ev
 heaviest edge on the tree path between its ends (the cycle property; Tarjan, *Data Structures and Network
 Algorithms*, 1983, chapter 6). Three grades of trust follow:
 
-- *identical*: `prove` once for a graph's reference, then `compare_ids` for each exact run;
+- *identical*: `prove` once for a graph's reference, with whose edge ids those of each exact run are compared;
 - *edges*: `check_forest` for peers that break ties otherwise and for approximate algorithms;
 - *weight*: `check_weight` where a program prints a total and nothing else.
 """
@@ -215,27 +215,6 @@ def _as_known(total: int | float | str) -> tuple[Fraction | float, Fraction]:
     if not isinstance(exponent, int):
         return float(number), Fraction(0)
     return Fraction(number), Fraction(10) ** exponent / 2
-
-
-def compare_ids(digest: str, reference_digest: str) -> Proof:
-    """Compare the digest of a forest's edge ids with that of the proved reference.
-
-    Returns
-    -------
-    Proof
-        Of grade ``identical``.
-
-    Examples
-    --------
-    >>> import mst
-    >>> from mst.proof import compare_ids
-    >>> forest = mst.minimum_spanning_forest((2, [0, 0], [1, 1], [7, 7]))
-    >>> compare_ids(forest.digest, forest.digest).ok
-    True
-    """
-    ok = digest == reference_digest
-    reason = "" if ok else f"edge ids differ from the proved forest's: digest {digest}, not {reference_digest}"
-    return Proof(ok, "identical", reason)
 
 
 _MANY_WEIGHTS = 64

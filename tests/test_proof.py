@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from mst import order
 from mst.errors import InputError
-from mst.forest import digest
 from mst.graph import Graph
-from mst.proof import check_forest, check_weight, compare_ids, prove
+from mst.proof import check_forest, check_weight, prove
 
 TRIANGLE = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
 
@@ -186,12 +185,6 @@ INF, NAN = math.inf, math.nan
 def test_printed_totals(total, reference, edges, ok):
     proof = check_weight(total, reference, forest_edges=edges)
     assert proof.ok is ok and proof.grade == "weight" and bool(proof.reason) != ok
-
-
-def test_digests_are_compared():
-    here, there = digest(np.array([1, 2])), digest(np.array([1, 3]))
-    assert compare_ids(here, here).ok and compare_ids(here, here).grade == "identical"
-    assert not compare_ids(here, there).ok and here in compare_ids(here, there).reason
 
 
 @pytest.mark.parametrize("weights", (1, 5, 10**6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from mst.errors import InputError, MSTError
 from mst.execute import implementation_of
 from mst.forest import Forest
 from mst.graph import Graph
+
+if TYPE_CHECKING:
+    from mst.proof import Proof
 
 SCHEMA = 1
 REFERENCE_ALGORITHM = "kruskal"
@@ -59,8 +62,39 @@ def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dic
     return reference
 
 
+class Verdict(NamedTuple):
+    """The part of a proof that depends on the measurement.
+
+    Attributes
+    ----------
+    status : str
+        ``ok``, ``wrong`` or ``unproved``.
+    grade : str or None
+        How much was checked, as in `mst.proof.Proof`.
+    reason : str or None
+        Why the status is not ``ok``.
+    """
+
+    status: str
+    grade: str | None = None
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, proof: Proof) -> Verdict:
+        """Return the verdict of a proof."""
+        return cls("ok" if proof.ok else "wrong", proof.grade, proof.reason or None)
+
+
 def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
-    """Prove a measurement against the proved reference of its graph and write the proof beside it."""
+    """Prove a measurement against the proved reference of its graph and write the proof beside it.
+
+    Parameters
+    ----------
+    record : Path
+        The measurement.
+    reference_file : Path
+        From `make_reference`; the graph is beside it.
+    """
     measurement = read_measurement(record)
     reference = json.loads(reference_file.read_text())
     started = perf_counter()
@@ -68,7 +102,7 @@ def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
     proof = {
         "schema": SCHEMA,
         "record": record.name.removesuffix(".json"),
-        **verdict,
+        **verdict._asdict(),
         "reference_digest": reference["digest"],
         "seconds": round(perf_counter() - started, 4),
     }
@@ -78,81 +112,83 @@ def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
 
 def _judge(
     measurement: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path
-) -> dict[str, Any]:
+) -> Verdict:
     run, forest = measurement["run"], measurement["forest"]
     if measurement["status"] != "ok":
-        return {"status": "unproved", "grade": None, "reason": f"the run ended as {measurement['status']}"}
-    if measurement["graph"]["digest"] != reference["graph_digest"]:
-        return {
-            "status": "unproved",
-            "grade": None,
-            "reason": f"measured on graph {measurement['graph']['digest'][:12]}, "
-            f"the reference is of {reference['graph_digest'][:12]}",
-        }
+        return Verdict("unproved", reason=f"the run ended as {measurement['status']}")
+    measured, proved = measurement["graph"]["digest"], reference["graph_digest"]
+    if measured != proved:
+        reason = f"measured on graph {measured[:12]}, the reference is of {proved[:12]}"
+        return Verdict("unproved", reason=reason)
     if forest["digest"] is None:
         return _judge_total(forest, reference)
     if forest["digest"] == reference["digest"]:
-        return {"status": "ok", "grade": "identical", "reason": None}
+        return Verdict("ok", "identical")
     if run["exact"] and run["ties"] == "order":
-        return {
-            "status": "wrong",
-            "grade": None,
-            "reason": "its edge ids differ from the reference: "
+        reason = (
+            "its edge ids differ from the reference: "
             f"{forest['edges']} edges of weight {forest['weight']}, "
-            f"the minimum spanning forest has {reference['edges']} of {reference['weight']}",
-        }
-    return _judge_own_forest(run, reference, record, reference_file)
+            f"the minimum spanning forest has {reference['edges']} of {reference['weight']}"
+        )
+        return Verdict("wrong", reason=reason)
+    return _judge_edges(run, reference, record, reference_file)
 
 
-def _judge_total(forest: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
+def _judge_total(forest: dict[str, Any], reference: dict[str, Any]) -> Verdict:
     """Check a total that a program printed without its edges."""
     from mst.proof import check_weight
 
-    text = reference["weight"]
-    known = int(text) if text.lstrip("-").isdigit() else float(text)
-    proof = check_weight(forest["weight"], known, forest_edges=reference["edges"])
-    return {"status": "ok" if proof.ok else "wrong", "grade": proof.grade, "reason": proof.reason or None}
+    return Verdict.of(check_weight(forest["weight"], _weight(reference), forest_edges=reference["edges"]))
 
 
-def _judge_own_forest(
-    run: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path
-) -> dict[str, Any]:
+def _judge_edges(run: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path) -> Verdict:
     """Check a forest that may break ties otherwise, or may be heavier within a bound."""
     from mst.formats.canonical import read_canonical
     from mst.proof import check_forest
 
     if not ids_path(record).is_file():
-        return {"status": "unproved", "grade": None, "reason": f"its edge ids are gone: {ids_path(record)}"}
+        return Verdict("unproved", reason=f"its edge ids are missing: {ids_path(record)}")
     try:
         ids = load_ids(record)
     except InputError as error:
-        return {"status": "wrong", "grade": None, "reason": str(error)}
+        return Verdict("wrong", reason=str(error))
     graph = read_canonical(reference_file.with_name("graph.arrow"))
-    weight = reference["weight"]
-    proof = check_forest(
-        graph,
-        ids,
-        reference_weight=int(weight) if graph.w.dtype.kind == "i" else float(weight),
-        epsilon=0.0 if run["exact"] else float(run["all_options"]["epsilon"]),
-    )
-    return {"status": "ok" if proof.ok else "wrong", "grade": proof.grade, "reason": proof.reason or None}
+    epsilon = 0.0 if run["exact"] else float(run["all_options"]["epsilon"])
+    return Verdict.of(check_forest(graph, ids, reference_weight=_weight(reference), epsilon=epsilon))
+
+
+def _weight(reference: dict[str, Any]) -> int | float:
+    """Return the total weight of a reference: an int for integer weights."""
+    text = reference["weight"]
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def locate_edges(graph: Graph, forest: Graph) -> tuple[np.ndarray, str | None]:
-    """Return the graph's edge ids of a forest's edges, and what is missing (None when nothing is).
+    """Return the ids that a forest's edges have in the graph, int64, or which edge is missing there.
 
-    Of parallel edges of one weight the smallest id is meant, as the order has it.
+    Parameters
+    ----------
+    graph : Graph
+    forest : Graph
+        Its edges, as a program wrote them.
+
+    Returns
+    -------
+    ids : numpy.ndarray of int64, shape (k,)
+        In the order of the forest's rows; of parallel edges of one weight the smallest id, as in the order.
+    missing : str or None
+        Names the first edge that is not in the graph; `ids` is then empty.
     """
     n = np.uint64(max(graph.n, 1))
 
-    def table(g: Graph) -> tuple[np.ndarray, np.ndarray]:
+    def pairs_and_weights(g: Graph) -> tuple[np.ndarray, np.ndarray]:
         low, high = np.minimum(g.u, g.v).astype(np.uint64), np.maximum(g.u, g.v).astype(np.uint64)
         return low * n + high, g.w.astype(np.float64) if g.w.dtype.kind == "f" else g.w.astype(np.int64)
 
     if forest.n > graph.n:
         return np.empty(0, np.int64), f"the forest has {forest.n} vertices, the graph {graph.n}"
-    pairs, weights = table(graph)
-    wanted_pairs, wanted_weights = table(forest)
+    pairs, weights = pairs_and_weights(graph)
+    wanted_pairs, wanted_weights = pairs_and_weights(forest)
     ranked = np.lexsort((weights, pairs))
     keys = np.empty(graph.m, dtype=[("pair", np.uint64), ("weight", weights.dtype)])
     keys["pair"], keys["weight"] = pairs[ranked], weights[ranked]
