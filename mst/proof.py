@@ -291,7 +291,8 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
     The lightest have it first. Of the others, those whose ends they have joined already need none.
     """
-    from mst.kernels.filter_boruvka.filter import flatten, giant_label, mark_outside
+    from mst.kernels.filter_boruvka.policy import PROOF
+    from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
     from mst.kernels.primitives.bitmap import set_bits, zeroed
     from mst.kernels.proof.reconstruction import id_dtype
     from mst.kernels.proof.replay import replay, still_open
@@ -313,7 +314,7 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
         if len(pending):
             flatten(parent)
             giant, share = giant_label(parent)
-            outside = mark_outside(parent, giant) if share > 0.25 else np.empty(0, np.uint32)
+            outside = mark_outside(parent, giant) if share > PROOF.giant else np.empty(0, np.uint32)
             kept = still_open(u, v, parent, outside, pending, len(pending))
             share = kept / len(pending)
             pending = pending[:kept]
@@ -322,11 +323,12 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
 def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Return somewhat more of the lightest edges than there are trees to join, and the others; all where that pays."""
-    from mst.kernels.filter_boruvka.filter import Sample, stratified
+    from mst.kernels.filter_boruvka.policy import PROOF, light_edges_by_density, takes_all
+    from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
     from mst.kernels.proof.replay import below
 
-    wanted = int(1.3 * trees * max(1.0, len(ids) / (8 * trees)) ** 0.3)
-    if share > 0.5 or wanted > 0.75 * len(ids):
+    wanted = light_edges_by_density(len(ids), trees, PROOF)
+    if share > PROOF.useless or takes_all(wanted, len(ids), PROOF):
         return ids, ids[:0]
     some = ids[stratified(len(ids), 8192)]
     split = Sample(some, w[some], np.sort(w[some]), len(ids)).split(wanted)

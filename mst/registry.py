@@ -61,7 +61,7 @@ and these functions:
 
 mpi4py is imported inside functions: importing it starts MPI.
 
-Files whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
+Files and folders whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
 (separated like ``$PATH``) are searched too, so that an algorithm need not be put into an installed package.
 Programs on disk that the configuration describes (see `mst.programs`) are listed as ``command-<name>``.
 """
@@ -265,7 +265,7 @@ def get(algorithm: str) -> Algorithm:
 def algorithms() -> dict[str, Algorithm]:
     """Return every algorithm by id, in the order of paradigms and ids, importing none of them."""
     found: dict[str, Algorithm] = {}
-    own = sorted((PACKAGE / "algorithms").glob("*/[!_]*.py"))
+    own = sorted((PACKAGE / "algorithms").glob("[!_]*/[!_]*.py"))
     named = [Path(folder) for folder in os.environ.get(EXTRA_FOLDERS, "").split(os.pathsep) if folder]
     for folder in named:
         if not folder.is_dir():

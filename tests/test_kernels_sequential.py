@@ -7,8 +7,7 @@ import pytest
 
 from mst import order
 from mst.graph import frozen
-from mst.kernels.filter_boruvka import batches, filter_rows
-from mst.kernels.filter_boruvka import filter as edge_filter
+from mst.kernels.filter_boruvka.sequential import join, sample, scatter, select, select_rows, trees
 from mst.kernels.graph import csr
 from mst.kernels.primitives import buckets, radix
 from mst.kernels.primitives.jit import njit
@@ -27,9 +26,9 @@ def plain_keys(values, dtype=U32):
     return LazyKeys(frozen(np.asarray(values, dtype)), dtype(0), dtype(0))
 
 
-def tagged(ranks):
-    """One tag per edge, ids ascending."""
-    return (np.asarray(ranks, U64) << U64(32)) | np.arange(len(ranks), dtype=U64)
+def coded(levels):
+    """One code per edge, ids ascending."""
+    return (np.asarray(levels, U64) << U64(32)) | np.arange(len(levels), dtype=U64)
 
 
 # Keys
@@ -151,7 +150,7 @@ def test_prefetch_of_any_index_is_harmless():
 
 def test_stratified_places():
     for m in (1, 5, 1000):
-        places = edge_filter.stratified(m, 100)
+        places = sample.stratified(m, 100)
         assert len(places) == min(m, 100)
         assert (np.diff(places) > 0).all()
         assert places[0] >= 0
@@ -169,29 +168,34 @@ def test_a_split_cuts_ties_by_id(weights, dtype, rng):
         "extreme": np.full(m, np.iinfo(np.int32).max),
     }[weights].astype(dtype)
     keys = lazy_keys(frozen(values))
-    sampled = edge_filter.sample(keys, places := edge_filter.stratified(m, 2_048), places, m)
+    sampled = sample.sample(keys, places := sample.stratified(m, 2_048), places, m)
     for wanted in (100, 9_000, 29_999):
         split = sampled.split(wanted)
         light = (order.keys(values) < order.keys(values)[values == weight_of(split, keys, values)][0]) | (
             (values == weight_of(split, keys, values)) & (np.arange(m) < split.tie)
         )
         assert abs(light.sum() - wanted) < 1_500
-        tags = np.empty(m, U64)
+        codes = np.empty(m, U64)
         window = sampled.window(high=split.key)
-        count = edge_filter.select_light(keys, split, window, tags)
-        assert np.array_equal(tags[:count] & LOW, np.flatnonzero(light))
-        ranks = (tags[:count] >> U64(32)).astype(np.int64)
-        assert ranks.max(initial=0) <= window.largest_rank
+        count = select.select_light(keys, split, window, codes)
+        assert np.array_equal(codes[:count] & LOW, np.flatnonzero(light))
+        levels = (codes[:count] >> U64(32)).astype(np.int64)
+        assert levels.max(initial=0) <= window.largest_level
         by_key = np.argsort(values[light], kind="stable")
-        assert (np.diff(ranks[by_key]) >= 0).all()
+        assert (np.diff(levels[by_key]) >= 0).all()
         for outside, label in label_cases(rng, 500):
             u, v = (frozen(rng.integers(0, 500, m).astype(U32)) for _ in "uv")
-            count = edge_filter.select_heavy(
-                keys, split, u, v, label, outside, sampled.window(low=split.key), tags
+            count = select.select_heavy(
+                keys,
+                split,
+                select.Ends(u, v, np.empty(0, U64)),
+                select.Trees(label, outside),
+                sampled.window(low=split.key),
+                codes,
             )
             far = label != 0
             apart = far[u] | far[v] if len(outside) else label[u] != label[v]
-            assert np.array_equal(tags[:count] & LOW, np.flatnonzero(~light & apart))
+            assert np.array_equal(codes[:count] & LOW, np.flatnonzero(~light & apart))
 
 
 def weight_of(split, keys, values):
@@ -204,66 +208,66 @@ def label_cases(rng, n):
     """With a giant tree 0 and its bitmap; without either."""
     label = np.where(rng.random(n) < 0.8, 0, np.arange(n)).astype(U32)
     label[0] = 0
-    yield edge_filter.mark_outside(label, U32(0)), label
+    yield trees.mark_outside(label, U32(0)), label
     yield np.empty(0, U32), rng.integers(0, 9, n).astype(U32)
 
 
 @pytest.mark.parametrize("n", (1, 31, 32, 33, 100))
 def test_outside_bitmap(n, rng):
     label = rng.integers(0, 2, n).astype(U32)
-    bits = edge_filter.mark_outside(label, U32(0))
+    bits = trees.mark_outside(label, U32(0))
     assert np.array_equal(np.unpackbits(bits.view(np.uint8), bitorder="little")[:n], label)
 
 
 def test_flatten_and_giant():
     parent = np.array([0, 0, 1, 2, 4, 4, 5, 3], U32)
-    edge_filter.flatten(parent)
+    trees.flatten(parent)
     assert parent.tolist() == [0, 0, 0, 0, 4, 4, 4, 0]
-    assert edge_filter.giant_label(parent) == (0, 5 / 8)
+    assert trees.giant_label(parent) == (0, 5 / 8)
 
 
 def test_windows_keep_the_order(rng):
     for dtype, low, high in ((U32, 0, 2**32 - 1), (U64, 0, 2**64 - 1), (U64, 5, 5), (U64, 2**40, 2**40 + 9)):
         keys = np.sort(rng.integers(0, np.iinfo(dtype).max, 300, dtype))
         ids = np.arange(300)
-        window = edge_filter.Sample(ids, keys, keys, 300).window(dtype(low), dtype(high))
+        window = sample.Sample(ids, keys, keys, 300).window(dtype(low), dtype(high))
         assert window.low <= low <= high <= window.high
-        tags = np.empty(300, U64)
-        assert edge_filter.select_all(plain_keys(keys, dtype), window, tags) == 300
-        ranks = (tags >> U64(32)).astype(np.int64)
-        assert (np.diff(ranks) >= 0).all()
-        assert ranks[-1] <= window.largest_rank < 2**32
+        codes = np.empty(300, U64)
+        assert select.select_all(plain_keys(keys, dtype), window, codes) == 300
+        levels = (codes >> U64(32)).astype(np.int64)
+        assert (np.diff(levels) >= 0).all()
+        assert levels[-1] <= window.largest_level < 2**32
 
 
-def test_all_light_keys_below_the_sample_have_rank_zero():
+def test_all_light_keys_below_the_sample_have_level_zero():
     keys = plain_keys([9, 2, 7, 100])
-    window = edge_filter.Window(U32(7), U32(9), U32(0))
-    tags = np.empty(4, U64)
-    edge_filter.select_all(keys, window, tags)
-    assert (tags >> U64(32)).tolist() == [2, 0, 0, 2]
+    window = sample.Window(U32(7), U32(9), U32(0))
+    codes = np.empty(4, U64)
+    select.select_all(keys, window, codes)
+    assert (codes >> U64(32)).tolist() == [2, 0, 0, 2]
 
 
 @pytest.mark.parametrize("paired", (False, True))
-def test_move_light_and_keep_open(paired, rng):
+def test_light_edges_are_moved_and_edges_between_trees_kept(paired, rng):
     m = 200
     u, v = (frozen(rng.integers(0, 50, m).astype(U32)) for _ in "uv")
-    ranks, tags = rng.integers(0, 10, m), None
-    tags = tagged(ranks)
+    levels = rng.integers(0, 10, m)
+    codes = coded(levels)
     pairs = (u | (v.astype(U64) << U64(32))) if paired else np.empty(0, U64)
     light, light_pairs = np.empty(m, U64), np.empty(len(pairs), U64)
-    moved = edge_filter.move_light(tags, pairs, m, 4, light, light_pairs)
-    below = np.flatnonzero(ranks <= 4)
+    moved = select.move_light(codes, pairs, m, 4, light, light_pairs)
+    below = np.flatnonzero(levels <= 4)
     assert np.array_equal(light[:moved] & LOW, below)
-    rest = np.flatnonzero(ranks > 4)
-    assert np.array_equal(tags[: m - moved] & LOW, rest)
+    rest = np.flatnonzero(levels > 4)
+    assert np.array_equal(codes[: m - moved] & LOW, rest)
     if paired:
         assert np.array_equal(light_pairs[:moved] & LOW, u[below])
         assert np.array_equal(pairs[: m - moved] >> U64(32), v[rest])
     label = rng.integers(0, 3, 50).astype(U32)
     none = frozen(np.empty(0, U32))
-    ends = edge_filter.Ends(none, none, pairs) if paired else edge_filter.Ends(u, v, pairs)
-    kept = edge_filter.keep_open(ends, tags, m - moved, label)
-    assert np.array_equal(tags[:kept] & LOW, rest[label[u[rest]] != label[v[rest]]])
+    ends = select.Ends(none, none, pairs) if paired else select.Ends(u, v, pairs)
+    kept = select.keep_between_trees(ends, codes, m - moved, label)
+    assert np.array_equal(codes[:kept] & LOW, rest[label[u[rest]] != label[v[rest]]])
 
 
 # Rows
@@ -306,33 +310,34 @@ def test_rows_and_edges_select_the_same_edges(degree, rng):
     u, v = rng.integers(0, n, m).astype(np.int32), rng.integers(0, n - 20, m).astype(np.int32)
     u[u == v] = n - 1  # row n - 2 and others stay empty
     w = rng.integers(0, 40, m).astype(np.int32)
-    offsets, *slots = csr_of(n, u, v, w)
+    rows = select_rows.Rows(*csr_of(n, u, v, w))
     keys = order.keys(w)
-    split = edge_filter.Split(U32(keys[np.argsort(w)[m // 4]]), m // 2, m // 4)
+    split = sample.Split(U32(keys[np.argsort(w)[m // 4]]), m // 2, m // 4)
     light = (keys < split.key) | ((keys == split.key) & (np.arange(m) < split.tie))
-    window = edge_filter.Window(keys.min(), keys.max(), U32(0))
+    window = sample.Window(keys.min(), keys.max(), U32(0))
     ends = np.minimum(u, v).astype(U64) | (np.maximum(u, v).astype(U64) << U64(32))
-    starts, rows = np.zeros(2 * m + 1, np.uint8), np.empty(n + 1, U32)
-    count = filter_rows.row_starts(offsets, starts, rows)
-    assert np.array_equal(rows[:count], np.flatnonzero(np.diff(offsets)))
-    assert starts[: 2 * m].sum() == count
-    tags, pairs = np.empty(m + 1, U64), np.empty(m + 1, U64)
-    for select, first, wanted in (
-        (filter_rows.select_slots, (starts, rows, *slots, split, False), light),
-        (filter_rows.select_slots, (starts, rows, *slots, split, True), ~light),
-        (filter_rows.select_rare_slots, (offsets, *slots, split), light),
+    starts = select_rows.RowStarts(np.zeros(2 * m + 1, np.uint8), np.empty(n + 1, U32))
+    count = select_rows.row_starts(rows.offsets, *starts)
+    assert np.array_equal(starts.rows[:count], np.flatnonzero(np.diff(rows.offsets)))
+    assert starts.marks[: 2 * m].sum() == count
+    selected = codes, pairs = select_rows.Selected(np.empty(m + 1, U64), np.empty(m + 1, U64))
+    below, above = (select_rows.Wanted(split, heavy, window) for heavy in (False, True))
+    for function, arguments, wanted in (
+        (select_rows.select_slots, (starts, rows, below), light),
+        (select_rows.select_slots, (starts, rows, above), ~light),
+        (select_rows.select_few_slots, (rows, below), light),
     ):
-        count = select(*first, window, tags, pairs)
-        by_id = np.argsort(tags[:count] & LOW)
-        assert np.array_equal((tags[:count] & LOW)[by_id], np.flatnonzero(wanted))
+        count = function(*arguments, selected)
+        by_id = np.argsort(codes[:count] & LOW)
+        assert np.array_equal((codes[:count] & LOW)[by_id], np.flatnonzero(wanted))
         assert np.array_equal(pairs[:count][by_id], ends[wanted])
-        assert np.array_equal((tags[:count] >> U64(32))[by_id], keys[wanted] - keys.min())
+        assert np.array_equal((codes[:count] >> U64(32))[by_id], keys[wanted] - keys.min())
     label = np.where(rng.random(n) < 0.6, 3, np.arange(n)).astype(U32)
     apart = np.flatnonzero(~light & (label[u] != label[v]))
     for giant in (U32(3), U32(2**32 - 1)):
-        count = filter_rows.select_heavy_rows(offsets, *slots, split, label, giant, window, tags, pairs)
-        by_id = np.argsort(tags[:count] & LOW)
-        assert np.array_equal((tags[:count] & LOW)[by_id], apart)
+        count = select_rows.select_heavy_rows(rows, above, label, giant, selected)
+        by_id = np.argsort(codes[:count] & LOW)
+        assert np.array_equal((codes[:count] & LOW)[by_id], apart)
         both = np.stack((pairs[:count] & LOW, pairs[:count] >> U64(32)))[:, by_id]
         assert np.array_equal(np.sort(both, axis=0), np.sort((label[u[apart]], label[v[apart]]), axis=0))
 
@@ -340,20 +345,20 @@ def test_rows_and_edges_select_the_same_edges(degree, rng):
 # Batches
 
 
-def joined(n, u, v, keys, tags, largest_rank, *, shift=None, smallest=4, largest=64):
-    """Scatter and join all tags; return the edge ids and how often a batch closed a cycle."""
-    m = len(tags)
-    bits = max(0, largest_rank.bit_length() - 5) if shift is None else shift
-    bounds = np.zeros((largest_rank >> bits) + 1, U32)
-    batches.count_tags(tags, m, U64(32 + bits), 10, bounds)
+def joined(n, u, v, keys, codes, largest_level, *, shift=None, smallest=4, largest=64):
+    """Scatter and join all codes; return the edge ids and how often a batch closed a cycle."""
+    m = len(codes)
+    bits = max(0, largest_level.bit_length() - 5) if shift is None else shift
+    buckets = np.zeros((largest_level >> bits) + 1, U32)
+    scatter.count_codes(codes, m, U64(32 + bits), 10, buckets)
     records = np.empty((m, 2), U64)
-    ends = edge_filter.Ends(frozen(u.astype(U32)), frozen(v.astype(U32)), np.empty(0, U64))
-    batches.scatter(ends, tags, m, U64(32 + bits), bounds, records)
-    parent, forest = np.arange(n, dtype=U32), np.empty(n, U32)
-    batches.put_in_order(records, bounds, largest, keys)
-    size, conflicts = batches.join(records, bounds, smallest, largest, keys, parent, forest, 0)
-    assert (parent <= np.arange(n)).all()
-    return np.sort(forest[:size]), conflicts
+    ends = select.Ends(frozen(u.astype(U32)), frozen(v.astype(U32)), np.empty(0, U64))
+    scatter.scatter(ends, codes, m, U64(32 + bits), buckets, records)
+    forest = join.Forest(np.arange(n, dtype=U32), np.empty(n, U32))
+    scatter.sort_large_buckets(records, buckets, largest, keys)
+    size, conflicts = join.join(records, buckets, smallest, largest, keys, forest, 0)
+    assert (forest.parent <= np.arange(n)).all()
+    return np.sort(forest.edges[:size]), conflicts
 
 
 def kruskal_ids(n, u, v, keys):
@@ -371,7 +376,7 @@ def test_batches_join_as_kruskal(n, span, shift, rng):
     if shift == 0 and span > 50:
         shift = 4
     u, v, keys = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, span, m).astype(U32)
-    ids, conflicts = joined(n, u, v, plain_keys(keys), tagged(keys), max(span - 1, 1), shift=shift)
+    ids, conflicts = joined(n, u, v, plain_keys(keys), coded(keys), max(span - 1, 1), shift=shift)
     assert np.array_equal(ids, kruskal_ids(n, u, v, keys))
     if n == 30 and span == 2**20 and shift is None:
         assert conflicts > 0
@@ -381,27 +386,27 @@ def test_batches_drop_edges_that_close_a_cycle():
     # One batch, heaviest edge first: joined in this order, edge 0 would displace edge 3.
     u, v = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
     keys = np.array([9, 1, 2, 3], U32)
-    ids, conflicts = joined(4, u, v, plain_keys(keys), tagged(np.zeros(4)), 1)
+    ids, conflicts = joined(4, u, v, plain_keys(keys), coded(np.zeros(4)), 1)
     assert ids.tolist() == [1, 2, 3]
     assert conflicts == 1
 
 
 @pytest.mark.parametrize("dtype", (U32, U64))
-def test_rank_orders_by_key_and_id(dtype, rng):
+def test_the_edges_of_a_batch_are_sorted_by_key_and_id(dtype, rng):
     keys = rng.integers(0, 30, 400).astype(dtype)
     for ids in (np.arange(400), rng.permutation(400), rng.permutation(400)[:7], np.empty(0)):
         places = np.empty(len(ids), U32)
-        batches.rank(plain_keys(keys, dtype), ids.astype(U32), places)
+        join.sort_by_key(plain_keys(keys, dtype), ids.astype(U32), places)
         assert np.array_equal(ids[places], sorted(ids, key=lambda e: (keys[int(e)], e)))
 
 
-def test_crowded_buckets_are_put_in_order(rng):
+def test_large_buckets_are_sorted(rng):
     keys = rng.integers(0, 30, 400).astype(U32)
     records = np.empty((400, 2), U64)
     records[:, 1] = rng.permutation(400)
     records[:, 0] = records[:, 1] * U64(7)
     before = records.copy()
-    batches.put_in_order(records, np.array([0, 100, 300, 400], U32), 150, plain_keys(keys))
+    scatter.sort_large_buckets(records, np.array([0, 100, 300, 400], U32), 150, plain_keys(keys))
     wanted = sorted(before[100:300, 1].tolist(), key=lambda e: (keys[e], e))
     assert records[100:300, 1].tolist() == wanted
     assert np.array_equal(records[:, 0], records[:, 1] * U64(7))
@@ -409,17 +414,17 @@ def test_crowded_buckets_are_put_in_order(rng):
     assert np.array_equal(records[300:], before[300:])
 
 
-def test_crowded_buckets_are_refined(rng):
-    ranks = np.concatenate((rng.integers(0, 100, 5_000), rng.integers(0, 2**20, 500)))
-    tags, shift = tagged(ranks), U64(32 + 12)
+def test_large_buckets_are_refined(rng):
+    levels = np.concatenate((rng.integers(0, 100, 5_000), rng.integers(0, 2**20, 500)))
+    codes, shift = coded(levels), U64(32 + 12)
     starts = np.zeros(2**8, U32)
-    assert batches.count_tags(tags, len(tags), shift, 100, starts) >= 5_000
-    number = batches.refine(tags, len(tags), shift, starts, 60)
-    buckets_, ids = tags >> U64(32), tags & LOW
-    assert np.array_equal(ids, np.arange(len(tags)))
-    assert buckets_.max() < number < 2**8 + 2 * len(tags) // 60
-    assert (np.diff(buckets_[np.argsort(ranks, kind="stable")].astype(np.int64)) >= 0).all()
-    # 100 ranks in 2¹² of a bucket: parts of 64 ranks at the finest that 5,000 / 60 asks for.
+    assert scatter.count_codes(codes, len(codes), shift, 100, starts) >= 5_000
+    number = scatter.refine(codes, len(codes), shift, starts, 60)
+    buckets_, ids = codes >> U64(32), codes & LOW
+    assert np.array_equal(ids, np.arange(len(codes)))
+    assert buckets_.max() < number < 2**8 + 2 * len(codes) // 60
+    assert (np.diff(buckets_[np.argsort(levels, kind="stable")].astype(np.int64)) >= 0).all()
+    # 100 levels in 2¹² of a bucket: pieces of 64 levels at the finest that 5,000 / 60 asks for.
     assert np.bincount(buckets_.astype(np.int64)).max() < 5_000 * 0.75
 
 

@@ -90,7 +90,7 @@ def test_ranks_compile_nothing_after_the_warm_up():
 
 
 def test_edges_dropped_by_a_second_filter_are_not_joined():
-    passes(2, "parts")
+    passes(2, "rounds")
 
 
 def test_forest_is_right_with_distributed_labels_and_chunked_calls():

@@ -1,19 +1,31 @@
-"""Picking and batching edges, of an edge list and of rows, against NumPy; and the batches that may be loose."""
+"""Selecting edges of an edge list and of rows, and their batches, against NumPy; rounds and their scratch space."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from mst.algorithms._filter_boruvka.rounds import Progress, Sampled, next_round, single_key_batches
 from mst.algorithms.sequential import kruskal
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
-from mst.kernels.filter_boruvka.parallel_batches import Closed, Part, batch_of, bounds_of, sort_out_range
-from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_by_all, sample_edges
-from mst.kernels.filter_boruvka.parallel_select import BLOCK, edge_at, pick, row_near, row_of
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel.sample import Draws, quantiles, sample_by_all, sample_edges
+from mst.kernels.filter_boruvka.parallel.select import (
+    BLOCK,
+    SelectedChunk,
+    Wanted,
+    batch_of,
+    bounds_of,
+    pick,
+    select_chunk,
+)
+from mst.kernels.filter_boruvka.parallel.storage import EdgeList, edge_at, row_near, row_of
+from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.keys import words_of
 from mst.kernels.parallel.runtime import new_counters, workers
 from mst.kernels.primitives.jit import njit
@@ -24,15 +36,22 @@ pytestmark = pytest.mark.alone
 
 
 @njit
-def picked_edges(source, kind, first, last, low, high, rare, inside):
+def picked_edges(storage, first, last, wanted):
     scratch = np.empty(last - first + 1, np.uint64)
-    count = pick(source, kind, first, last, low, high, rare, inside, scratch)
+    count = pick(storage, first, last, wanted, scratch)
     found = np.empty((count, 3), np.int64)
-    row = row_near(source, scratch[0]) if count else 0
+    row = row_near(storage, scratch[0]) if count else 0
     for i in range(count):
-        row = row_of(source, scratch[i], row)
-        found[i, 0], found[i, 1], found[i, 2] = edge_at(source, scratch[i], row)
+        row = row_of(storage, scratch[i], row)
+        found[i, 0], found[i, 1], found[i, 2] = edge_at(storage, scratch[i], row)
     return found
+
+
+def storage_of(graph, form):
+    """Return the edges of a graph with words in the place of weights."""
+    storage = ours.edge_list(graph, graph.w) if form == "edges" else ours.rows(graph)
+    words, kind = words_of(storage.words, 1)
+    return storage._replace(words=words, kind=kind)
 
 
 @pytest.fixture
@@ -41,20 +60,17 @@ def graph(rng):
 
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
-@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize("selective", [False, True])
 @pytest.mark.parametrize("bitmap", [False, True])
-def test_edges_of_a_range_of_keys_are_picked_once(form, rare, bitmap, graph, rng):
-    arrays = ours.arrays_of(graph, form)
-    words, kind = words_of(arrays[0], 1)
-    source = words, *arrays[1:]
+def test_edges_of_a_range_of_keys_are_picked_once(form, selective, bitmap, graph, rng):
+    storage = storage_of(graph, form)
     low, high = np.unique(keys(graph.w))[[3, 20]]
     member = rng.random(90) < 0.7
-    inside = np.packbits(member, bitorder="little")
-    inside = np.append(inside, np.zeros(-len(inside) % 8, np.uint8)).view(np.uint64) if bitmap else None
-    parts = [0, 1, 333, 700] if form == "edges" else [0, 5, 500, len(words)]
-    found = np.concatenate(
-        [picked_edges(source, kind, a, b, low, high, rare, inside) for a, b in itertools.pairwise(parts)]
-    )
+    in_giant = np.packbits(member, bitorder="little")
+    in_giant = np.append(in_giant, np.zeros(-len(in_giant) % 8, np.uint8)).view(np.uint64) if bitmap else None
+    asked = Wanted(low, -1, high, graph.m, selective, in_giant, np.empty(0, np.uint32), False)
+    cuts = [0, 1, 333, 700] if form == "edges" else [0, 5, 500, len(storage.words)]
+    found = np.concatenate([picked_edges(storage, a, b, asked) for a, b in itertools.pairwise(cuts)])
     wanted = (keys(graph.w) >= low) & (keys(graph.w) <= high)
     if bitmap:
         wanted &= ~(member[graph.u] & member[graph.v])
@@ -67,25 +83,22 @@ def test_edges_of_a_range_of_keys_are_picked_once(form, rare, bitmap, graph, rng
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
 def test_edges_within_any_tree_are_left_out_where_roots_are_compared(form, graph, rng):
-    arrays = ours.arrays_of(graph, form)
-    words, kind = words_of(arrays[0], 1)
-    source = words, *arrays[1:]
+    storage = storage_of(graph, form)
+    words = storage.words
     low, high = np.unique(keys(graph.w))[[3, 20]]
-    inside = np.array([0xFF, 0], np.uint64)  # the first eight vertices
+    in_giant = np.array([0xFF, 0], np.uint64)  # the first eight vertices
     roots = rng.integers(0, 12, graph.n).astype(graph.u.dtype)
     roots[:8] = 0
     slots = len(words)
     places, batch = np.empty(slots, np.uint32), np.empty(slots, np.uint8)
     counts, picked = np.zeros(1, np.int64), np.empty(BLOCK + 1, np.uint64)
     bounds = bounds_of(np.empty(0, words.dtype), np.empty(0, np.int64))
-    for exact in (False, True):
-        found = sort_out_range(
-            0, slots, source, kind, Part(low, -1, high, graph.m), False, Closed(inside, roots, exact), bounds,
-            places, batch, counts, picked,
-        )  # fmt: skip
-        ids = places[:found] if form == "edges" else arrays[2][places[:found]]
+    for compare in (False, True):
+        asked = Wanted(low, -1, high, graph.m, False, in_giant, roots, compare)
+        found = select_chunk(0, slots, storage, asked, bounds, SelectedChunk(places, batch, counts), picked)
+        ids = places[:found] if form == "edges" else storage.ids[places[:found]]
         wanted = (keys(graph.w) >= low) & (keys(graph.w) <= high)
-        wanted &= (roots[graph.u] != roots[graph.v]) if exact else ~((graph.u < 8) & (graph.v < 8))
+        wanted &= (roots[graph.u] != roots[graph.v]) if compare else ~((graph.u < 8) & (graph.v < 8))
         if form == "csr":
             wanted &= graph.u != graph.v
         assert sorted(ids.tolist()) == np.flatnonzero(wanted).tolist()
@@ -113,12 +126,13 @@ def test_of_many_trees_none_is_joined_with_itself(width, rng):
 def test_all_workers_draw_the_same_sample_as_one(samples, labelled, graph, rng):
     words, kind = words_of(graph.w, 1)
     labels = rng.integers(0, 5, graph.n).astype(np.int32) if labelled else None
-    asked = (words, graph.u, graph.v), kind, np.sort(keys(graph.w))[200], 300, labels, samples, 7
+    storage, low = EdgeList(words, kind, graph.u, graph.v), np.sort(keys(graph.w))[200]
+    draws = Draws(low, 300, labels, samples, 7)
     with workers(2):
-        drawn = sample_by_all(2, *asked, new_counters(2, delay_seed=5))
-    for mine, theirs in zip(drawn, sample_edges(*asked), strict=True):
+        drawn = sample_by_all(2, storage, draws, new_counters(2, delay_seed=5))
+    for mine, theirs in zip(drawn, sample_edges(storage, draws), strict=True):
         assert np.array_equal(mine, theirs)
-    above = (keys(graph.w) > asked[2]) | ((keys(graph.w) == asked[2]) & (np.arange(graph.m) > 300))
+    above = (keys(graph.w) > low) | ((keys(graph.w) == low) & (np.arange(graph.m) > 300))
     if labelled:
         above &= labels[graph.u] != labels[graph.v]
     assert set(drawn[1]) <= set(np.flatnonzero(above))
@@ -165,7 +179,7 @@ def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
 def test_batches_ascend_and_divide_ties(highest, rng):
     weights = rng.integers(0, highest, 20_000).astype(np.int32)
     words, kind = words_of(weights, 1)
-    sample_keys, ids = sample_edges((words, words, words), kind, np.uint32(0), -1, None, 4096, 1)
+    sample_keys, ids = sample_edges(EdgeList(words, kind, words, words), Draws(np.uint32(0), -1, None, 4096, 1))
     bounds = bounds_of(*quantiles(sample_keys, ids, np.arange(1, 64) / 64))
     batch = [batch_of(key, e, bounds) for e, key in enumerate(keys(weights))]
     order = np.lexsort((np.arange(len(weights)), weights))
@@ -173,30 +187,31 @@ def test_batches_ascend_and_divide_ties(highest, rng):
     assert np.bincount(batch).max() < 4 * len(weights) / 64 + (highest == 5) * len(weights) / 5
 
 
-def test_loose_batches_hold_one_key_each(rng):
-    numbers = rng.integers(0, 50, 20_000).astype(np.uint32)
-    graph = Graph(500, *rng.integers(0, 500, (2, 20_000)), numbers.astype(np.int32))
-    run = ours._Run(
-        graph, (numbers, graph.u, graph.v), 1, ours.Tuning(light=30.0, filter_above=90.0, rounded=True), print,
-        ours.Scratch(),
-    )  # fmt: skip
-    bounds = run.plan((np.uint32(0), -1), (~np.uint32(0), graph.m), None).bounds
-    loose = run.loose(bounds)
-    table = bounds_of(*bounds)
+def test_batches_in_any_order_hold_one_key_each(rng):
+    n, m = 500, 20_000
+    numbers = rng.integers(0, 50, m).astype(np.uint32)
+    highest, low = (~np.uint32(0), m), (np.uint32(0), -1)
+    policy = replace(THREADS, light=30.0, take_all=1 / 3)
+    progress = Progress(n, 1, policy, highest, low, m, m, n - 1, np.arange(n, dtype=np.uint32))
+    ids = np.sort(rng.permutation(m)[:4096])
+    following = next_round(progress, Sampled(numbers[ids], ids, float(m)), every_key=True)
+    assert following.high == highest
+    table = bounds_of(following.keys, following.ids)
+    assert table.shift == 0
     batch = np.array([batch_of(k, e, table) for e, k in enumerate(numbers)])
-    found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(loose)]
+    single = single_key_batches(following.keys, following.ids, m)
+    found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(single)]
     assert len(found) > 20
     assert all(len(of) <= 1 for of in found)
 
 
-def test_batches_are_as_the_root_of_their_edges_where_many_wait():
-    tuning = ours.Tuning()
-    few, many = (ours.batch_count(1.3 * trees, trees, 16, tuning) for trees in (100_000, 400_000))
+def test_a_batch_is_as_the_root_of_the_edges_where_many_wait():
+    few, many = (rules.batch_count(1.3 * trees, trees, 16, THREADS) for trees in (100_000, 400_000))
     assert few > 1 and many == pytest.approx(2 * few, abs=1)
-    assert ours.batch_count(1.3 * 400_000, 400_000, 64, tuning) == pytest.approx(many / 2, abs=2)
-    # Nobody waits at width 1, and a part never has more batches than fit a byte.
-    assert ours.batch_count(1.3 * 400_000, 400_000, 1, tuning) == int(1.3 * 128)
-    assert ours.batch_count(1e6, 200, 1, tuning) == 255 and ours.batch_count(0.0, 2, 16, tuning) == 1
+    assert rules.batch_count(1.3 * 400_000, 400_000, 64, THREADS) == pytest.approx(many / 2, abs=2)
+    # No worker waits at width 1, and a round never has more batches than fit a byte.
+    assert rules.batch_count(1.3 * 400_000, 400_000, 1, THREADS) == int(1.3 * 128)
+    assert rules.batch_count(1e6, 200, 1, THREADS) == 255 and rules.batch_count(0.0, 2, 16, THREADS) == 1
 
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
@@ -217,7 +232,7 @@ def by_kruskal(graph):
     return np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
 
 
-def test_a_filter_that_left_most_edges_open_is_not_repeated(rng):
+def test_a_filter_that_kept_most_edges_is_not_repeated(rng):
     cliques = generate("connected-caveman", cliques=2_000, size=9, order="shuffled", seed=3)
     of_clique = rng.integers(0, 1 << 24, cliques.n // 9 + 1).astype(np.int32)
     local = Graph(cliques.n, cliques.u, cliques.v, of_clique[np.minimum(cliques.u, cliques.v) // 9])
@@ -228,20 +243,24 @@ def test_a_filter_that_left_most_edges_open_is_not_repeated(rng):
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_open_edges_are_copied_where_further_parts_read_them(form, dtype, monkeypatch):
-    copied = []
-    keep = ours._Run.open_edges
-    monkeypatch.setattr(ours._Run, "open_edges", lambda *given: copied.append(keep(*given)) or copied[-1])
+def test_edges_outside_the_giant_tree_are_copied_where_further_rounds_read_them(form, dtype, monkeypatch):
+    copied, copy = [], ours._copy_edges_outside
+
+    def copy_and_keep(run, following):
+        copy(run, following)
+        copied.append(run.storage)
+
+    monkeypatch.setattr(ours, "_copy_edges_outside", copy_and_keep)
     skewed = generate("rmat", scale=14, m=200_000, seed=5)
     graph = Graph(skewed.n, skewed.u, skewed.v, np.sqrt(skewed.w) if dtype == np.float64 else skewed.w)
     found, counted = solved(graph, width=2, form=form)
     assert counted["parts"] >= 3
     assert np.array_equal(found, by_kruskal(graph))
     (kept,) = copied
-    assert 0 < len(kept.ids) < graph.m // 2
-    assert len(np.unique(kept.ids)) == len(kept.ids)
+    assert 0 < len(kept.rows) < graph.m // 2
+    assert len(np.unique(kept.rows)) == len(kept.rows)
     ends = np.sort(np.stack([kept.u, kept.v]), axis=0)
-    assert np.array_equal(ends, np.sort(np.stack([graph.u[kept.ids], graph.v[kept.ids]]), axis=0))
+    assert np.array_equal(ends, np.sort(np.stack([graph.u[kept.rows], graph.v[kept.rows]]), axis=0))
 
 
 def test_further_solves_use_the_memory_of_the_first(rng):

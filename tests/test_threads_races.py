@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from mst.algorithms.threads import bucket_threads as buckets
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads import reservation_kruskal as reservations
 from mst.graph import Graph
+from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import workers
 from mst.order import total
 from mst.proof import check_forest
@@ -32,7 +34,7 @@ FEWEST = 3 * EACH
 """Graphs that every width must solve: a thirtieth of the number that two slow, shared cores solve with 8 threads."""
 EPSILON = 0.25
 SCRATCH = ours.Scratch()
-"""Shared by all solves, so that each starts with the values that earlier ones left there."""
+"""All graphs find what the ones before left there."""
 
 
 def graphs(rng):
@@ -71,9 +73,11 @@ def race(width, seconds, seed):
 def compare(graph, width, turn):
     """Assert that every algorithm finds the forest; `turn` chooses the tuning, delays and the input's form."""
     expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
-    tuning = dict(fewest=16, most=16, wait=turn % 5 / 100, crowded=turn // 2 % 2 * 4096, delay_seed=turn % 3)
-    arrays = ours.arrays_of(graph, ("edges", "csr")[turn % 2])
-    found = ours.solve_source(graph, arrays, width, ours.Tuning(**tuning), scratch=SCRATCH).edge_ids
+    contended = turn // 2 % 2 * 4096
+    policy = replace(THREADS, smallest_chunk=16, largest_chunk=16, wait=turn % 5 / 100, contended=contended)
+    storage = ours.rows(graph) if turn % 2 else ours.edge_list(graph, graph.w)
+    options = ours.Options(policy, delay_seed=turn % 3)
+    found = ours.solve_storage(graph, storage, width, options, scratch=SCRATCH).edge_ids
     assert np.array_equal(np.sort(found), expected), ("filter-boruvka-threads", width, turn)
     if turn % 3 == 0:
         with workers(width):
@@ -82,7 +86,7 @@ def compare(graph, width, turn):
         assert np.array_equal(np.sort(found), expected), ("reservation-kruskal", width, turn)
     else:
         problem = buckets.prepare(graph, width=width, epsilon=EPSILON)
-        found = buckets.solve_rounded(problem, ours.Tuning(**tuning, rounded=True)).edge_ids
+        found = buckets.solve_rounded(problem, options._replace(ties_in_any_order=True)).edge_ids
         optimum = total(graph.w[expected])
         proof = check_forest(graph, np.sort(found), reference_weight=optimum, epsilon=EPSILON)
         assert proof.ok, ("bucket-threads", width, turn, proof.reason)

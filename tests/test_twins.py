@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numba import prange
 
-from mst.kernels.filter_boruvka.parallel_join import begin, new_state, take_chunk
+from mst.kernels.filter_boruvka.parallel.join import new_state, open_first_phase, take_chunk
 from mst.kernels.parallel.runtime import new_counters, next_chunk, refusal, reset_queue, workers
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, write_min, yield_core
 from mst.kernels.primitives.jit import njit
@@ -280,7 +280,7 @@ def tickets():
 
 def closed_share():
     cell = np.concatenate([np.zeros(8, np.int64), new_state(1)])
-    begin(cell[8:], 1, np.array([0, 2]))
+    open_first_phase(cell[8:], 1, np.array([0, 2]))
     return cell
 
 

@@ -10,13 +10,13 @@ Lap = Callable[[str], None]
 
 
 def no_lap(phase: str) -> None:
-    """Take no time: what solves that are measured as a whole get."""
+    """Take no time: for solves that are measured as a whole."""
 
 
 class Laps:
     """Adds up the seconds of each phase; called after each with its name."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = perf_counter()
 
@@ -29,10 +29,10 @@ class Laps:
 class LapsOfRanks:
     """Adds up, phase by phase, the seconds of the slowest rank; called by all ranks after each phase with its name.
 
-    All ranks wait for each other after each phase: who was late does not make the next phase look long.
+    All ranks wait for each other after each phase: a late rank does not make the next phase look long.
     """
 
-    def __init__(self, comm: Any):
+    def __init__(self, comm: Any) -> None:
         self._comm = comm
         self.seconds: dict[str, float] = {}
         comm.Barrier()

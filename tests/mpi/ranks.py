@@ -12,6 +12,8 @@ import sys
 import time
 import traceback
 import tracemalloc
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from mst.bench.measure.ranks import RankMemory, compile_in_ranks
 from mst.errors import InputError
 from mst.execute import Implementation, implementation_of
 from mst.graph import Graph
+from mst.kernels.filter_boruvka.policy import RANKS
 from mst.kernels.mpi import exchange as mpi_exchange
 from mst.kernels.proof.tree_paths import longest_path
 from mst.mpi import minimum_spanning_forest
@@ -70,7 +73,7 @@ def medium(n: int, m: int, every: int = 1) -> list[Graph]:
 
 
 def united(graphs: list[Graph]) -> list[Graph]:
-    """Disjoint unions of graphs, one for each dtype and width of keys, their edges dealt out at random.
+    """Disjoint unions of graphs, one for each dtype and width of keys, their edges distributed at random.
 
     One solve of a union checks all of its graphs: with more ranks than cores, what costs is the collectives.
     """
@@ -233,13 +236,13 @@ def check_warm_up() -> None:
         assert COMM.allreduce(len(result.edge_ids)) > n / 2
 
 
-def check_parts() -> None:
-    """What a filter leaves open is joined part by part, with a filter in between, where these are of use."""
-    _host.PART, n = 0, 5_000
+def check_rounds() -> None:
+    """Edges that a filter leaves are joined round by round, with a filter in between, where these are of use."""
+    filter_boruvka.Host, n = partial(_host.Host, policy=replace(RANKS, round_cost=0)), 5_000
     rng = np.random.default_rng(3)
     graph = Graph(n, *rng.integers(0, n, (2, 16 * n)), rng.permutation(16 * n))
     ids, counted = solve("filter-boruvka-mpi", graph)
-    right(graph, ids, "parts")
+    right(graph, ids, "rounds")
     assert counted["scheme"] == "shared" and counted["light"] < 3 * n, counted
 
 
@@ -273,14 +276,16 @@ def check_exchange() -> None:
     bounds = edge_slice.bounds(50, size)
     table = np.arange(bounds[rank], bounds[rank + 1]) ** 2
     wanted = rng.integers(0, 50, 7 * (rank % 3)).astype(np.uint32)
-    for room in (1, 5, 64):
+    for at_once in (1, 5, 64):
         assert np.array_equal(
-            mpi_exchange.lookup(COMM, table, bounds, wanted, room), wanted.astype(np.int64) ** 2
+            mpi_exchange.lookup(COMM, table, bounds, wanted, at_once), wanted.astype(np.int64) ** 2
         )
     # All of them from the rank that has most, a few at once.
     wanted = np.arange(bounds[-2], 50, dtype=np.uint32)
     for most in (1, 3, 64):
-        assert np.array_equal(mpi_exchange.ask(COMM, table, bounds, wanted, most), wanted.astype(np.int64) ** 2)
+        assert np.array_equal(
+            mpi_exchange.lookup_sorted(COMM, table, bounds, wanted, most), wanted.astype(np.int64) ** 2
+        )
 
 
 def check_library(path: str) -> None:

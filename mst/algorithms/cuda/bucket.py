@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refusal_of, refuse_negative
 from mst.algorithms.cuda import filter_boruvka
-from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits, refuse_negative
 
 if TYPE_CHECKING:
     from mst.algorithms.cuda.device.graph import DeviceGraph
@@ -42,9 +42,7 @@ def skip(facts: Facts, *, width: int, epsilon: float, start: str) -> str | None:
         return f"it runs on one GPU, not on {width}"
     if start == "csr" and facts.m >= 2**31 - 2**20:
         return f"2m = {2 * facts.m:,} slots do not fit 32 bits: use start=edges"
-    if facts.weight_min is not None and facts.weight_min < 0:
-        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
-    return None
+    return refusal_of(facts)
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, epsilon: float, start: str) -> filter_boruvka.Prepared:

@@ -1,39 +1,75 @@
 """Borůvka with labels that are spread over the ranks, and edges that stay where they are.
 
 After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
-where a label lies on one rank, and labels of other ends are asked for (*ghosts*). There edges are dealt out anew after
+where a label lies on one rank, and labels of other ends are requested (*ghosts*). There edges are redistributed after
 each round, by the order of their ends, as many to each rank. Here they never move: edges of a giant are on as many
 ranks as its rows, and no rank has more of them than of rows. A round:
 
-1. Every rank offers the owner of each component that its edges touch (its *names*) the lightest of these.
-2. Owners keep the lightest offer, hang components by it, and find the roots by doubling.
-3. Roots are numbered anew, owners and all ranks ask for the new names, and edges inside a component are dropped.
+1. Every rank offers the owner of each component that its edges touch the lightest of these.
+2. Owners keep the lightest offer, link components by it, and find the roots by pointer doubling.
+3. Roots are numbered anew, owners and all ranks request the new numbers, and edges inside a component are dropped.
 
-Offers and questions go in pieces (`mst.kernels.mpi.exchange.pieces`): nobody gets more at once than room is for.
+Offers and requests go in pieces (`mst.kernels.mpi.exchange.pieces`): no rank gets more at once than it has space for.
 Few components are left to the rounds with replicated labels.
+
+The ends of edges are places in a rank's list of the components that they touch, its *names*.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.algorithms._filter_boruvka.rounds import Bound
 from mst.algorithms._laps import Lap, no_lap
-from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between
-from mst.edge_slice import bounds as parts
+from mst.algorithms.mpi._spread import Replicated, Slice, between
+from mst.edge_slice import bounds as slice_bounds
 from mst.kernels.mpi import spread_boruvka as kernels
-from mst.kernels.mpi.exchange import ask, exchange, lookup, pieces, reduced
+from mst.kernels.mpi.exchange import exchange, lookup, lookup_sorted, pieces, reduced
+from mst.kernels.mpi.spread_boruvka import Edges, Offered
 from mst.kernels.primitives.radix import sorted_records
 
 FEW = 2048
 """Components per rank that are left to replicated labels, if not more in all than a rank's share of the vertices."""
 
-ROOM = 1 << 12
+AT_ONCE = 1 << 12
 """Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
 
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
-_EVERYWHERE = np.empty(0, np.uint32)
+_ALL = np.empty(0, np.uint32)
+"""Places, where all are meant."""
+
+
+class Named(NamedTuple):
+    """Edges whose ends are places in `names`, components that ascend: uint32, shape (k,)."""
+
+    edges: Edges
+    names: np.ndarray
+
+
+class Touched(NamedTuple):
+    """Components that a rank's edges touch, uint32, ascending, and where the lightest edge of each is, int32."""
+
+    components: np.ndarray
+    place: np.ndarray
+
+
+class Hooked(NamedTuple):
+    """A rank's own components after a round of links.
+
+    Attributes
+    ----------
+    parent : numpy.ndarray of uint32, shape (k,)
+        A component without edges is its own parent, and so is the smaller one of two that chose the same edge.
+    has_edges : numpy.ndarray of bool, shape (k,)
+    ids : numpy.ndarray
+        Edge ids of the links.
+    """
+
+    parent: np.ndarray
+    has_edges: np.ndarray
+    ids: np.ndarray
 
 
 class Distributed:
@@ -42,12 +78,12 @@ class Distributed:
     `lap` is called after each phase with its name.
     """
 
-    def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap):
+    def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap) -> None:
         self.comm, self.n, self.k, self.wide, self.lap = comm, n, n, wide, lap
-        self.vertices = parts(n, comm.size)
+        self.vertices = slice_bounds(n, comm.size)
         # None while every vertex is its own label.
         self.label: np.ndarray | None = None
-        self.room = ROOM
+        self.at_once = AT_ONCE
         self.found: list[np.ndarray] = []
         self.rounds = self.ghosts = self.offered = 0
 
@@ -56,38 +92,38 @@ class Distributed:
         """Components from which on labels are replicated: their arrays are no larger than a rank's share of others."""
         return min(FEW * self.comm.size, max(FEW, self.n // self.comm.size))
 
-    def still_open(self, rows: Rows, low: tuple, high: tuple) -> Edges:
+    def between_trees(self, edges: Slice, low: Bound, high: Bound) -> Edges:
         """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
-        size, count = len(rows.words), reduced(self.comm, len(rows.words), "MAX")
-        self.room = max(ROOM, count // 4)
-        # A few rows at a time: ends and answers take several times the room of rows.
-        step = max(ROOM, count // 16)
+        most = reduced(self.comm, edges.size, "MAX")
+        self.at_once = max(AT_ONCE, most // 4)
+        # A few rows at a time: ends and answers take several times the memory of rows.
+        step = max(AT_ONCE, most // 16)
         kept = []
-        for first in range(0, count, step):
-            at = min(first, size)
-            u, v, words = (column[at : at + step] for column in (rows.u, rows.v, rows.words))
-            kept.append(
-                self._open(between(rows._replace(start=rows.start + at, u=u, v=v, words=words), low, high))
-            )
-        return Edges(*map(np.concatenate, zip(*kept))) if kept else between(rows, low, high)
+        for first in range(0, most, step):
+            at = min(first, edges.size)
+            kept.append(self._labelled(between(edges.cut(at, min(at + step, edges.size)), low, high)))
+        return Edges(*map(np.concatenate, zip(*kept))) if kept else between(edges, low, high)
 
-    def _open(self, edges: Edges) -> Edges:
+    def _labelled(self, edges: Edges) -> Edges:
+        """Return those of the edges whose ends have different labels, ends replaced by labels."""
         if self.label is not None:
             halves = edges.ends.view(np.uint32)
-            halves[:] = lookup(self.comm, self.label, self.vertices, halves, self.room)
+            halves[:] = lookup(self.comm, self.label, self.vertices, halves, self.at_once)
         ends = edges.ends
-        return _chosen(edges, ends & _LOW != ends >> _HALF)
+        return edges.chosen(ends & _LOW != ends >> _HALF)
 
     def join(self, edges: Edges, *, last: bool) -> None:
         """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
         comm = self.comm
-        if self.k > self.few and reduced(comm, edges.count):
-            self.room = max(ROOM, reduced(comm, edges.count, "MAX") // 4)
-            edges, names = _named(edges)
+        if self.k > self.few and reduced(comm, edges.size):
+            self.at_once = max(AT_ONCE, reduced(comm, edges.size, "MAX") // 4)
+            named = _named(edges)
             self.lap("name")
-            while self.k > self.few and reduced(comm, edges.count):
-                edges, names = self._round(edges, names, last)
-            kernels.name(edges.ends, names)
+            while self.k > self.few and reduced(comm, named.edges.size):
+                named = self._round(named, last)
+            edges = named.edges
+            kernels.rename_ends(edges.ends, named.names)
+            del named
         base = Replicated(comm, self.k, self.wide, self.lap)
         base.join(edges, last=last)
         self.found.append(base.forest)
@@ -97,90 +133,82 @@ class Distributed:
             self.label = base.label[first:stop].copy() if self.label is None else base.label[self.label]
         self.k = base.k
 
-    def _round(self, edges: Edges, names: np.ndarray, last: bool) -> tuple[Edges, np.ndarray]:
-        """Join each component to the one that its lightest edge leads to; return what edges and names are left."""
-        comm, owned = self.comm, parts(self.k, self.comm.size)
-        # Names whose edges have all been dropped are not asked for again.
-        names = names if edges.count else names[:0]
-        best = np.full(len(names), -1, np.int32)
-        kernels.lightest(*edges, best)
-        used = np.flatnonzero(best >= 0).astype(np.uint32) if (best < 0).any() else _EVERYWHERE
-        asked, best = (names[used], best[used]) if len(used) else (names, best)
+    def _round(self, named: Named, last: bool) -> Named:
+        """Link each component to the one that its lightest edge leads to; return the edges and names that are left."""
+        comm, owned = self.comm, slice_bounds(self.k, self.comm.size)
+        touched, used = _touched(named)
         self.lap("lightest")
-        above, leaves, taken = self._hang(owned, edges, names, best, asked)
-        del best
-        self.found.append(taken)
+        hooked = self._hook(owned, named, touched)
+        asked = touched.components
+        del touched
+        self.found.append(hooked.ids)
         self.lap("offer")
-        # Nobody asks for components that no edge leaves, unless vertices have them for labels.
-        number = self._number(owned, above, leaves if last else np.ones_like(leaves))
-        del above
+        # No rank requests components that no edge leaves, unless vertices have them for labels.
+        number = self._number(
+            owned, hooked.parent, hooked.has_edges if last else np.ones_like(hooked.has_edges)
+        )
+        del hooked
         self.lap("rename")
         self.ghosts += len(asked)
         if not last:
-            self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.room)
-        # Without a name here, what is sorted is let go before the next is made.
-        most = max(1, 2 * self.room // comm.size)
-        edges, names = _renamed(edges, names, _spots(ask(comm, number, owned, asked, most), used))
+            self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.at_once)
+        most = max(1, 2 * self.at_once // comm.size)
+        # Without a name here, the packed values are freed before the next are made.
+        named = _renamed(named, _packed_values(lookup_sorted(comm, number, owned, asked, most), used))
         self.rounds += 1
         self.lap("contract")
-        return edges, names
+        return named
 
-    def _hang(
-        self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what each of this rank's components is hung under, which have edges, and the ids of those that hang.
-
-        Roots are hung under themselves: components without edges, and of two that chose the same edge the smaller.
-        """
+    def _hook(self, owned: np.ndarray, named: Named, touched: Touched) -> Hooked:
+        """Link each of this rank's components by the lightest edge that any rank offers for it."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
-        above, word, word_id = self._lightest_offers(owned, edges, names, best, asked)
+        parent, word, word_id = self._lightest_offers(owned, named, touched)
         mine = np.arange(first, stop, dtype=np.uint32)
-        leaves = above != kernels.NONE
-        np.copyto(above, mine, where=~leaves)
-        back = lookup(comm, above, owned, above, self.room)
-        root = (back == mine) & (mine <= above)
-        np.copyto(above, mine, where=root)
+        has_edges = parent != kernels.NONE
+        np.copyto(parent, mine, where=~has_edges)
+        back = lookup(comm, parent, owned, parent, self.at_once)
+        root = (back == mine) & (mine <= parent)
+        np.copyto(parent, mine, where=root)
         # Words hold ids of 32 bits.
-        return above, leaves, word_id[~root].astype(np.int64) if self.wide else word[~root].astype(np.uint32)
+        ids = word_id[~root].astype(np.int64) if self.wide else word[~root].astype(np.uint32)
+        return Hooked(parent, has_edges, ids)
 
-    def _lightest_offers(
-        self, owned: np.ndarray, edges: Edges, names: np.ndarray, best: np.ndarray, asked: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the other end and the record of the lightest edge at each of this rank's components that has edges."""
+    def _lightest_offers(self, owned: np.ndarray, named: Named, touched: Touched) -> Offered:
+        """Return the lightest edge at each of this rank's components."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
-        other = np.full(stop - first, kernels.NONE, np.uint32)
-        word = np.empty(stop - first, np.uint64)
-        word_id = np.empty(stop - first if self.wide else 0, np.uint64)
-        counts = np.diff(np.searchsorted(asked, owned.astype(np.uint32)))
-        most = max(1, self.room // comm.size)
+        offered = Offered(
+            np.full(stop - first, kernels.NONE, np.uint32),
+            np.empty(stop - first, np.uint64),
+            np.empty(stop - first if self.wide else 0, np.uint64),
+        )
+        counts = np.diff(np.searchsorted(touched.components, owned.astype(np.uint32)))
+        most = max(1, self.at_once // comm.size)
+        limit = most * comm.size
         for begins, out in pieces(comm, counts, most):
             size = int(out.sum())
-            offered = [np.empty(length, np.uint64) for length in (size, size, size if self.wide else 0)]
-            kernels.offers(begins, out, asked, best, names, *edges, *offered)
-            limit = most * comm.size
-            pairs, incoming = exchange(comm, offered[0], out, limit=limit)
-            came = [
-                exchange(comm, rows, out, incoming=incoming, limit=limit)[0]
-                for rows in offered[1 : 2 + self.wide]
-            ]
-            kernels.take_offers(
-                pairs, came[0], came[1] if self.wide else offered[2], first, other, word, word_id
-            )
+            offers = Edges(*(np.empty(length, np.uint64) for length in (size, size, size if self.wide else 0)))
+            kernels.write_offers(begins, out, *touched, named.names, named.edges, offers)
+            ends, incoming = exchange(comm, offers.ends, out, limit=limit)
+            words, _ = exchange(comm, offers.words, out, incoming=incoming, limit=limit)
+            ids = offers.ids
+            if self.wide:
+                ids, _ = exchange(comm, ids, out, incoming=incoming, limit=limit)
+            kernels.take_offers(Edges(ends, words, ids), first, offered)
             self.offered += size
-        return other, word, word_id
+        return offered
 
-    def _number(self, owned: np.ndarray, above: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    def _number(self, owned: np.ndarray, parent: np.ndarray, counted: np.ndarray) -> np.ndarray:
         """Return for each of this rank's components the number of its root among those that are `counted`."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
-        below = np.flatnonzero(above != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
+        below = np.flatnonzero(parent != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
         moving = below
         while reduced(comm, len(moving), "MAX"):
-            old = above[moving]
-            new = lookup(comm, above, owned, old, self.room)
-            above[moving] = new
+            old = parent[moving]
+            new = lookup(comm, parent, owned, old, self.at_once)
+            parent[moving] = new
             moving = moving[new != old]
         self.lap("double")
         numbered = counted.copy()
@@ -190,12 +218,12 @@ class Distributed:
         fresh = np.cumsum(numbered, dtype=np.uint32)
         fresh -= numbered
         fresh += np.uint32(before[: comm.rank].sum())
-        fresh[below] = lookup(comm, fresh, owned, above[below], self.room)
+        fresh[below] = lookup(comm, fresh, owned, parent[below], self.at_once)
         self.k = int(before.sum())
         return fresh
 
     def counters(self) -> dict[str, int]:
-        """Return how many rounds there were, labels this rank asked for, and edges that it offered to owners."""
+        """Return how many rounds there were, labels this rank requested, and edges that it offered to owners."""
         held = 0 if self.label is None else self.label.nbytes
         return dict(rounds=self.rounds, ghosts=self.ghosts, offered=self.offered, vertex_bytes=held)
 
@@ -205,30 +233,38 @@ class Distributed:
         return np.concatenate(self.found).astype(np.int64, copy=False) if self.found else np.empty(0, np.int64)
 
 
-def _chosen(edges: Edges, which: np.ndarray) -> Edges:
-    """Return copies of some edges."""
-    return Edges(edges.ends[which], edges.words[which], edges.ids[which] if len(edges.ids) else edges.ids)
+def _touched(named: Named) -> tuple[Touched, np.ndarray]:
+    """Return the components that edges touch, and their places in `names`: `_ALL` if these are all."""
+    # Names whose edges have all been dropped are not requested again.
+    names = named.names if named.edges.size else named.names[:0]
+    place: np.ndarray = np.full(len(names), -1, np.int32)
+    kernels.lightest_at_ends(named.edges, place)
+    used = np.flatnonzero(place >= 0).astype(np.uint32) if (place < 0).any() else _ALL
+    return (Touched(names[used], place[used]) if len(used) else Touched(names, place)), used
 
 
-def _named(edges: Edges) -> tuple[Edges, np.ndarray]:
-    """Return edges whose ends are places in the list of names, and the list, which ascends."""
+def _named(edges: Edges) -> Named:
+    """Return edges with places in the list of names for ends, and the list; `edges` are overwritten."""
     halves = edges.ends.view(np.uint32)
-    spots = np.empty(len(halves), np.uint64)
-    kernels.list_spots(halves, _EVERYWHERE, spots)
-    spots, _ = sorted_records(spots, spots[:0])
-    count = kernels.number_spots(spots, halves)
-    return edges, spots[:count].astype(np.uint32)
+    packed = _packed_values(halves, _ALL)
+    packed, _ = sorted_records(packed, packed[:0])
+    count = kernels.number_values(packed, halves)
+    return Named(edges, packed[:count].astype(np.uint32))
 
 
-def _spots(fresh: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Return fresh names above the places of the `used` old ones."""
-    spots = np.empty(len(fresh), np.uint64)
-    kernels.list_spots(fresh, used, spots)
-    return spots
+def _packed_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return ``value << 32 | place`` of all `values`, whose places are `places`."""
+    packed: np.ndarray = np.empty(len(values), np.uint64)
+    kernels.pack_values(values, places, packed)
+    return packed
 
 
-def _renamed(edges: Edges, names: np.ndarray, spots: np.ndarray) -> tuple[Edges, np.ndarray]:
-    """Return the edges between two of the fresh names that `spots` give, and these names; `names` are overwritten."""
-    spots, _ = sorted_records(spots, spots[:0])
-    count = kernels.number_spots(spots, names)
-    return edges.first(kernels.relabel(*edges, names)), spots[:count].astype(np.uint32)
+def _renamed(named: Named, packed: np.ndarray) -> Named:
+    """Return the edges between two of the fresh names that are packed above the places of the old, and these names.
+
+    The old names are overwritten.
+    """
+    edges, names = named
+    packed, _ = sorted_records(packed, packed[:0])
+    count = kernels.number_values(packed, names)
+    return Named(edges.first(kernels.relabel(edges, names)), packed[:count].astype(np.uint32))

@@ -1,9 +1,9 @@
-"""Filter-Borůvka by the ranks of one host: shared trees, every rank its own rows.
+"""Filter-Borůvka by the ranks of one host: shared trees, and every rank reads its own rows.
 
 The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks for threads: batches of ascending weight,
-each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel_join`). A rank
-reads its own rows
-only. What it finds light goes to shared memory, batch by batch, where any rank may take it.
+each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel.join`). A rank
+selects light edges among its own rows only, and writes them to shared memory, batch by batch, where any rank may take
+them.
 """
 
 from __future__ import annotations
@@ -13,222 +13,215 @@ from typing import Any
 
 import numpy as np
 
+from mst.algorithms._filter_boruvka.rounds import Progress, Round, Sampled, next_round
 from mst.algorithms._laps import Lap, no_lap
-from mst.algorithms.mpi._spread import Rows, Sampled, everything, local, places_up_to, sample_own
-from mst.algorithms.threads.filter_boruvka_threads import (
-    GIANT,
-    Tuning,
-    batch_count,
-    crowded,
-    draws,
-    exact,
-    light_count,
-    useful,
-)
+from mst.algorithms.mpi._spread import Slice, everything, sample_own
 from mst.graph import frozen
-from mst.kernels.filter_boruvka import parallel_batches as batches
-from mst.kernels.filter_boruvka import parallel_join
-from mst.kernels.filter_boruvka.batch_edges import new_edges
-from mst.kernels.filter_boruvka.filter import giant_label
-from mst.kernels.filter_boruvka.parallel_select import BLOCK
-from mst.kernels.mpi import node_batches
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records
+from mst.kernels.filter_boruvka.parallel.sample import Draws
+from mst.kernels.filter_boruvka.parallel.storage import CopiedEdges, EdgeList
+from mst.kernels.filter_boruvka.policy import MOST_BATCHES, RANKS, Policy
+from mst.kernels.filter_boruvka.sequential.trees import giant_label
 from mst.kernels.mpi.exchange import reduced
 from mst.kernels.mpi.shared_memory import shared_scratch
 from mst.kernels.parallel.runtime import FOREST, new_counters
 from mst.kernels.primitives.scratch import Scratch
 
-PART = 200_000
-"""Rows that a rank reads in the time that a part takes whatever its size: samples, bounds, and waiting for others."""
-
 
 @dataclass
 class Host:
-    """The ranks of one host, their rows, and what they share."""
+    """The ranks of one host, their rows, and what they share.
+
+    Attributes
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        All ranks of the host.
+    edges : Slice
+        This rank's.
+    policy : Policy
+    delay_seed : int
+        See `mst.kernels.parallel.runtime.new_counters`.
+    """
 
     comm: Any
-    rows: Rows
-    tuning: Tuning = field(default_factory=Tuning)
-    kept: tuple[np.ndarray, ...] | None = None
+    edges: Slice
+    policy: Policy = RANKS
+    delay_seed: int = 0
+    batches: int = field(default=0, init=False)
+    light: int = field(default=0, init=False)
+    lap: Lap = field(default=no_lap, init=False)
+    rows: EdgeList | CopiedEdges = field(init=False)
+    progress: Progress = field(init=False)
+    copy: CopiedEdges | None = field(default=None, init=False)
 
-    def __post_init__(self):
-        rows, comm = self.rows, self.comm
-        self.m = reduced(comm, len(rows.words))
+    def __post_init__(self) -> None:
+        edges, comm = self.edges, self.comm
+        self.size = reduced(comm, edges.size)
         self.scratch, self.own = shared_scratch(comm), Scratch()
-        self.size = max(min(rows.n - 1, self.m), 0)
         # Taken now, so that solving finds pages that have been touched.
-        self._share()
-        # As many batches as a byte tells apart.
-        self._shown("counts", np.zeros(256, np.int64))
-        self._shown("hits", np.zeros(2, np.int64))
-        self._room_for_hits(draws(self.m, 1, comm.size) + comm.size)
-        light = light_count(self.m, rows.n, self.tuning)
-        whole = self._few(self.m, light)
-        self._edges(self.m if whole else min(self.m, int(light * 1.1) + 64 * comm.size))
+        self._take_shared()
+        self._gathered("counts", np.zeros(MOST_BATCHES + 1, np.int64))
+        self._gathered("hits", np.zeros(2, np.int64))
+        self._space_for_hits(rules.draws(self.size, 1, comm.size) + comm.size)
+        light = rules.light_edges(self.size, edges.n, self.policy)
+        whole = rules.takes_all(light, self.size, self.policy)
+        self._records(self.size if whole else min(self.size, int(light * 1.1) + 64 * comm.size))
 
     def solve(self, lap: Lap = no_lap) -> np.ndarray:
         """Return the edge ids of the forest of the host's edges, in shared memory that the next call reuses.
 
         `lap` is called after each phase with its name.
         """
-        self.lap = lap
-        self._share()
-        n, comm = self.rows.n, self.comm
-        first, last = _share_of(comm, n)
-        parallel_join.plant(self.parent, first, last)
-        if comm.rank == 0:
-            self.counters[:] = new_counters(comm.size, self.tuning.delay_seed)
-        comm.Barrier()
-        lap("init")
-        low, top = everything(self.rows)
-        roots, inside, rows, m, share = None, None, self.rows, self.m, 0.0
-        self.heavy = m
-        self.batches, self.light, self.left = 0, 0, n - 1
-        while m and self.left > 0 and low != top:
-            high, bounds, rare = self._plan(rows, m, low, top, roots)
-            if inside is None:
+        self._begin(lap)
+        progress = self.progress
+        while progress.unfinished:
+            following = next_round(progress, self._sample())
+            if progress.in_giant is None:
                 # Not before: what the filter left of all heavy edges says whether another one is of use.
-                self.heavy = m
+                progress.heavy = progress.size
             lap("sample")
-            closed = batches.Closed(inside, self.parent, exact(inside, share))
-            self._join(*self._batches(rows, low, high, rare, closed, bounds))
-            low = high
-            if self.left > 0 and low != top:
-                roots, (inside, share) = self.parent, self._inside_giant()
-                lap("giant")
-                if share > GIANT:
-                    rows, m = self._open(rows, low, inside)
-                    inside = None
-                    lap("filter")
+            self._join(*self._scatter(following))
+            progress.low = following.high
+            if progress.unfinished:
+                self._find_giant()
+                if progress.has_giant:
+                    self._copy_edges_outside()
         return self.forest[: self.counters[FOREST]]
 
-    def _share(self) -> None:
-        take, n = self.scratch.take, self.rows.n
+    def _begin(self, lap: Lap) -> None:
+        """Make every vertex a tree, and read this rank's rows."""
+        comm, n = self.comm, self.edges.n
+        self.lap, self.batches, self.light, self.rows = lap, 0, 0, self.edges.rows
+        self._take_shared()
+        trees.make_singletons(self.parent, *_share_of(comm, n))
+        if comm.rank == 0:
+            self.counters[:] = new_counters(comm.size, self.delay_seed)
+        comm.Barrier()
+        low, high = everything(self.edges)
+        size = self.size
+        self.progress = Progress(
+            n, comm.size, self.policy, high, low, size=size, heavy=size, missing=n - 1, parent=self.parent
+        )
+        lap("init")
+
+    def _take_shared(self) -> None:
+        """Take the arrays that all ranks of the host write."""
+        take, n, m = self.scratch.take, self.edges.n, self.edges.m
         self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
-        self.state = take("state", len(parallel_join.new_state(self.comm.size)), np.int64)
+        self.state = take("state", len(join.new_state(self.comm.size)), np.int64)
         self.parent = take("parent", n, np.uint32)
-        self.forest = take("forest", self.size, np.int32 if self.rows.m < 2**31 else np.int64)
-        self.inside = take("inside", -(-n // 64), np.uint64)
+        self.forest = take("forest", max(min(n - 1, self.size), 0), np.int32 if m < 2**31 else np.int64)
+        self.in_giant = take("inside", -(-n // 64), np.uint64)
 
-    def _edges(self, size: int) -> tuple[np.ndarray, ...]:
-        return new_edges(size, np.int32, self.rows.words.dtype, self.rows.m, self.scratch.numbered("edges"))
+    def _records(self, size: int) -> AnyRecords:
+        key_type = self.edges.rows.words.dtype
+        return new_records(size, np.int32, key_type, self.edges.m, self.scratch.numbered("edges"))
 
-    def _few(self, edges: float, light: float) -> bool:
-        """Return whether so many edges, the first to be joined, are not worth a filter."""
-        return edges < light * self.tuning.filter_above / self.tuning.light
-
-    def _plan(self, rows, m, low, top, roots):
-        """Return up to which (key, id) the next part goes, the bounds between batches, and if it is a small part."""
-        t, trees, width = self.tuning, self.left + 1, self.comm.size
-        drawn = self._sample(rows, m, low, roots, draws(m, trees, width), trees)
-        if len(drawn.keys) == 0:
-            return top, (np.empty(0, rows.words.dtype), np.empty(0, np.int64)), True
-        light = light_count(drawn.edges, trees, t)
-        if roots is None:
-            whole = self._few(drawn.edges, light)
-        else:
-            later = (drawn.edges - light) * useful(drawn.edges, self.heavy)
-            whole = later * t.rescan < m + 2 * rows.n + PART * width
-        share = 1.0 if whole else light / drawn.edges
-        count = batch_count(drawn.edges * share, trees, width, t)
-        keys, ids = drawn.bounds(np.arange(1, count + (not whole)) * (share / count))
-        if whole:
-            return top, (keys, ids), False
-        return (keys[-1], int(ids[-1])), (keys[:-1], ids[:-1]), light * 128 < m
-
-    def _sample(self, rows, m, low, labels, wanted, seed) -> Sampled:
+    def _sample(self) -> Sampled:
         """Return what `mst.algorithms.mpi._spread.sample` does, by way of shared memory."""
-        keys, ids, drawn = sample_own(rows, m, low, labels, wanted, seed)
-        hits, draws_of_all = self._shown("hits", np.array([len(keys), drawn])).T
+        p = self.progress
+        count = rules.draws(p.size, p.trees, p.width)
+        draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
+        keys, ids, drawn = sample_own(self.rows, p.size, draws)
+        hits, draws_of_all = self._gathered("hits", np.array([len(keys), drawn])).T
         last = np.cumsum(hits)
         own = slice(last[self.comm.rank] - len(keys), last[self.comm.rank])
-        all_keys, all_ids = self._room_for_hits(int(last[-1]))
+        all_keys, all_ids = self._space_for_hits(int(last[-1]))
         all_keys[own], all_ids[own] = keys, ids
         self.comm.Barrier()
-        return Sampled(all_keys, all_ids, m * len(all_keys) / max(int(draws_of_all.sum()), 1))
+        return Sampled(all_keys, all_ids, p.size * len(all_keys) / max(int(draws_of_all.sum()), 1))
 
-    def _room_for_hits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+    def _space_for_hits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         take = self.scratch.take
-        return take("sampled keys", size, self.rows.words.dtype), take("sampled ids", size, np.int64)
+        return take("sampled keys", size, self.edges.rows.words.dtype), take("sampled ids", size, np.int64)
 
-    def _shown(self, name: str, row: np.ndarray) -> np.ndarray:
-        """Return the rows that all ranks show under a name, in shared memory; after another barrier they may change."""
-        board = self.scratch.take(name, (self.comm.size, len(row)), row.dtype)
-        board[self.comm.rank] = row
+    def _gathered(self, name: str, row: np.ndarray) -> np.ndarray:
+        """Return the rows that all ranks give under a name, in shared memory; after another barrier they may change."""
+        table = self.scratch.take(name, (self.comm.size, len(row)), row.dtype)
+        table[self.comm.rank] = row
         self.comm.Barrier()
-        return board
+        return table
 
-    def _batches(self, rows, low, high, rare, closed, bounds):
-        """Put the edges above `low`, at most `high`, into shared memory; return them and where batches begin."""
-        comm, (keys, ids) = self.comm, bounds
-        source, size, counts = rows.source, len(rows.words), np.zeros(len(keys) + 1, np.int64)
-        batch, places = self.own.take("batch", size, np.uint8), None
-        bounds = batches.bounds_of(keys, places_up_to(rows, ids))
-        if (low, high) == everything(rows):
-            batches.number_range(0, size, source, rows.kind, bounds, batch, counts)
+    def _scatter(self, following: Round) -> tuple[AnyRecords, np.ndarray]:
+        """Return the edges of a round, by batch, in shared memory, and where batches begin."""
+        rows, p, own = self.rows, self.progress, self.own
+        size, bounds = len(rows.words), select.bounds_of(following.keys, following.ids)
+        counts, batch = np.zeros(len(bounds.keys) + 1, np.int64), own.take("batch", size, np.uint8)
+        none = np.empty(0, np.int64)
+        selected = select.Selected(None, batch, none, none, counts)
+        if not p.flat and following.high == p.highest:
+            select.number_chunk(0, size, rows, bounds, batch, counts)
         else:
-            places, picked = self.own.take("places", size, np.uint32), np.empty(BLOCK + 1, np.uint64)
-            part = batches.Part(*local(rows, low), *local(rows, high))
-            selected = batches.sort_out_range(
-                0, size, source, rows.kind, part, rare, closed, bounds, places, batch, counts, picked
-            )
-            places, batch = places[:selected], batch[:selected]
+            places, picked = own.take("places", size, np.uint32), np.empty(select.BLOCK + 1, np.uint64)
+            chunk = select.SelectedChunk(places, batch, counts)
+            selected = selected._replace(places=places)
+            size = select.select_chunk(0, size, rows, p.wanted(following), bounds, chunk, picked)
         self.lap("select")
-        next_places = self._shown("counts", counts).copy()
-        starts = batches.prefix(next_places)
-        edges = self._edges(int(starts[-1]))
+        next_places = self._gathered("counts", counts).copy()
+        starts = scatter.first_places(next_places)
+        records = self._records(int(starts[-1]))
         self.lap("place")
-        node_batches.scatter(
-            source, rows.kind, rows.ids, places, batch, next_places[comm.rank], rows.start, edges
-        )
+        to, next_of_rank = np.empty(select.BLOCK, np.int64), next_places[self.comm.rank]
+        scatter.scatter_chunk(0, size, rows, selected, next_of_rank, records, to)
         self.lap("scatter")
-        return edges, starts
+        return records, starts
 
-    def _join(self, edges, starts) -> None:
-        comm, width = self.comm, self.comm.size
-        starts, loose = parallel_join.without_empty(starts, np.zeros(len(starts) - 1, np.bool_))
-        lengths, chunks = parallel_join.chunked(starts, width)
-        parts = self.scratch.take("parts", (int(chunks[-1]), 3), np.int64)
-        surplus = self.scratch.take("surplus", len(loose), np.int64)
+    def _join(self, records: AnyRecords, starts: np.ndarray) -> None:
+        """Join the records, by batch, to the forest."""
+        comm, p = self.comm, self.progress
+        batches = join.batches_of(starts, np.zeros(len(starts) - 1, np.bool_), p.width)
+        count = len(batches.any_order)
+        joined = join.Joined(
+            self.scratch.take("parts", (int(batches.chunks[-1]), 3), np.int64),
+            self.scratch.take("surplus", count, np.int64),
+        )
         if comm.rank == 0:
-            surplus[:] = 0
-            parallel_join.begin(self.state, width, chunks)
+            joined.closing[:] = 0
+            join.open_first_phase(self.state, p.width, batches.chunks)
         comm.Barrier()
-        parallel_join.work(
-            comm.rank, width, self.state, starts, lengths, chunks, loose, edges, parts, surplus,
-            self.parent, crowded(self.rows.n, width, self.tuning), self.forest, self.counters,
-        )  # fmt: skip
+        forest = join.Forest(p.parent, self.forest, rules.is_contended(p.n, p.width, p.policy))
+        shared = join.Shared(self.state, self.counters)
+        join.work(comm.rank, p.width, shared, batches, records, joined, forest)
         comm.Barrier()
-        self.batches += len(loose)
-        self.light += int(starts[-1])
-        self.heavy -= int(starts[-1])
-        self.left = self.rows.n - 1 - int(self.counters[FOREST])
-        # Nobody may start on the next part before all have read how this one ended.
+        size = int(starts[-1])
+        self.batches += count
+        self.light += size
+        p.heavy -= size
+        p.missing = p.n - 1 - int(self.counters[FOREST])
+        # No rank may start on the next round before all have read how this one ended.
         comm.Barrier()
         self.lap("join")
 
-    def _open(self, rows, low, inside) -> tuple[Rows, int]:
-        """Return those of a rank's rows above `low` that do not lie inside a tree, and how many all ranks have."""
-        if self.kept is None:
-            own = self.rows
-            types = own.words.dtype, own.u.dtype, own.v.dtype, np.dtype(np.uint32)
-            self.kept = tuple(np.empty(len(own.words) + 1, dtype) for dtype in types)
-        count = node_batches.keep_open(rows.source, rows.kind, rows.ids, *local(rows, low), inside, self.kept)
-        words, u, v, ids = (frozen(column[:count]) for column in self.kept)
-        return rows._replace(words=words, u=u, v=v, ids=ids), reduced(self.comm, count)
-
-    def _inside_giant(self):
-        """Return the bitmap of the vertices in (what a sample takes for) the largest tree, and about their share.
-
-        All vertices point at their roots.
-        """
-        comm = self.comm
-        parallel_join.flatten(self.parent, *_share_of(comm, self.rows.n))
+    def _find_giant(self) -> None:
+        """Let all vertices point at their roots, and mark those of (what a sample takes for) the largest tree."""
+        comm, p = self.comm, self.progress
+        trees.flatten_chunk(p.parent, *_share_of(comm, p.n))
         comm.Barrier()
-        giant, share = giant_label(self.parent)
-        parallel_join.mark(self.parent, giant, *_share_of(comm, len(self.inside)), self.inside)
+        giant, p.giant_share = giant_label(p.parent)
+        trees.mark_giant_chunk(p.parent, giant, *_share_of(comm, len(self.in_giant)), self.in_giant)
         comm.Barrier()
-        return self.inside, share
+        p.flat, p.in_giant = True, self.in_giant
+        self.lap("giant")
+
+    def _copy_edges_outside(self) -> None:
+        """Read from now on a copy of the edges that are left and have an end outside the giant tree."""
+        rows, own, p = self.rows, self.edges.rows, self.progress
+        if self.copy is None:
+            self.copy = select.new_copy(own, len(own.words) + 1, len(own.words))
+        everything_left = Round(p.highest, own.words[:0], np.empty(0, np.int64), False, 0, 0)
+        wanted, size = p.wanted(everything_left), len(rows.words)
+        counted, picked = np.zeros(select.SELECTED + 1, np.int64), np.empty(select.BLOCK + 1, np.uint64)
+        for first in range(0, size, select.BLOCK):
+            last = min(first + select.BLOCK, size)
+            select.copy_chunk(first, last, rows, wanted, self.copy, counted, picked)
+        count = int(counted[select.SELECTED])
+        self.rows, p.size = self.copy.resized(count, frozen), reduced(self.comm, count)
+        p.in_giant = None
+        self.lap("filter")
 
 
 def _share_of(comm: Any, size: int) -> tuple[int, int]:
+    """Return where the share of this rank of ``0 … size - 1`` begins and ends."""
     return size * comm.rank // comm.size, size * (comm.rank + 1) // comm.size

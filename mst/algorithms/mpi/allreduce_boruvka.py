@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from mst.algorithms._laps import Lap, LapsOfRanks, no_lap
-from mst.algorithms.mpi._spread import Edges, Replicated, Rows, between, everything, rows_of
+from mst.algorithms.mpi._spread import Replicated, Slice, between, everything, slice_of
+from mst.kernels.filter_boruvka.parallel.storage import EdgeList
 from mst.kernels.mpi.exchange import allgather, gather, reduced
+from mst.kernels.mpi.spread_boruvka import Edges
 
 ALGORITHM = dict(
     id="allreduce-boruvka-mpi",
@@ -33,19 +35,18 @@ class Problem:
     """The whole graph, on every rank, and those of its edges that are this rank's."""
 
     comm: Any
-    graph: Rows
+    graph: Slice
     edges: Edges
 
 
 def prepare(part, *, comm):
-    rows = rows_of(part, comm)
-    u, v, words = (allgather(comm, column) for column in (rows.u, rows.v, rows.words))
-    graph = rows._replace(start=0, u=u, v=v, words=words)
+    own = slice_of(part, comm)
+    words, u, v = (allgather(comm, column) for column in (own.rows.words, own.rows.u, own.rows.v))
+    graph = Slice(own.n, own.m, EdgeList(words, own.rows.kind, u, v))
     everywhere = between(graph, *everything(graph))
     # A word's lower half is the id, unless ids lie beside it.
     ids = everywhere.ids if len(everywhere.ids) else everywhere.words & np.uint64(2**32 - 1)
-    own = ids % np.uint64(comm.size) == comm.rank
-    return Problem(comm, graph, Edges(*(column[own] if len(column) else column for column in everywhere)))
+    return Problem(comm, graph, everywhere.chosen(ids % np.uint64(comm.size) == comm.rank))
 
 
 def solve(problem, lap: Lap = no_lap):

@@ -7,7 +7,7 @@
 3. What is left is joined by Borůvka's rounds, the lightest edges first, then those of the others that still join
    two trees. Labels are *replicated* (`_spread`): one packed reduction of the lightest edges over the components
    that are left, and one of the links between them; or *distributed* over the ranks (`_distributed`), once a copy
-   of all labels on every rank, and reductions of them, cost more than asking for those that are needed.
+   of all labels on every rank, and reductions of them, cost more than requests for those that are needed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,16 @@ import numpy as np
 from mst.algorithms._laps import Lap, LapsOfRanks, no_lap
 from mst.algorithms.mpi._distributed import Distributed
 from mst.algorithms.mpi._host import Host
-from mst.algorithms.mpi._spread import Replicated, Rows, between, chosen, everything, rows_of, sample
+from mst.algorithms.mpi._spread import Replicated, Slice, at_rows, between, everything, sample, slice_of
 from mst.algorithms.sequential import filter_boruvka
+from mst.edge_slice import EdgeSlice
+from mst.facts import Facts
 from mst.graph import Graph
+from mst.kernels.filter_boruvka.parallel.sample import Draws
+from mst.kernels.filter_boruvka.parallel.storage import EdgeList
+from mst.kernels.filter_boruvka.policy import HOSTS
 from mst.kernels.mpi.exchange import gather, reduced
+from mst.kernels.parallel.keys import KEYS
 
 ALGORITHM = dict(
     id="filter-boruvka-mpi",
@@ -52,24 +58,27 @@ ALGORITHM = dict(
 MANY = 4
 """Edges per vertex on a rank from which on its own forest is found first."""
 
-LIGHT = 2.0
-"""Light edges per vertex; up to twice as many edges are not filtered."""
-
 SMALL = 1 << 15
 """Edges on a host up to which the ranks do not meet in shared memory: they would wait more than work."""
 
 MOST_REPLICATED = 64
 """Ranks up to which labels are replicated."""
 
+_SAMPLES = 16_384
+
 
 @dataclass
 class Problem:
-    """A rank's rows, the communicators, and the options; the rows of a single rank are the graph."""
+    """A rank's rows, the communicators, and the options.
+
+    `alone` solves the rank's own edges, which for a single rank are the graph; `host` those of all ranks of the host.
+    `hosts` is how many parties sparsify their edges.
+    """
 
     comm: Any
-    rows: Rows
+    edges: Slice
     options: dict[str, Any]
-    alone: Any = None
+    alone: filter_boruvka.Problem | None = None
     host: Host | None = None
     hosts: int = 1
 
@@ -82,18 +91,19 @@ class Result:
     counters: dict[str, Any] = field(default_factory=dict)
 
 
-def skip(facts, *, width, **options):
+def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
     if facts.m // width >= 2**31:
         return f"{facts.m // width:,} edges a rank are above the limit of 2³¹: give more ranks"
     return None
 
 
-def prepare(part, *, comm, **options):
+def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
     graph = Graph(part.n, part.u, part.v, part.w, trusted=True)
     if comm.size == 1:
-        rows = Rows(part.n, part.m, 0, part.u, part.v, part.w, 0)
-        return Problem(comm, rows, options, filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
-    problem = Problem(comm, rows_of(part, comm), options, hosts=comm.size)
+        alone = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
+        # Weights stay what they are: nothing here reads words.
+        return Problem(comm, Slice(part.n, part.m, EdgeList(part.w, KEYS, part.u, part.v)), options, alone)
+    problem = Problem(comm, slice_of(part, comm), options, hosts=comm.size)
     if options["share"]:
         problem.host, problem.hosts = _host_of(problem)
     many = len(part.w) > MANY * part.n if options["sparsify"] == "auto" else options["sparsify"] == "on"
@@ -102,10 +112,10 @@ def prepare(part, *, comm, **options):
     return problem
 
 
-def solve(problem, lap: Lap = no_lap):
+def solve(problem: Problem, lap: Lap = no_lap) -> Result:
     """Return what this rank has found; `lap` is called after each phase with its name."""
-    comm, rows, host = problem.comm, problem.rows, problem.host
-    if comm.size == 1:
+    comm, edges, host = problem.comm, problem.edges, problem.host
+    if comm.size == 1 and problem.alone is not None:
         found = filter_boruvka.solve(problem.alone, lap)
         return Result(found.edge_ids, dict(scheme="alone", **found.counters))
     own = None
@@ -116,64 +126,65 @@ def solve(problem, lap: Lap = no_lap):
                 scheme="shared", batches=host.batches, light=host.light, shared_bytes=host.scratch.bytes
             )
             return Result(forest if comm.rank == 0 else forest[:0], counted)
-        own = forest[(forest >= rows.start) & (forest < rows.start + len(rows.words))] - rows.start
+        start = edges.rows.start
+        own = forest[(forest >= start) & (forest < start + edges.size)] - start
     elif problem.alone is not None:
         own = filter_boruvka.solve(problem.alone).edge_ids
         lap("sparsify")
     scheme = problem.options["scheme"]
     if scheme == "auto":
         scheme = "replicated" if comm.size <= MOST_REPLICATED else "distributed"
-    trees = (Replicated if scheme == "replicated" else Distributed)(comm, rows.n, not rows.packed, lap)
-    kept = (
-        filtered_join(comm, rows, trees)
-        if reduced(comm, int(own is None), "MAX")
-        else join_own(rows, own, trees)
-    )
+    trees = (Replicated if scheme == "replicated" else Distributed)(comm, edges.n, not edges.packed, lap)
+    some_lack_forests = reduced(comm, int(own is None), "MAX")
+    if own is None or some_lack_forests:
+        kept = filtered_join(comm, edges, trees)
+    else:
+        kept = join_own(edges, own, trees)
     return Result(trees.forest, dict(scheme=scheme, kept=kept, **trees.counters()))
 
 
-def join_own(rows, own, trees) -> int:
+def join_own(edges: Slice, own: np.ndarray, trees: Replicated | Distributed) -> int:
     """Join the forests that hosts or ranks have found of their edges; return how many edges of it are this rank's."""
-    edges = chosen(rows, own)
+    found = at_rows(edges, own)
     trees.lap("select")
-    trees.join(edges, last=True)
+    trees.join(found, last=True)
     return len(own)
 
 
-def filtered_join(comm, rows, trees) -> int:
-    """Join the light edges, then those of the others that they leave open; return how many of these are this rank's."""
-    low, top = everything(rows)
-    total = reduced(comm, len(rows.words))
-    if total <= 2 * LIGHT * rows.n:
-        everywhere = between(rows, low, top)
+def filtered_join(comm: Any, edges: Slice, trees: Replicated | Distributed) -> int:
+    """Join the light edges, then the others that still join two trees; return how many of these are this rank's."""
+    low, top = everything(edges)
+    total, light_edges = reduced(comm, edges.size), HOSTS.light * edges.n
+    if total <= light_edges / HOSTS.take_all:
+        everywhere = between(edges, low, top)
         trees.lap("select")
         trees.join(everywhere, last=True)
         return 0
-    drawn = sample(comm, rows, total, low, None, 16_384, 1)
-    keys, ids = drawn.bounds(np.array([LIGHT * rows.n / total]))
+    drawn = sample(comm, edges, total, Draws(*low, None, _SAMPLES, 1))
+    keys, ids = drawn.bounds(np.array([light_edges / total]))
     split = keys[0], int(ids[0])
     trees.lap("sample")
-    light = between(rows, low, split)
+    light = between(edges, low, split)
     trees.lap("select")
     trees.join(light, last=False)
-    still_open = trees.still_open(rows, split, top)
+    heavy = trees.between_trees(edges, split, top)
     trees.lap("filter")
-    kept = still_open.count
-    trees.join(still_open, last=True)
+    kept = heavy.size
+    trees.join(heavy, last=True)
     return kept
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Result) -> np.ndarray:
     if problem.comm.size == 1:
         return result.edge_ids
     return gather(problem.comm, result.edge_ids.astype(np.int64))
 
 
-def counters(problem, result):
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
     """Return what was counted, sizes included: of ranks the largest and the sum, of one host what its ranks share."""
-    comm, mine = problem.comm, problem.rows.bytes
+    comm, mine = problem.comm, problem.edges.bytes
     held = dict(
-        rank_edges=reduced(comm, len(problem.rows.words), "MAX"),
+        rank_edges=reduced(comm, problem.edges.size, "MAX"),
         rank_bytes=reduced(comm, mine, "MAX"),
         all_ranks_bytes=reduced(comm, mine),
         hosts=problem.hosts,
@@ -181,21 +192,21 @@ def counters(problem, result):
     return {**result.counters, **held}
 
 
-def phases(problem):
+def phases(problem: Problem) -> dict[str, float]:
     laps = LapsOfRanks(problem.comm)
     solve(problem, laps)
     return laps.seconds
 
 
 def _host_of(problem: Problem) -> tuple[Host | None, int]:
-    """Return the ranks of this host if they share memory, and how many parts sparsify their edges."""
+    """Return the ranks of this host if they share memory, and how many parties sparsify their edges."""
     comm = problem.comm
     node = _node_of(comm)
     hosts = reduced(comm, int(node.rank == 0))
     host = None
-    if hosts < comm.size and reduced(comm, len(problem.rows.words)) > SMALL * hosts:
+    if hosts < comm.size and reduced(comm, problem.edges.size) > SMALL * hosts:
         with contextlib.suppress(OSError):
-            host = Host(node, problem.rows)
+            host = Host(node, problem.edges)
     shared = reduced(comm, int(host is not None), "MIN")
     return (host, hosts) if shared else (None, comm.size)
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms.mpi._spread import between, everything, rows_of
+from mst.algorithms.mpi._spread import between, everything, slice_of
 from mst.edge_slice import EdgeSlice
 from mst.errors import UnsupportedError
 from mst.kernels.mpi import ghs as kernels
@@ -164,8 +164,8 @@ def longest_path(problem: Problem, result: Result) -> int:
 
 def distribute(part: EdgeSlice, comm: Any) -> Arcs:
     """Send every edge of the slice to the ranks of both its ends."""
-    rows = rows_of(part, comm)
-    edges = between(rows, *everything(rows))
+    own = slice_of(part, comm)
+    edges = between(own, *everything(own))
     a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
     ids = (edges.ids if len(edges.ids) else edges.words & _LOW).astype(np.int64)
     source, target = np.concatenate([a, b]), np.concatenate([b, a])

@@ -1,14 +1,14 @@
-"""Filter-Borůvka on one core: light edges in batches, then only the heavy ones that they leave open.
+"""Filter-Borůvka on one core: light edges in batches, then only the heavy ones that still join two trees.
 
-1. A sample of the weights tells which edges are light: somewhat more than there are vertices (`LIGHT`).
+1. A sample of the weights says which edges are light: somewhat more than there are vertices
+   (`mst.kernels.filter_boruvka.policy`).
 2. The light edges are joined as by Kruskal, though not one by one and not sorted: scattered into buckets of
-   ascending weight, and joined a bucket at a time (`mst.kernels.filter_boruvka.batches`). This is what takes
-   the place of
-   Borůvka's rounds, whose contractions pay on many cores; on one, a tree edge costs less this way.
+   ascending weight, and joined a bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This takes the place
+   of Borůvka's rounds, whose contractions pay on many cores; on one, a tree edge costs less this way.
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest: a bitmap of a bit per vertex, which fits
-   the second-level cache, sifts the heavy edges. Of compressed sparse rows, the giant's rows are not even read.
-4. What is left open is solved in the same way, its lightest first, until it is about as few as the trees.
+   the second-level cache, filters the heavy edges. Of compressed sparse rows, the giant's rows are not even read.
+4. The edges that are left are joined in the same way, the lightest first, until they are about as few as the trees.
 
 The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
 threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). What each step costs, and what else was
@@ -18,15 +18,17 @@ tried, is in docs/performance.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mst.algorithms._laps import Lap, Laps, no_lap
-from mst.graph import frozen
-from mst.kernels.filter_boruvka import batches, filter_rows
-from mst.kernels.filter_boruvka import filter as edge_filter
-from mst.kernels.filter_boruvka.filter import Ends, Sample, Split, Window, stratified
+from mst.graph import Graph, frozen
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.policy import ONE_CORE
+from mst.kernels.filter_boruvka.sequential import join, scatter, select, select_rows
+from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, Window, is_selective, sample, stratified
+from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
 
 ALGORITHM = dict(
@@ -42,75 +44,70 @@ ALGORITHM = dict(
     requires=("numba",),
 )
 
-LIGHT = 1.3
-"""Light edges per tree that is left; more where edges are so many that reading them again costs more."""
-
-NEARLY_ALL = 0.75
-"""Above this share of light edges it is cheaper to take all edges as light."""
-
-GIANT = 0.25
-"""Share of the vertices from which on a tree is worth a bitmap."""
-
-USELESS = 0.8
-"""Share of the edges that a filter leaves open above which no further one is tried: weights follow communities."""
-
-FEW = 4096
-"""So many open edges are joined without further filtering."""
-
-CROWDED = 1 / 8
-"""Share of the edges in one of 64 equal ranges of keys from which on buckets must be fitted to the keys."""
-
 NARROW = 2**31
 """Graphs of as many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
 
 _ALL = np.uint32(2**32 - 1)
 
 
-class Problem(NamedTuple):
+@dataclass
+class Problem:
     """A graph, where light and heavy edges are found (None: on the generic path), and the option `filter`."""
 
-    graph: Any
-    source: Any
+    graph: Graph
+    edges: EdgeList | Rows | None
     filtering: bool
 
 
-class Candidates(NamedTuple):
-    """Tags of edges, where to find their ends, and how many of them count."""
+@dataclass(frozen=True)
+class Candidates:
+    """Edges that may be in the forest: the first `size` of codes, and where to find their ends.
 
-    tags: np.ndarray
-    ends: Ends
-    count: int
+    Attributes
+    ----------
+    codes : numpy.ndarray of uint64
+        See `mst.kernels.filter_boruvka.sequential.select`.
+    ends : Ends
+    size : int
+    """
 
-    def open(self, label: np.ndarray) -> Candidates:
+    codes: np.ndarray
+    ends: select.Ends
+    size: int
+
+    def between_trees(self, label: np.ndarray) -> Candidates:
         """Return those whose ends differ in `label`, in place of all."""
-        return self._replace(count=edge_filter.keep_open(self.ends, self.tags, self.count, label))
+        return Candidates(
+            self.codes, self.ends, select.keep_between_trees(self.ends, self.codes, self.size, label)
+        )
 
-    def count_buckets(self, shift, crowd: int, bounds: np.ndarray) -> int:
-        """Make `bounds` the start of each bucket; return how many tags are in buckets of more than `crowd`."""
-        return batches.count_tags(self.tags, self.count, shift, crowd, bounds)
+    def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
+        """Write the start of each bucket; return how many edges are in buckets of more than `large`."""
+        return scatter.count_codes(self.codes, self.size, shift, large, starts)
 
-    def scatter(self, shift, bounds: np.ndarray, records: np.ndarray) -> None:
-        """Write a record of each edge into its bucket."""
-        batches.scatter(self.ends, self.tags, self.count, shift, bounds, records)
+    def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
+        """Write a record of each edge into its bucket; `buckets` advance from the starts to the ends."""
+        scatter.scatter(self.ends, self.codes, self.size, shift, buckets, records)
 
 
-class AllRows(NamedTuple):
-    """All edges of compressed sparse rows in a window of keys, scattered from where they lie: no tag is written."""
+@dataclass(frozen=True)
+class AllRows:
+    """All edges of compressed sparse rows in a window of keys, scattered from where they lie: no code is written."""
 
     rows: Rows
     window: Window
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         return self.rows.m
 
-    def count_buckets(self, shift, crowd: int, bounds: np.ndarray) -> int:
+    def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
         """As of `Candidates`."""
-        return filter_rows.count_slots(self.rows.keys, self.window, shift, crowd, bounds)
+        return select_rows.count_slots(self.rows.keys, self.window, shift, large, starts)
 
-    def scatter(self, shift, bounds: np.ndarray, records: np.ndarray) -> None:
+    def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
         """As of `Candidates`."""
-        filter_rows.scatter_slots(*self.rows.starts(), *self.rows.slots, self.window, shift, bounds, records)
+        select_rows.scatter_slots(self.rows.starts(), self.rows.rows, self.window, shift, buckets, records)
 
 
 @dataclass
@@ -121,141 +118,141 @@ class Result:
     counters: dict[str, Any]
 
 
-def prepare(graph, *, width, filter, input):
+def prepare(graph: Graph, *, width: int, filter: bool, input: str) -> Problem:
     if max(graph.n, graph.m) >= NARROW:
         return Problem(graph, None, filter)
     return Problem(graph, EdgeList(graph, lazy_keys(graph.w)) if input == "edges" else Rows(graph), filter)
 
 
-def solve(problem, lap: Lap = no_lap):
+def solve(problem: Problem, lap: Lap = no_lap) -> Result:
     """Return the forest; `lap` is called after each phase with its name."""
-    graph, source, filtering = problem
-    if source is None:
+    if problem.edges is None:
         from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 
-        return Result(lazy_kruskal(*workspace(graph), 16_384, 63, filtering), {})
-    return grow(graph, source, filtering, lap)
+        return Result(lazy_kruskal(*workspace(problem.graph), 16_384, 63, problem.filtering), {})
+    return grow(problem.graph, problem.edges, problem.filtering, lap)
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Result) -> np.ndarray:
     return result.edge_ids
 
 
-def counters(problem, result):
+def counters(problem: Problem, result: Result) -> dict[str, Any]:
     return result.counters
 
 
-def phases(problem):
+def phases(problem: Problem) -> dict[str, float]:
     laps = Laps()
     solve(problem, laps)
     return laps.seconds
 
 
-def grow(graph, source, filtering: bool, lap: Lap) -> Result:
-    """Return the forest of the edges of `source`, whose keys need not be the graph's weights."""
-    forest = Growing(graph, source.keys_by_id, lap)
-    if source.m == 0:
+def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_lap) -> Result:
+    """Return the forest of `edges`, whose keys need not be the graph's weights."""
+    forest = Forest(graph, edges.keys_by_id, lap)
+    if edges.m == 0:
         return forest.result()
-    split, window, rest = choose_light(source, forest.left, filtering)
+    split, light_window, heavy_window = choose_light(edges, forest.missing, filtering)
     lap("sample")
-    light = source.light(split, window)
+    light: Candidates | AllRows = edges.light(split, light_window)
     lap("select light")
-    forest.join(light, window.largest_rank)
+    forest.join(light, light_window.largest_level)
     del light
-    if split is None or forest.left == 0:
+    if split is None or forest.missing == 0:
         return forest.result()
     forest.flatten()
-    still_open = source.heavy(split, rest, forest.parent)
-    forest.counters["open"] = still_open.count
+    rest = edges.heavy(split, heavy_window, forest.parent)
+    forest.counters["open"] = rest.size
     # Where all weights are equal, nothing may be heavy.
-    left_open = still_open.count / max(source.m - forest.counters["light"], 1)
+    share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     lap("select heavy")
-    while still_open.count and forest.left:
-        at_once = source.at_once if left_open > USELESS else 0
-        light, largest_rank, still_open = cut_light(still_open, rest.largest_rank, forest.left, at_once)
+    while rest.size and forest.missing:
+        at_once = edges.at_once if share_left > ONE_CORE.useless else 0
+        lightest, largest_level, rest = cut_light(rest, heavy_window.largest_level, forest.missing, at_once)
         lap("cut")
-        forest.join(light, largest_rank)
-        del light
-        if still_open.count:
+        forest.join(lightest, largest_level)
+        del lightest
+        if rest.size:
             forest.flatten()
-            before, still_open = still_open.count, still_open.open(forest.parent)
-            left_open = still_open.count / before
+            before, rest = rest.size, rest.between_trees(forest.parent)
+            share_left = rest.size / before
             lap("keep open")
     return forest.result()
 
 
-def choose_light(source, trees: int, filtering: bool) -> tuple[Split | None, Window, Window]:
+def choose_light(edges: EdgeList | Rows, missing: int, filtering: bool) -> tuple[Split | None, Window, Window]:
     """Return where light ends, or None if all edges are to be light, and the windows of light and of heavy keys."""
-    wanted = int(LIGHT * (trees + 1) * max(1.0, source.m / (8 * (trees + 1))) ** 0.3)
-    sample = source.sample(min(32_768, max(1024, 64 * source.m // wanted)))
-    if not filtering or (wanted > NEARLY_ALL * source.m and source.takes_all):
-        return None, sample.window(), sample.window()
-    split = sample.split(min(wanted, source.at_once))
-    return split, sample.window(high=split.key), sample.window(low=split.key)
+    wanted = rules.light_edges_by_density(edges.m, missing + 1, ONE_CORE)
+    drawn = edges.sample(rules.sample_size(edges.m, wanted))
+    if not filtering or (rules.takes_all(wanted, edges.m, ONE_CORE) and edges.fit_at_once):
+        return None, drawn.window(), drawn.window()
+    split = drawn.split(min(wanted, edges.at_once))
+    return split, drawn.window(high=split.key), drawn.window(low=split.key)
 
 
-def cut_light(candidates: Candidates, largest_rank: int, trees: int, at_once: int):
-    """Return the lightest of the candidates, their largest rank, and the others.
+def cut_light(
+    candidates: Candidates, largest_level: int, missing: int, at_once: int
+) -> tuple[Candidates, int, Candidates]:
+    """Return the lightest of the candidates, their largest level, and the others.
 
     All of them are light if they are few, or not many more than the trees, or no more than `at_once`.
     """
-    tags, ends, count = candidates
-    wanted = max(int(LIGHT * trees), count // 4)
-    none = Candidates(tags, ends, 0)
-    if count <= max(FEW, 2 * wanted, at_once):
-        return candidates, largest_rank, none
-    ranks = np.sort(tags[stratified(count, 1024)] >> np.uint64(32))
-    limit = ranks[len(ranks) * wanted // count]
-    light, pairs = np.empty(count, np.uint64), np.empty(count if len(ends.pairs) else 0, np.uint64)
-    moved = edge_filter.move_light(tags, ends.pairs, count, limit, light, pairs)
-    return Candidates(light, ends._replace(pairs=pairs), moved), int(limit), none._replace(count=count - moved)
+    codes, ends, size = candidates.codes, candidates.ends, candidates.size
+    wanted = max(int(ONE_CORE.light * missing), size // 4)
+    if size <= max(ONE_CORE.few, 2 * wanted, at_once):
+        return candidates, largest_level, Candidates(codes, ends, 0)
+    levels = np.sort(codes[stratified(size, 1024)] >> np.uint64(32))
+    limit = levels[len(levels) * wanted // size]
+    light, pairs = np.empty(size, np.uint64), np.empty(size if len(ends.pairs) else 0, np.uint64)
+    moved = select.move_light(codes, ends.pairs, size, limit, light, pairs)
+    lightest = Candidates(light, ends._replace(pairs=pairs), moved)
+    return lightest, int(limit), Candidates(codes, ends, size - moved)
 
 
 @dataclass
-class Growing:
+class Forest:
     """A forest that grows: a union-find over the vertices and the edges taken."""
 
-    graph: Any
+    graph: Graph
     keys: LazyKeys
     lap: Lap
     size: int = 0
     counters: dict[str, Any] = field(default_factory=lambda: dict(light=0, levels=0, conflicts=0))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         n, m = self.graph.n, self.graph.m
         self.parent = np.arange(n, dtype=np.uint32)
         # One more than a forest can have: kernels write ahead of what they keep.
         self.edges = np.empty(max(min(n - 1, m), 0) + 1, np.uint32)
 
     @property
-    def left(self) -> int:
+    def missing(self) -> int:
         """How many edges a spanning tree still lacks."""
         return self.graph.n - 1 - self.size
 
-    def join(self, candidates: Candidates | AllRows, largest_rank: int) -> None:
+    def join(self, candidates: Candidates | AllRows, largest_level: int) -> None:
         """Take those of the candidates, all of them lighter than any edge still to come, that close no cycle."""
-        count = candidates.count
+        count = candidates.size
         if count == 0:
             return
-        batch = max(8, int(self.left ** (1 / 3)))
-        bits = max(0, largest_rank.bit_length() - max(1, (count // batch).bit_length()))
-        shift, bounds = np.uint64(32 + bits), np.zeros((largest_rank >> bits) + 1, np.uint32)
-        crowded = candidates.count_buckets(shift, 8 * batch, bounds)
-        if crowded > count // 16 and bits and isinstance(candidates, Candidates):
-            buckets = batches.refine(candidates.tags, count, shift, bounds, batch)
-            shift, bounds = np.uint64(32), np.zeros(buckets, np.uint32)
-            crowded = candidates.count_buckets(shift, 8 * batch, bounds)
+        batch = rules.bucket_size(self.missing)
+        bits = max(0, largest_level.bit_length() - max(1, (count // batch).bit_length()))
+        shift, buckets = np.uint64(32 + bits), np.zeros((largest_level >> bits) + 1, np.uint32)
+        in_large = candidates.count_buckets(shift, 8 * batch, buckets)
+        if in_large > count // 16 and bits and isinstance(candidates, Candidates):
+            finer = scatter.refine(candidates.codes, count, shift, buckets, batch)
+            shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
+            in_large = candidates.count_buckets(shift, 8 * batch, buckets)
         self.lap("count")
-        scattered = np.empty((count, 2), np.uint64)
-        candidates.scatter(shift, bounds, scattered)
+        records = np.empty((count, 2), np.uint64)
+        candidates.scatter(shift, buckets, records)
         self.lap("scatter")
         smallest, largest = max(4, batch // 2), 16 * batch
-        if crowded:
-            batches.put_in_order(scattered, bounds, largest, self.keys)
+        if in_large:
+            scatter.sort_large_buckets(records, buckets, largest, self.keys)
             self.lap("put in order")
-        self.size, conflicts = batches.join(
-            scattered, bounds, smallest, largest, self.keys, self.parent, self.edges, self.size
-        )
+        forest = join.Forest(self.parent, self.edges)
+        self.size, conflicts = join.join(records, buckets, smallest, largest, self.keys, forest, self.size)
         self.lap("join")
         self.counters["light"] += count
         self.counters["levels"] += 1
@@ -263,7 +260,7 @@ class Growing:
 
     def flatten(self) -> None:
         """Make every vertex's parent its root."""
-        edge_filter.flatten(self.parent)
+        flatten(self.parent)
         self.lap("flatten")
 
     def result(self) -> Result:
@@ -271,112 +268,115 @@ class Growing:
 
 
 class EdgeList:
-    """An edge list as a source of light and of heavy edges."""
+    """Light and heavy edges of an edge list."""
 
-    def __init__(self, graph, keys: LazyKeys):
+    def __init__(self, graph: Graph, keys: LazyKeys) -> None:
         self.m = graph.m
         self.keys = self.keys_by_id = keys
         # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex, and a light edge 24 bytes.
         self.at_once = 2 * (graph.n + graph.m) // 3
-        self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
-        self.ends = Ends(self.u, self.v, np.empty(0, np.uint64))
+        self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
 
     @property
-    def takes_all(self) -> bool:
-        """Whether all edges may be light."""
+    def fit_at_once(self) -> bool:
+        """Whether there is memory to join all edges at once."""
         return self.m <= self.at_once
 
     def sample(self, size: int) -> Sample:
         places = stratified(self.m, size)
-        return edge_filter.sample(self.keys, places, places, self.m)
+        return sample(self.keys, places, places, self.m)
 
     def light(self, split: Split | None, window: Window) -> Candidates:
-        tags = np.empty(self.m, np.uint64)
+        codes = np.empty(self.m, np.uint64)
         if split is None:
-            return Candidates(tags, self.ends, edge_filter.select_all(self.keys, window, tags))
-        return Candidates(tags, self.ends, edge_filter.select_light(self.keys, split, window, tags))
+            return Candidates(codes, self.ends, select.select_all(self.keys, window, codes))
+        return Candidates(codes, self.ends, select.select_light(self.keys, split, window, codes))
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
-        tags = np.empty(self.m, np.uint64)
-        giant, share = edge_filter.giant_label(label)
-        if share > GIANT:
-            outside = edge_filter.mark_outside(label, giant)
-        elif share_open(self.u, self.v, label, split) > USELESS:
+        codes = np.empty(self.m, np.uint64)
+        giant, share = giant_label(label)
+        if share > ONE_CORE.giant:
+            outside = mark_outside(label, giant)
+        elif share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.useless:
             outside = np.full(len(label) // 32 + 1, _ALL, np.uint32)
         else:
             outside = np.empty(0, np.uint32)
-        count = edge_filter.select_heavy(self.keys, split, self.u, self.v, label, outside, window, tags)
-        return Candidates(tags, self.ends, count)
+        trees = select.Trees(label, outside)
+        return Candidates(
+            codes, self.ends, select.select_heavy(self.keys, split, self.ends, trees, window, codes)
+        )
 
 
 class Rows:
-    """Symmetric compressed sparse rows as a source of light and of heavy edges."""
+    """Light and heavy edges of symmetric compressed sparse rows."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
         # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex and the rows' starts 4 and 2, which
-        # an allocator may keep; a tagged edge takes 32 bytes, and tables of buckets a little.
+        # an allocator may keep; an edge's code and ends take 32 bytes, and tables of buckets a little.
         self.at_once = max(1, (6 * graph.n + 7 * self.m) // 17)
-        self.offsets, self.keys = csr.offsets, lazy_keys(frozen(csr.weights))
-        self.keys_by_id = lazy_keys(graph.w)
-        self.neighbours, self.ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
+        self.keys, self.keys_by_id = lazy_keys(frozen(csr.weights)), lazy_keys(graph.w)
+        neighbours, ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
+        self.rows = select_rows.Rows(csr.offsets, neighbours, self.keys, ids)
         self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.no_ends = frozen(np.empty(0, np.uint32))
-        self.slots = self.neighbours, self.keys, self.ids
-        self.spread = False
+        self.even = False
 
     @property
-    def takes_all(self) -> bool:
-        """As of `EdgeList`; without tags there is always room."""
-        return self.spread or self.m <= self.at_once
+    def fit_at_once(self) -> bool:
+        """As of `EdgeList`; without codes there is always memory."""
+        return self.even or self.m <= self.at_once
 
     def sample(self, size: int) -> Sample:
         places = stratified(2 * self.m, size)
-        sample = edge_filter.sample(self.keys, places, self.ids[places].astype(np.int64), self.m)
-        self.spread = sample.densest() < CROWDED
-        return sample
+        drawn = sample(self.keys, places, self.rows.ids[places].astype(np.int64), self.m)
+        self.even = drawn.densest() < ONE_CORE.uneven
+        return drawn
 
     def light(self, split: Split | None, window: Window) -> Candidates | AllRows:
-        if split is None and self.spread:
+        if split is None and self.even:
             return AllRows(self, window)
         split = split or Split.of_all(self.keys, self.graph_m)
-        if not edge_filter.is_rare(split, self.m):
-            return self._of_all_rows(split, False, window)
-        tags, ends = self._room()
-        count = filter_rows.select_rare_slots(self.offsets, *self.slots, split, window, tags, ends.pairs)
-        return Candidates(tags, ends, count)
+        wanted = select_rows.Wanted(split, False, window)
+        if not is_selective(split, self.m):
+            return self._of_all_rows(wanted)
+        selected = self._empty()
+        return self._candidates(selected, select_rows.select_few_slots(self.rows, wanted, selected))
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
-        giant, share = edge_filter.giant_label(label)
-        if share <= GIANT:
-            all_of_them = self._of_all_rows(split, True, window)
-            useless = share_open(self.u, self.v, label, split) > USELESS
-            return all_of_them if useless else all_of_them.open(label)
-        tags, ends = self._room()
-        rows = self.offsets, self.neighbours, self.keys, self.ids
-        count = filter_rows.select_heavy_rows(*rows, split, label, giant, window, tags, ends.pairs)
-        return Candidates(tags, ends, count)
+        giant, share = giant_label(label)
+        wanted = select_rows.Wanted(split, True, window)
+        if share <= ONE_CORE.giant:
+            heavy = self._of_all_rows(wanted)
+            useless = share_between_trees(self.u, self.v, label, split) > ONE_CORE.useless
+            return heavy if useless else heavy.between_trees(label)
+        selected = self._empty()
+        count = select_rows.select_heavy_rows(self.rows, wanted, label, giant, selected)
+        return self._candidates(selected, count)
 
-    def starts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where rows start, marked slot by slot, and the rows that have slots."""
-        starts, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.offsets), np.uint32)
-        filter_rows.row_starts(self.offsets, starts, rows)
-        return starts, rows
+    def starts(self) -> select_rows.RowStarts:
+        """Return how loops over slots know their rows."""
+        marks, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.rows.offsets), np.uint32)
+        select_rows.row_starts(self.rows.offsets, marks, rows)
+        return select_rows.RowStarts(marks, rows)
 
-    def _of_all_rows(self, split: Split, heavy: bool, window: Window) -> Candidates:
-        tags, ends = self._room()
-        count = filter_rows.select_slots(*self.starts(), *self.slots, split, heavy, window, tags, ends.pairs)
-        return Candidates(tags, ends, count)
+    def _of_all_rows(self, wanted: select_rows.Wanted) -> Candidates:
+        selected = self._empty()
+        return self._candidates(selected, select_rows.select_slots(self.starts(), self.rows, wanted, selected))
 
-    def _room(self):
+    def _empty(self) -> select_rows.Selected:
         # One more than there are edges: kernels write ahead of what they keep.
-        pairs = np.empty(self.m + 1, np.uint64)
-        return np.empty(self.m + 1, np.uint64), Ends(self.no_ends, self.no_ends, pairs)
+        codes: np.ndarray = np.empty(self.m + 1, np.uint64)
+        return select_rows.Selected(codes, np.empty(self.m + 1, np.uint64))
+
+    def _candidates(self, selected: select_rows.Selected, count: int) -> Candidates:
+        ends = select.Ends(self.no_ends, self.no_ends, selected.pairs)
+        return Candidates(selected.codes, ends, count)
 
 
-def share_open(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:
+def share_between_trees(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:
     """Return about which share of the heavy edges joins two trees; of the light ones none does."""
     places = stratified(len(u), 1024)
     joining = np.count_nonzero(label[u[places]] != label[v[places]])
-    return joining / len(places) * len(u) / max(1, len(u) - split.about)
+    return float(joining / len(places) * len(u) / max(1, len(u) - split.about))

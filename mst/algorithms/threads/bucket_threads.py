@@ -1,7 +1,7 @@
 """A (1 + ε)-approximate forest on many cores: `bucket`'s rounded weights, `filter-boruvka-threads`' batches.
 
-Of edges whose rounded weights are equal, any may go first: a batch of such edges is never settled (`loose`, in
-`mst.kernels.filter_boruvka.parallel_join`). Which of them are taken depends
+Of edges whose rounded weights are equal, any may go first: in a batch of such edges, those that close a cycle are the
+dropped ones (`any_order` in `mst.kernels.filter_boruvka.parallel.join`). Which of them are taken depends
 on the schedule, so two runs may return different forests, all of one rounded weight and within the bound.
 """
 
@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.algorithms.sequential.bucket import exact_in_float64, mantissa_bits, refuse_negative
-from mst.algorithms.threads.filter_boruvka_threads import Result, Tuning, solve_source
+from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refusal_of, refuse_negative
+from mst.algorithms.threads.filter_boruvka_threads import Options, Result, edge_list, solve_storage
 from mst.errors import UnsupportedError
+from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.parallel.runtime import grain_for, new_counters, refusal, workers
 from mst.kernels.threads.buckets import number_all
@@ -40,40 +41,38 @@ class Problem(NamedTuple):
     width: int
 
 
-def skip(facts, *, width, epsilon):
-    if facts.weight_min is not None and facts.weight_min < 0:
-        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
-    return None
+def skip(facts: Facts, *, width: int, epsilon: float) -> str | None:
+    return refusal_of(facts)
 
 
-def prepare(graph, *, width, epsilon):
+def prepare(graph: Graph, *, width: int, epsilon: float) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
     refuse_negative("bucket-threads", graph.w)
     return Problem(graph, mantissa_bits(epsilon), width)
 
 
-def solve(problem):
-    return solve_rounded(problem, Tuning(rounded=True))
+def solve(problem: Problem) -> Result:
+    return solve_rounded(problem, Options(ties_in_any_order=True))
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Result) -> np.ndarray:
     return result.edge_ids
 
 
-def counters(problem, result):
+def counters(problem: Problem, result: Result) -> dict[str, int]:
     return result.counters
 
 
-def solve_rounded(problem: Problem, tuning: Tuning) -> Result:
+def solve_rounded(problem: Problem, options: Options) -> Result:
     """Return the forest by rounded weights."""
     graph, bits, width = problem
-    return solve_source(graph, (rounded(graph.w, bits, width), graph.u, graph.v), width, tuning)
+    return solve_storage(graph, edge_list(graph, rounded(graph.w, bits, width)), width, options)
 
 
 def rounded(weights: np.ndarray, bits: int, width: int) -> np.ndarray:
-    """Return the bucket of each weight (`mst.kernels.primitives.buckets.bucket_numbers`)."""
-    numbers = np.empty(len(weights), np.uint32)
+    """Return the bucket of each weight, uint32 (`mst.kernels.primitives.buckets.bucket_numbers`)."""
+    numbers: np.ndarray = np.empty(len(weights), np.uint32)
     grain = grain_for(len(weights), width, smallest=1 << 12, largest=1 << 16)
     with workers(width):
         number_all(width, grain, exact_in_float64(weights), 52 - bits, numbers, new_counters(width))

@@ -2,30 +2,60 @@
 
 The lightest edges first, a little more of them than there are vertices; of the others only those that still
 join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-ALENEX 2009). Each part is cut into batches of ascending weight
-(`mst.kernels.filter_boruvka.parallel_batches`), which all
-threads join to the trees one after the other (`mst.kernels.filter_boruvka.parallel_join`).
+ALENEX 2009). In rounds, each of which
+
+1. samples the edges that are left: up to which weight they are light, and where to cut them into batches of ascending
+   weight (`mst.algorithms._filter_boruvka.rounds`);
+2. selects the light edges and scatters them into the batches (`mst.kernels.filter_boruvka.parallel`);
+3. joins the batches one after the other, each by all threads, while the cycle edges of the ones before are dropped
+   (`mst.kernels.filter_boruvka.parallel.join`);
+4. finds the giant tree: edges within it are selected no more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from mst.algorithms._filter_boruvka.rounds import (
+    Progress,
+    Round,
+    Sampled,
+    highest_bound,
+    lowest_bound,
+    next_round,
+    single_key_batches,
+)
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
-from mst.kernels.filter_boruvka import parallel_batches as batches
-from mst.kernels.filter_boruvka import parallel_join
-from mst.kernels.filter_boruvka.batch_edges import new_edges
-from mst.kernels.filter_boruvka.filter import giant_label
-from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_by_all
-from mst.kernels.filter_boruvka.parallel_select import Kept, has_rows
-from mst.kernels.parallel.keys import words_of
-from mst.kernels.parallel.runtime import FOREST, grain_for, new_counters, refusal, touched_empty, workers
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records
+from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_by_all
+from mst.kernels.filter_boruvka.parallel.storage import (
+    CopiedEdges,
+    EdgeList,
+    Rows,
+    Storage,
+    edge_count,
+    has_rows,
+)
+from mst.kernels.filter_boruvka.policy import THREADS, Policy
+from mst.kernels.filter_boruvka.sequential.trees import giant_label
+from mst.kernels.parallel.keys import KEYS, words_of
+from mst.kernels.parallel.runtime import (
+    FOREST,
+    Schedule,
+    grain_for,
+    new_counters,
+    refusal,
+    touched_empty,
+    workers,
+)
 from mst.kernels.primitives.scratch import Scratch, borrowed
 
 ALGORITHM = dict(
@@ -41,311 +71,244 @@ ALGORITHM = dict(
 )
 
 
-GIANT = 0.5
-"""Share of the vertices in one tree from which on the edges outside it are worth a copy."""
-
-
 @dataclass
 class Result:
     """Edge ids, and what was counted on the way."""
 
     edge_ids: np.ndarray
-    counters: dict[str, int | str]
+    counters: dict[str, int]
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """Constants that decide costs and nothing else; tests shrink them to reach every path on small graphs."""
+class Options(NamedTuple):
+    """How to solve.
 
-    light: float = 1.3
-    filter_above: float = 1.7
-    rescan: float = 10.0
-    batches_per_tree: int = 128
-    wait: float = 15.0
-    crowded: int = 4096
-    fewest: int = 1024
-    most: int = 1 << 14
+    Attributes
+    ----------
+    policy : Policy
+        Tests shrink its constants to reach every path on small graphs.
+    ties_in_any_order : bool
+        Whether any forest will do that is minimal by weight.
+    delay_seed : int
+        See `mst.kernels.parallel.runtime.new_counters`.
+    """
+
+    policy: Policy = THREADS
+    ties_in_any_order: bool = False
     delay_seed: int = 0
-    rounded: bool = False
+
+
+DEFAULTS = Options()
 
 
 class Problem(NamedTuple):
-    """A graph, the arrays that edges are read from (`mst.kernels.filter_boruvka.parallel_select`), weights
-    first, and the width.
+    """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
     Solves leave their own arrays in `scratch_pool`, for the next ones.
     """
 
     graph: Graph
-    arrays: tuple[np.ndarray, ...]
+    storage: Storage
     width: int
     scratch_pool: list[Scratch]
 
 
-def prepare(graph, *, width, input):
+def prepare(graph: Graph, *, width: int, input: str) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    return Problem(graph, arrays_of(graph, input), width, [])
+    return Problem(graph, edge_list(graph, graph.w) if input == "edges" else rows(graph), width, [])
 
 
-def solve(problem):
+def solve(problem: Problem) -> Result:
     with borrowed(problem.scratch_pool) as scratch:
-        return solve_source(problem.graph, problem.arrays, problem.width, Tuning(), scratch=scratch)
+        return solve_storage(problem.graph, problem.storage, problem.width, scratch=scratch)
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Result) -> np.ndarray:
     return result.edge_ids
 
 
-def counters(problem, result):
+def counters(problem: Problem, result: Result) -> dict[str, int]:
     return result.counters
 
 
-def phases(problem):
+def phases(problem: Problem) -> dict[str, float]:
     laps = Laps()
     with borrowed(problem.scratch_pool) as scratch:
-        solve_source(problem.graph, problem.arrays, problem.width, Tuning(), laps, scratch=scratch)
+        solve_storage(problem.graph, problem.storage, problem.width, lap=laps, scratch=scratch)
     return laps.seconds
 
 
-def arrays_of(graph, input: str) -> tuple[np.ndarray, ...]:
-    """Return the arrays that the edges are read from, the weights first."""
-    if input == "edges":
-        return graph.w, graph.u, graph.v
+def edge_list(graph: Graph, weights: np.ndarray) -> EdgeList:
+    """Return the edge list with weights in the place of words, which solving makes of them."""
+    return EdgeList(weights, KEYS, graph.u, graph.v)
+
+
+def rows(graph: Graph) -> Rows:
+    """Return symmetric compressed sparse rows with weights in the place of words, which solving makes of them."""
     csr = graph.csr()
-    return tuple(frozen(array) for array in (csr.weights, csr.neighbours, csr.edge_ids, csr.offsets))
+    columns = (frozen(array) for array in (csr.neighbours, csr.edge_ids, csr.offsets))
+    return Rows(frozen(csr.weights), KEYS, *columns)
 
 
-def solve_source(
-    graph, arrays, width: int, tuning: Tuning, lap: Lap = no_lap, *, scratch: Scratch | None = None
+def solve_storage(
+    graph: Graph,
+    storage: Storage,
+    width: int,
+    options: Options = DEFAULTS,
+    *,
+    lap: Lap = no_lap,
+    scratch: Scratch | None = None,
 ) -> Result:
-    """Return the forest of the edges in `arrays`, whose weights need not be the graph's.
+    """Return the forest of the edges of `edge_list` or `rows`, whose weights need not be the graph's.
 
     `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `scratch`.
     """
-    width = max(1, min(width, len(arrays[0]) // tuning.fewest))
+    width = max(1, min(width, len(storage.words) // options.policy.smallest_chunk))
     with workers(width):
-        return _Run(graph, arrays, width, tuning, lap, scratch or Scratch()).solve()
+        return _solve(_new_run(graph, storage, width, options, lap, scratch or Scratch()))
 
 
-class Plan(NamedTuple):
-    """The next part: up to which (key, id) it goes, the bounds between its batches, and what a sample tells.
-
-    `rare` says whether few of the edges that are read belong to it; `edges` is about how many do, `open` how many
-    still join two trees.
-    """
-
-    high: tuple
-    bounds: tuple[np.ndarray, np.ndarray]
-    rare: bool
-    edges: int
-    open: int
-
-
+@dataclass
 class _Run:
-    """One computation: the input, what all passes share, and the passes in their order."""
+    """One computation: what it reads, how far it is, and what it counts."""
 
-    def __init__(self, graph, arrays, width, tuning, lap, scratch):
-        self.n, self.ids, self.vertex_type = graph.n, graph.m, graph.u.dtype
-        self.width, self.tuning, self.lap, self.scratch = width, tuning, lap, scratch
-        self.counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
-        self.counters = new_counters(width, tuning.delay_seed)
-        words, self.kind = words_of(arrays[0], width)
-        self.read_from((words, *arrays[1:]))
-        self.forest = touched_empty(
-            max(self.n - 1, 0), np.int32 if self.ids < 2**31 else np.int64, width, self.counters
-        )
-        self.parent = parallel_join.new_trees(
-            self.n, graph.u.dtype, width, self.counters, scratch.numbered("parent")
-        )
-        self.lap("init")
-
-    def read_from(self, source):
-        """Take the edges from `source` from now on (`mst.kernels.filter_boruvka.parallel_select`)."""
-        slots = len(source[0])
-        self.source, self.m = source, slots // 2 if has_rows(source) else slots
-        self.heavy = self.m
-        self.grain = grain_for(slots, self.width, smallest=self.tuning.fewest, largest=self.tuning.most)
+    storage: Storage
+    progress: Progress
+    forest: np.ndarray
+    ids: int
+    vertex_type: np.dtype
+    options: Options
+    counters: np.ndarray
+    counts: dict[str, int]
+    lap: Lap
+    scratch: Scratch
+    rows_per_chunk: int = 0
 
     @property
-    def everything(self):
-        """The (key, id) below all edges and the one above."""
-        key = self.source[0].dtype.type
-        return (key(0), -1), (~key(0), self.ids)
+    def schedule(self) -> Schedule:
+        return Schedule(self.progress.width, self.rows_per_chunk, self.counters)
 
-    @property
-    def left(self):
-        """Trees that there are, less one: edges that the forest may yet get."""
-        return self.n - 1 - int(self.counters[FOREST])
-
-    def solve(self):
-        low, top = self.everything
-        roots, inside, share = None, None, 0.0
-        while self.m and self.left and low != top:
-            plan = self.plan(low, top, roots)
-            self.lap("sample")
-            if share > GIANT and plan.high != top and not isinstance(self.source, Kept):
-                # Further parts would read all edges again.
-                self.read_from(self.open_edges(low, inside, plan.open))
-                inside = None
-                self.lap("filter")
-            edges, starts = self.batches(low, batches.Closed(inside, self.parent, exact(inside, share)), plan)
-            self.join(edges, starts, self.loose(plan.bounds))
-            del edges
-            low = plan.high
-            if self.left and low != top:
-                roots, (inside, share) = self.parent, self.inside_giant()
-                self.lap("giant")
-        return Result(self.forest[: self.counters[FOREST]], self.counts)
-
-    def plan(self, low, top, roots):
-        """Return the next part of the edges above `low`: all, or what is light among those between two of `roots`."""
-        t, trees = self.tuning, self.left + 1
-        samples = draws(self.m, trees, self.width)
-        keys, ids = sample_by_all(
-            self.width, self.source, self.kind, *low, roots, samples, trees, self.counters
-        )
-        if len(keys) == 0:
-            return Plan(top, (np.empty(0, self.source[0].dtype), np.empty(0, np.int64)), True, 0, 0)
-        edges = self.m * len(keys) / samples
-        light = light_count(edges, trees, t)
-        if roots is None:
-            whole = edges < light * t.filter_above / t.light
-        else:
-            whole = (edges - light) * useful(edges, self.heavy) * t.rescan < self.m + 2 * self.n
-        share = 1.0 if whole else light / edges
-        count = batch_count(edges * share, trees, self.width, t)
-        at = np.arange(1, count + (not whole)) * (share / count)
-        bound_keys, bound_ids = quantiles(keys, ids, at)
-        high, rare = top, False
-        if not whole:
-            high, rare = (bound_keys[-1], int(bound_ids[-1])), light * 128 < self.m
-            bound_keys, bound_ids = bound_keys[:-1], bound_ids[:-1]
-        if t.rounded:
-            bound_keys, bound_ids = with_every_key(bound_keys, bound_ids, keys[keys < high[0]], self.ids)
-        return Plan(high, (bound_keys, bound_ids), rare, int(edges * share), int(edges))
-
-    def open_edges(self, low, inside, likely):
-        """Return a copy of the edges above `low` that have an end outside the bitmap `inside`: `likely` so many."""
-        kept = batches.new_kept(self.source, len(self.source[0]), self.ids, self.empty("kept", likely))
-        batches.keep_open(self.width, self.grain, self.source, self.kind, *low, inside, kept, self.counters)
-        return Kept(*(column[: self.counters[batches.SELECTED]] for column in kept))
-
-    def loose(self, bounds):
-        """Return which batches hold a single key: of rounded weights, their edges may be taken in any order."""
-        keys, ids = bounds
-        loose = np.zeros(len(keys) + 1, np.bool_)
-        if self.tuning.rounded and len(keys) and batches.bounds_of(keys, ids).shift == 0:
-            step = np.diff(keys)
-            loose[1:-1] = (step == 0) | ((step == 1) & (ids[:-1] == self.ids))
-        return loose
-
-    def batches(self, low, closed, plan):
-        """Return the edges of a part by batch, and where each batch begins."""
-        bounds = batches.bounds_of(*plan.bounds)
-        w, c, grain, slots = self.width, self.counters, self.grain, len(self.source[0])
-        chunks = -(-slots // grain)
-        begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
-        counts = np.empty((chunks, len(bounds.keys) + 1), np.int64)
-        batch, places = self.empty("batch", plan.edges)(slots, np.uint8), None
-        if (low, plan.high) == self.everything and not has_rows(self.source):
-            batches.select_all(w, grain, self.source, self.kind, bounds, batch, begins, ends, counts, c)
-        else:
-            places = self.empty("places", plan.edges)(slots, np.uint32 if slots < 2**32 else np.int64)
-            batches.select(
-                w, grain, self.source, self.kind, batches.Part(*low, *plan.high), plan.rare, closed,
-                bounds, places, batch, begins, ends, counts, c,
-            )  # fmt: skip
-        starts = batches.prefix(counts)
-        self.lap("select")
-        size = int(starts[-1])
-        edges = new_edges(size, self.vertex_type, self.source[0].dtype, self.ids, self.empty("edges", size))
-        batches.scatter(w, grain, self.source, self.kind, places, batch, begins, ends, counts, edges, c)
-        self.lap("scatter")
-        return edges, starts
-
-    def join(self, edges, starts, loose):
-        starts, loose = parallel_join.without_empty(starts, loose)
-        lengths, chunks = parallel_join.chunked(starts, self.width)
-        parts, surplus = np.empty((chunks[-1], 3), np.int64), np.zeros(len(loose), np.int64)
-        parallel_join.join(
-            self.width, parallel_join.new_state(self.width), starts, lengths, chunks, loose, edges, parts, surplus,
-            self.parent, crowded(self.n, self.width, self.tuning), self.forest, self.counters,
-        )  # fmt: skip
-        self.heavy -= int(starts[-1])
-        found = dict(parts=1, batches=len(loose), light=int(starts[-1]), surplus=int(surplus.sum()))
-        for name, value in found.items():
-            self.counts[name] += value
-        self.lap("join")
-
-    def empty(self, name, likely):
-        """Return what stands in for `numpy.empty`: of arrays that go by `name`, about so many rows will be written."""
+    def empty(self, name: str, likely: int) -> Callable[..., np.ndarray]:
+        """Return a stand-in for `numpy.empty`: of arrays that go by `name`, about so many rows will be written."""
+        width, counters = self.progress.width, self.counters
         return self.scratch.numbered(
-            name, lambda shape, dtype: touched_empty(shape, dtype, self.width, self.counters, likely)
+            name, lambda shape, dtype: touched_empty(shape, dtype, width, counters, likely)
         )
 
-    def inside_giant(self):
-        """Return the bitmap of the vertices in (what a sample takes for) the largest tree, and about their share.
 
-        All vertices point at their roots.
-        """
-        w, c = self.width, self.counters
-        parallel_join.point_at_roots(w, 4096, self.parent, c)
-        inside = np.empty(-(-self.n // 64), np.uint64)
-        giant, share = giant_label(self.parent)
-        parallel_join.mark_inside(w, 64, self.parent, giant, inside, c)
-        return inside, share
-
-
-def draws(m: int, trees: int, width: int) -> int:
-    """Return how many of `m` edges to sample: more where the light ones are a small share of them, and at more width.
-
-    Batches are larger there, and one that was drawn far too large holds everybody up.
-    """
-    return int(min(max(64 * width * m // trees, 4096), 16384, m))
+def _solve(run: _Run) -> Result:
+    progress = run.progress
+    while progress.unfinished:
+        following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
+        run.lap("sample")
+        is_last = following.high == progress.highest
+        if progress.has_giant and not is_last and not isinstance(run.storage, CopiedEdges):
+            # Further rounds would read all edges again.
+            _copy_edges_outside(run, following)
+        _join(run, *_scatter(run, following))
+        progress.low = following.high
+        if progress.unfinished:
+            _find_giant(run)
+    return Result(run.forest[: run.counters[FOREST]], run.counts)
 
 
-def light_count(edges: float, trees: int, tuning: Tuning) -> float:
-    """Return how many of `edges` between `trees` are light: a little more than there are trees, or what connects all.
-
-    Connected already by the light part, a dense graph needs no second look at all edges.
-    """
-    trees = max(trees, 1)
-    return trees * max(tuning.light, min(edges / trees / 64, log(trees) / 2 + 3))
-
-
-def batch_count(edges: float, trees: int, width: int, tuning: Tuning) -> int:
-    """Return into how many batches to cut `edges` that join `trees`.
-
-    Each has all threads wait for each other twice, and the larger it is, the longer one of them settles it: the last
-    one, while the others have nothing left to do. The sum of both is least where a batch is as the root of the edges;
-    `tuning.wait` says how many edges are settled in the time that both waits take, for each of the other threads.
-    """
-    size = max(trees // tuning.batches_per_tree, int(sqrt(tuning.wait * (width - 1) * edges)), 1)
-    return int(min(max(edges / size, 1), 255))
+def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: Lap, scratch: Scratch) -> _Run:
+    n, ids = graph.n, graph.m
+    counters = new_counters(width, options.delay_seed)
+    words, kind = words_of(storage.words, width)
+    key = words.dtype.type
+    storage = storage._replace(words=words, kind=kind)
+    forest = touched_empty(max(n - 1, 0), np.int32 if ids < 2**31 else np.int64, width, counters)
+    parent = trees.new_parents(n, graph.u.dtype, width, counters, scratch.numbered("parent"))
+    low, high = lowest_bound(key), highest_bound(key, ids)
+    progress = Progress(n, width, options.policy, high, low, size=0, heavy=0, missing=n - 1, parent=parent)
+    counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
+    run = _Run(storage, progress, forest, ids, graph.u.dtype, options, counters, counts, lap, scratch)
+    _read_from(run, storage)
+    lap("init")
+    return run
 
 
-def crowded(n: int, width: int, tuning: Tuning) -> bool:
-    """Return whether the cache lines that all threads have asked for are a good part of those of `n` vertices."""
-    return width > 1 and n < tuning.crowded * width
+def _read_from(run: _Run, storage: Storage) -> None:
+    """Take the edges from a storage from now on."""
+    policy, progress = run.options.policy, run.progress
+    run.storage, progress.size = storage, edge_count(storage)
+    progress.heavy = progress.size
+    run.rows_per_chunk = grain_for(
+        len(storage.words), progress.width, smallest=policy.smallest_chunk, largest=policy.largest_chunk
+    )
 
 
-def exact(inside, share: float) -> bool:
-    """Return whether to compare the roots of an edge's ends: so many trees are outside a bitmap of the largest."""
-    return inside is not None and share <= GIANT
+def _sample(run: _Run) -> Sampled:
+    p = run.progress
+    count = rules.draws(p.size, p.trees, p.width)
+    draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
+    keys, ids = sample_by_all(p.width, run.storage, draws, run.counters)
+    return Sampled(keys, ids, p.size * len(keys) / count)
 
 
-def useful(still_open: float, heavy: int) -> float:
-    """Return what to expect of another filter, 0 to 1: one that left most heavy edges open will do so again."""
-    return min(1.0, max(0.0, 2 * (1 - still_open / max(heavy, 1))))
+def _copy_edges_outside(run: _Run, following: Round) -> None:
+    """Read from now on a copy of the edges that are left and have an end outside the giant tree."""
+    storage = run.storage
+    copy = select.new_copy(storage, len(storage.words), run.ids, run.empty("kept", following.remaining))
+    select.copy_outside(run.schedule, storage, run.progress.wanted(following), copy)
+    _read_from(run, copy.resized(int(run.counters[select.SELECTED])))
+    run.progress.in_giant = None
+    run.lap("filter")
 
 
-def with_every_key(bound_keys, bound_ids, keys, last_id, most=255):
-    """Return the bounds and one more behind each of `keys`, so that no batch has two; the bounds, if too many."""
-    distinct = np.unique(keys)
-    all_keys = np.append(bound_keys, distinct)
-    all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
-    if len(all_keys) > most:
-        return bound_keys, bound_ids
-    order = np.lexsort((all_ids, all_keys))
-    return all_keys[order], all_ids[order]
+def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.ndarray]:
+    """Return the edges of a round by batch, where each batch begins, and which may be taken in any order."""
+    storage, schedule, p, slots = run.storage, run.schedule, run.progress, len(run.storage.words)
+    bounds, likely = select.bounds_of(following.keys, following.ids), following.edges
+    chunks, batches = -(-slots // schedule.grain), len(bounds.keys) + 1
+    begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
+    counts = np.empty((chunks, batches), np.int64)
+    batch = run.empty("batch", likely)(slots, np.uint8)
+    if not p.flat and following.high == p.highest and not has_rows(storage):
+        selected = select.Selected(None, batch, begins, ends, counts)
+        select.select_all(schedule, storage, bounds, selected)
+    else:
+        places = run.empty("places", likely)(slots, np.uint32 if slots < 2**32 else np.int64)
+        selected = select.Selected(places, batch, begins, ends, counts)
+        select.select(schedule, storage, p.wanted(following), bounds, selected)
+    starts = scatter.first_places(counts)
+    run.lap("select")
+    size = int(starts[-1])
+    records = new_records(size, run.vertex_type, storage.words.dtype, run.ids, run.empty("edges", size))
+    scatter.scatter(schedule, storage, selected, records)
+    run.lap("scatter")
+    any_order = np.zeros(batches, np.bool_)
+    # Cells of several keys move the bounds.
+    if run.options.ties_in_any_order and len(bounds.keys) and bounds.shift == 0:
+        any_order = single_key_batches(bounds.keys, bounds.ids, run.ids)
+    return records, starts, any_order
+
+
+def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndarray) -> None:
+    """Join the records, by batch, to the forest."""
+    p = run.progress
+    batches = join.batches_of(starts, any_order, p.width)
+    count = len(batches.any_order)
+    joined = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), np.zeros(count, np.int64))
+    forest = join.Forest(p.parent, run.forest, rules.is_contended(p.n, p.width, p.policy))
+    shared = join.Shared(join.new_state(p.width), run.counters)
+    join.join(p.width, shared, batches, records, joined, forest)
+    size = int(starts[-1])
+    p.heavy -= size
+    p.missing = p.n - 1 - int(run.counters[FOREST])
+    found = dict(parts=1, batches=count, light=size, surplus=int(joined.closing.sum()))
+    for name, value in found.items():
+        run.counts[name] += value
+    run.lap("join")
+
+
+def _find_giant(run: _Run) -> None:
+    """Let all vertices point at their roots, and mark those of (what a sample takes for) the largest tree."""
+    p = run.progress
+    trees.flatten(Schedule(p.width, 4096, run.counters), p.parent)
+    p.flat = True
+    p.in_giant = np.empty(-(-p.n // 64), np.uint64)
+    giant, p.giant_share = giant_label(p.parent)
+    trees.mark_giant(Schedule(p.width, 64, run.counters), p.parent, giant, p.in_giant)
+    run.lap("giant")

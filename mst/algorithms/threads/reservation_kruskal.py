@@ -15,8 +15,9 @@ import numpy as np
 
 from mst.errors import UnsupportedError
 from mst.graph import Graph
-from mst.kernels.filter_boruvka.parallel_filter import mark
-from mst.kernels.filter_boruvka.parallel_sample import quantiles, sample_edges
+from mst.kernels.filter_boruvka.parallel.key_range import KeyRange, mark
+from mst.kernels.filter_boruvka.parallel.sample import Draws, quantiles, sample_edges
+from mst.kernels.filter_boruvka.parallel.storage import EdgeList
 from mst.kernels.parallel.compact import starts, write_positions
 from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
@@ -84,15 +85,15 @@ def solve_in_chunks(problem: Problem, grain: int = 4096, delay_seed: int = 0) ->
     parent = np.arange(n, dtype=u.dtype)
     reservations = np.full(n, np.iinfo(index).max, index)
     bottom, top = (words.dtype.type(0), -1), (~words.dtype.type(0), m)
-    parts = [(bottom, top)]
+    ranges = [(bottom, top)]
     if prefix * n < m and sample:
-        keys, ids = sample_edges((words, u, v), kind, *bottom, None, sample, 1)
-        pivot = tuple(part[0] for part in quantiles(keys, ids, np.array([prefix * n / m])))
-        parts = [(bottom, pivot), (pivot, top)]
+        keys, ids = sample_edges(EdgeList(words, kind, u, v), Draws(*bottom, None, sample, 1))
+        pivot = tuple(bound[0] for bound in quantiles(keys, ids, np.array([prefix * n / m])))
+        ranges = [(bottom, pivot), (pivot, top)]
     found, rounds = [], 0
-    for low, high in parts:
+    for low, high in ranges:
         inner = None if low == bottom else (u, v, parent)
-        ids = _sorted_part(words, kind, (*low, *high), inner, schedule, index)
+        ids = _sorted_range(words, kind, KeyRange(*low, *high), inner, schedule, index)
         a, b = np.empty(len(ids), u.dtype), np.empty(len(ids), u.dtype)
         kernel.gather_ends(schedule, ids, u, v, a, b)
         loop = kernel.Loop(a, b, parent, reservations, np.zeros(len(ids), np.uint8))
@@ -101,20 +102,18 @@ def solve_in_chunks(problem: Problem, grain: int = 4096, delay_seed: int = 0) ->
     return Result(np.concatenate(found), rounds)
 
 
-def _sorted_part(
-    words: np.ndarray, kind: int, part: tuple, inner: tuple | None, schedule: Schedule, index: type
+def _sorted_range(
+    words: np.ndarray, kind: int, key_range: KeyRange, inner: tuple | None, schedule: Schedule, index: type
 ) -> np.ndarray:
-    """Return the ids of the edges of a part of the order, sorted.
+    """Return the ids of the edges of a range of the order, sorted.
 
-    `part` is the (key, id) that its edges are above and the one that they are at most; `inner`, if given, the
-    ends of all
-    edges and a union-find: edges inside its trees are left out.
+    `inner`, if given, are the ends of all edges and a union-find: edges inside its trees are left out.
     """
     m, (width, largest, shared) = len(words), schedule
     grain = grain_for(m, width, smallest=64, largest=largest, multiple=64)
     over_words = Schedule(width, grain // 64, shared)
     mask, counts = np.empty(-(-m // 64), np.uint64), np.empty(-(-m // grain), np.int64)
-    mark(width, grain, words, kind, *part, mask, counts, shared)
+    mark(Schedule(width, grain, shared), words, kind, key_range, mask, counts)
     if inner:
         kernel.clear_inner(over_words, mask, *inner, counts)
     ids: np.ndarray = np.empty(int(counts.sum()), index)

@@ -1,8 +1,8 @@
-"""Collectives over arrays of any length: what one call cannot count is sent in chunks.
+"""Collectives over arrays of any length: more than one call can count is sent in chunks.
 
-MPI before version 4 counts elements, and places in buffers, in 31 bits. Every function here cuts its work into
+MPI before version 4 counts elements, and offsets in buffers, in 31 bits. Every function here cuts its work into
 calls of at most `CHUNK` elements, packs what does not lie side by side, and takes one-dimensional arrays or rows of
-a two-dimensional one. Ranks may pass nothing, but all of them must call. mpi4py is imported on the first call.
+a two-dimensional one. Ranks may pass empty arrays, but all of them must call. mpi4py is imported on the first call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from mst.kernels.primitives.radix import sorted_records
 
 CHUNK = 1 << 28
-"""Most elements of one call, all ranks' parts together."""
+"""Most elements of one call, of all ranks together."""
 
 _HALF = np.uint64(32)
 
@@ -37,7 +37,7 @@ def reduced(comm: Any, value: int, operation: str = "SUM") -> int:
 
 
 def broadcast(comm: Any, array: np.ndarray, root: int, *, chunk: int | None = None) -> np.ndarray:
-    """Send `array` of rank `root` to all others, which pass room for it."""
+    """Send `array` of rank `root` to all others, which pass an array to overwrite."""
     if comm.size > 1:
         step = chunk or CHUNK
         for first in range(0, len(array), step):
@@ -69,7 +69,7 @@ def exchange(
     Returns
     -------
     received : numpy.ndarray
-        What came in, by source rank.
+        The rows that came in, by the rank that sent them.
     incoming : numpy.ndarray of int64, shape (ranks,)
         How many rows of it came from each rank.
     """
@@ -119,10 +119,10 @@ def allgather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.nd
         comm.Allgatherv(np.ascontiguousarray(rows), [everything, counts * columns])
         return everything
     for rank, (at, count) in enumerate(zip(_starts(counts), counts)):
-        part = everything[at : at + count]
+        of_rank = everything[at : at + count]
         if rank == comm.rank:
-            part[:] = rows
-        broadcast(comm, part.reshape(-1), rank, chunk=chunk)
+            of_rank[:] = rows
+        broadcast(comm, of_rank.reshape(-1), rank, chunk=chunk)
     return everything
 
 
@@ -151,7 +151,9 @@ def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarra
         yield begins + np.minimum(first, counts), np.clip(counts - first, 0, most)
 
 
-def ask(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, most: int) -> np.ndarray:
+def lookup_sorted(
+    comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, most: int
+) -> np.ndarray:
     """Return the entries `wanted` of a table that is spread over the ranks.
 
     Parameters
@@ -173,25 +175,25 @@ def ask(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, mo
         spans = [slice(at, at + size) for at, size in zip(begins, out)]
         queries, asked = exchange(comm, np.concatenate([wanted[span] for span in spans]), out, limit=limit)
         queries -= queries.dtype.type(bounds[comm.rank])
-        told, _ = exchange(comm, table[queries], asked, incoming=out, limit=limit)
+        entries, _ = exchange(comm, table[queries], asked, incoming=out, limit=limit)
         for span, at in zip(spans, _starts(out)):
-            answers[span] = told[at : at + span.stop - span.start]
+            answers[span] = entries[at : at + span.stop - span.start]
     return answers
 
 
-def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, room: int) -> np.ndarray:
-    """Return the entries `wanted`, in any order, of a table that is spread over the ranks as for `ask`.
+def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, at_once: int) -> np.ndarray:
+    """Return the entries `wanted`, in any order, of a table that is spread over the ranks as for `lookup_sorted`.
 
-    They are asked for by `room` at a time, each of these once: working memory is some multiple of `room`, whatever
-    is wanted and whoever has it. All ranks must give the same.
+    Requests are for `at_once` entries at a time, each of these once: working memory is some multiple of `at_once`,
+    however many entries are wanted and on whichever rank they are. All ranks must give the same `at_once`.
     """
     if comm.size == 1:
         return table[wanted]
     answers = np.empty(len(wanted), table.dtype)
-    most = max(1, 2 * room // comm.size)
-    for first in range(0, reduced(comm, len(wanted), "MAX"), room):
-        part = wanted[first : first + room]
-        words = part.astype(np.uint64)
+    most = max(1, 2 * at_once // comm.size)
+    for first in range(0, reduced(comm, len(wanted), "MAX"), at_once):
+        some = wanted[first : first + at_once]
+        words = some.astype(np.uint64)
         words <<= _HALF
         words |= np.arange(len(words), dtype=np.uint64)
         words, _ = sorted_records(words, words[:0])
@@ -199,8 +201,8 @@ def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray,
         words >>= _HALF
         fresh = np.ones(len(words), np.bool_)
         np.not_equal(words[1:], words[:-1], out=fresh[1:])
-        told = ask(comm, table, bounds, words[fresh].astype(np.uint32), most)
-        answers[first : first + room][places] = told[np.cumsum(fresh, dtype=np.uint32) - np.uint32(1)]
+        entries = lookup_sorted(comm, table, bounds, words[fresh].astype(np.uint32), most)
+        answers[first : first + at_once][places] = entries[np.cumsum(fresh, dtype=np.uint32) - np.uint32(1)]
     return answers
 
 

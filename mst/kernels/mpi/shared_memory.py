@@ -1,7 +1,7 @@
-"""Arrays that all ranks of one host see: anonymous shared memory, found through the host's ``/proc``.
+"""Arrays that all ranks of one host share: anonymous shared memory, found through the host's ``/proc``.
 
 MPI has windows of shared memory, too. They lie in ``/dev/shm``, which containers limit to 64 MB, and have to be
-freed by all ranks together; these are as large as memory, and go when the last rank lets go of them.
+freed by all ranks together; these are as large as memory, and are freed with the last rank's reference.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
 
 
 def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
-    """Put huge pages below huge pages ``first … last - 1``, near this rank, or leave it where that is not to be had.
+    """Back huge pages ``first … last - 1`` by huge pages near this rank, where the system can.
 
-    The system gives shared memory small pages unless its administrator says otherwise; but it merges, on request,
-    those that it has given, and a small one is enough for that.
+    The system gives shared memory small pages unless its administrator says otherwise; but on request it merges
+    those that it has given, from the first one on.
     """
     with contextlib.suppress(OSError):
         for page in range(first, last):

@@ -1,13 +1,12 @@
 """Borůvka's rounds over components ``0 … k - 1``, for edges that are spread over ranks.
 
-An edge is its ends, ``a | b << 32`` in a uint64, and a record as in `mst.kernels.primitives.radix`: a *word*
-that holds the
-32-bit key above and the edge id below, or a 64-bit key with the id in an array beside it, which is else empty.
 Between the steps the ranks reduce what these kernels write: the smallest word at each component, then the smallest
-id among those of that word where ids lie beside, then the component that each one is hung under.
+id among those of that word where ids lie beside, then the component that each one is linked below.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,12 +19,88 @@ NOTHING = np.uint64(2**64 - 1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
-@njit
-def gather_marked(mask, words, kind, u, v, label, start, ends, out_words, out_ids):
-    """Write the edges whose bit is set in `mask` and whose ends have different labels; return how many.
+class Edges(NamedTuple):
+    """Edges of one rank, records as in `mst.kernels.primitives.radix`.
 
-    Ends are replaced by their labels, unless `label` is empty. Row `i` has the edge id ``start + i``.
+    Attributes
+    ----------
+    ends : numpy.ndarray of uint64, shape (k,)
+        ``a | b << 32``: both components.
+    words : numpy.ndarray of uint64, shape (k,)
+        The 32-bit key above and the edge id below, or a 64-bit key.
+    ids : numpy.ndarray of uint64, shape (k,) or (0,)
+        Edge ids, if words do not hold them.
     """
+
+    ends: np.ndarray
+    words: np.ndarray
+    ids: np.ndarray
+
+    def first(self, size: int) -> Edges:
+        """Return views of the first `size` edges."""
+        return Edges(self.ends[:size], self.words[:size], self.ids[:size])
+
+    def chosen(self, which: np.ndarray) -> Edges:
+        """Return copies of some edges."""
+        return Edges(self.ends[which], self.words[which], self.ids[which] if len(self.ids) else self.ids)
+
+    @property
+    def size(self) -> int:
+        return len(self.words)
+
+    @property
+    def bytes(self) -> int:
+        return self.ends.nbytes + self.words.nbytes + self.ids.nbytes
+
+
+class Lightest(NamedTuple):
+    """The lightest edge at each of `k` components; `NOTHING` where there is none.
+
+    Attributes
+    ----------
+    words : numpy.ndarray of uint64, shape (k,)
+    ids : numpy.ndarray of uint64, shape (k,) or (0,)
+        Empty if words hold the ids.
+    """
+
+    words: np.ndarray
+    ids: np.ndarray
+
+
+class Offered(NamedTuple):
+    """The lightest edge that was offered for each of an owner's `k` components.
+
+    Attributes
+    ----------
+    other : numpy.ndarray of uint32, shape (k,)
+        The component at its other end, `NONE` without an edge.
+    words : numpy.ndarray of uint64, shape (k,)
+    ids : numpy.ndarray of uint64, shape (k,) or (0,)
+        As of `Edges`.
+    """
+
+    other: np.ndarray
+    words: np.ndarray
+    ids: np.ndarray
+
+
+# -- labels on every rank ---------------------------------------------------------------------------------------
+
+
+@njit
+def gather_marked(mask, rows, label, edges):
+    """Write the edges whose bit is set and whose ends have different labels; return how many.
+
+    Parameters
+    ----------
+    mask : numpy.ndarray of uint64, shape (⌈rows / 64⌉,)
+    rows : mst.kernels.filter_boruvka.parallel.storage.EdgeList
+    label : numpy.ndarray of uint32, shape (n,) or (0,)
+        Ends are replaced by their labels, unless it is empty.
+    edges : Edges
+        Written; with space for one more than is kept.
+    """
+    words, u, v = rows.words, rows.u, rows.v
     picked = np.empty(64, np.int64)
     count = 0
     for base in range(0, words.size, 64):
@@ -34,91 +109,109 @@ def gather_marked(mask, words, kind, u, v, label, start, ends, out_words, out_id
             a, b = np.uint64(u[i]), np.uint64(v[i])
             if label.size > 0:
                 a, b = np.uint64(label[a]), np.uint64(label[b])
-            e = np.uint64(start + i)
-            ends[count] = a | (b << _HALF)
-            key = np.uint64(key_of(words[i], kind))
-            if out_ids.size > 0:
-                out_words[count], out_ids[count] = key, e
+            e = np.uint64(rows.start + i)
+            edges.ends[count] = a | (b << _HALF)
+            key = np.uint64(key_of(words[i], rows.kind))
+            if edges.ids.size > 0:
+                edges.words[count], edges.ids[count] = key, e
             else:
-                out_words[count] = (key << _HALF) | e
+                edges.words[count] = (key << _HALF) | e
             count += a != b
     return count
 
 
 @njit
-def offer_words(ends, words, best):
-    """Lower ``best[c]`` to the smallest word of the edges at component `c`."""
-    for i in range(words.size):
-        a, b, word = ends[i] & _LOW, ends[i] >> _HALF, words[i]
-        best[a] = min(best[a], word)
-        best[b] = min(best[b], word)
+def lower_words(edges, words):
+    """Lower ``words[c]``, uint64 of shape (k,), to the smallest word of the edges at component `c`."""
+    for i in range(edges.words.size):
+        a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
+        words[a] = min(words[a], word)
+        words[b] = min(words[b], word)
 
 
 @njit
-def offer_ids(ends, words, ids, best, best_id):
-    """Lower ``best_id[c]`` to the smallest id of the edges at component `c` whose word is ``best[c]``."""
-    for i in range(words.size):
-        a, b, word = ends[i] & _LOW, ends[i] >> _HALF, words[i]
+def lower_ids(edges, lightest):
+    """Lower ``lightest.ids[c]`` to the smallest id of the edges at component `c` of the word ``lightest.words[c]``."""
+    best, best_id = lightest
+    for i in range(edges.words.size):
+        a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
         if best[a] == word:
-            best_id[a] = min(best_id[a], ids[i])
+            best_id[a] = min(best_id[a], edges.ids[i])
         if best[b] == word:
-            best_id[b] = min(best_id[b], ids[i])
+            best_id[b] = min(best_id[b], edges.ids[i])
 
 
 @njit
-def hook(ends, words, ids, best, best_id, above, taken):
-    """Hang components by the edges that are the lightest at an end; their ids go to `taken`, returns how many.
+def hook(edges, lightest, parent, taken):
+    """Link components by the edges that are the lightest at an end.
 
-    An edge that is the lightest at both ends hangs the larger component under the smaller: links make no cycle.
+    An edge that is the lightest at both ends links the larger component below the smaller: links make no cycle.
+
+    Parameters
+    ----------
+    edges : Edges
+    lightest : Lightest
+        Of all ranks' edges.
+    parent : numpy.ndarray of uint32, shape (k,)
+        `NONE` at first; written where a component is linked below another.
+    taken : numpy.ndarray of uint64
+        Written: the ids of these edges.
+
+    Returns
+    -------
+    int
+        How many these are.
     """
+    best, best_id = lightest
     count = 0
-    for i in range(words.size):
-        a, b, word = ends[i] & _LOW, ends[i] >> _HALF, words[i]
+    for i in range(edges.words.size):
+        a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
         at_a, at_b = best[a] == word, best[b] == word
-        if ids.size > 0:
-            at_a, at_b = at_a and best_id[a] == ids[i], at_b and best_id[b] == ids[i]
+        if edges.ids.size > 0:
+            at_a, at_b = at_a and best_id[a] == edges.ids[i], at_b and best_id[b] == edges.ids[i]
         if at_a and at_b:
-            above[max(a, b)] = min(a, b)
+            parent[max(a, b)] = min(a, b)
         elif at_a:
-            above[a] = b
+            parent[a] = b
         elif at_b:
-            above[b] = a
+            parent[b] = a
         if at_a or at_b:
-            taken[count] = ids[i] if ids.size > 0 else word & _LOW
+            taken[count] = edges.ids[i] if edges.ids.size > 0 else word & _LOW
             count += 1
     return count
 
 
 @njit
-def number_roots(above, best, best_id, keep_all):
-    """Turn `above` into new numbers of components; return how many there are now.
+def number_roots(parent, lightest, keep_all):
+    """Turn `parent`, as `hook` left it, into new numbers of components; return how many there are now.
 
     A component that no edge leaves gets a number only if `keep_all`. A key may be as large as `NOTHING`, an id not.
     """
     k = 0
-    fresh = np.empty(above.size, np.uint32)
-    lightest = best_id if best_id.size > 0 else best
-    for x in range(above.size):
-        if above[x] == NONE:
+    fresh = np.empty(parent.size, np.uint32)
+    offers = lightest.ids if lightest.ids.size > 0 else lightest.words
+    for x in range(parent.size):
+        if parent[x] == NONE:
             fresh[x] = k
-            k += keep_all or lightest[x] != NOTHING
-    for x in range(above.size):
+            k += keep_all or offers[x] != NOTHING
+    for x in range(parent.size):
         r = np.int64(x)
-        while above[r] != NONE:
-            r = np.int64(above[r])
+        while parent[r] != NONE:
+            r = np.int64(parent[r])
         y = np.int64(x)
         while y != r:
-            above[y], y = r, np.int64(above[y])
-    for x in range(above.size):
-        r = np.int64(x) if above[x] == NONE else np.int64(above[x])
+            parent[y], y = r, np.int64(parent[y])
+    for x in range(parent.size):
+        r = np.int64(x) if parent[x] == NONE else np.int64(parent[x])
         fresh[x] = fresh[r]
-    above[:] = fresh
+    parent[:] = fresh
     return k
 
 
 @njit
-def relabel(ends, words, ids, number):
-    """Renumber the ends of all edges, keep those between two components; return how many."""
+def relabel(edges, number):
+    """Replace the ends of all edges by ``number[end]``, uint32, keep those between two components; return how many."""
+    ends, words, ids = edges
     kept = 0
     for i in range(words.size):
         a, b = number[ends[i] & _LOW], number[ends[i] >> _HALF]
@@ -132,87 +225,107 @@ def relabel(ends, words, ids, number):
 
 @njit
 def compose(label, number):
-    """Replace every label by its number."""
+    """Replace every label by its number: uint32 of shapes (n,) and (k,)."""
     for x in range(label.size):
         label[x] = number[label[x]]
 
 
-# -- edges that stay while labels are spread over ranks -----------------------------------------------------------
+# -- labels spread over the ranks -------------------------------------------------------------------------------
 
 
 @njit
-def list_spots(values, places, spots):
-    """Write each value above its place: where it is, or what `places` says if that is not empty."""
+def pack_values(values, places, packed):
+    """Write ``value << 32 | place`` of each of the `values`, uint32, to `packed`, uint64.
+
+    A value's place is ``places[i]``, uint32, or `i` if `places` is empty.
+    """
     for i in range(values.size):
-        spots[i] = (np.uint64(values[i]) << _HALF) | np.uint64(places[i] if places.size > 0 else i)
+        packed[i] = (np.uint64(values[i]) << _HALF) | np.uint64(places[i] if places.size > 0 else i)
 
 
 @njit
-def number_spots(spots, number):
-    """Number the distinct upper halves of ascending `spots`; return how many there are.
+def number_values(packed, number):
+    """Number the distinct values of ascending `packed` (`pack_values`); return how many there are.
 
-    ``number[i]`` becomes the number of the spot whose lower half is `i`; the first spots become the distinct values.
+    ``number[i]``, uint32, becomes the number of the value whose place is `i`; the first of `packed` become the distinct
+    values.
     """
     count = 0
     last = np.uint64(0)
-    for j in range(spots.size):
-        value = spots[j] >> _HALF
-        i = spots[j] & _LOW
+    for j in range(packed.size):
+        value = packed[j] >> _HALF
+        i = packed[j] & _LOW
         if j == 0 or value != last:
             # Never ahead of what is read.
-            spots[count] = last = value
+            packed[count] = last = value
             count += 1
         number[i] = count - 1
     return count
 
 
 @njit
-def name(ends, names):
-    """Replace the ends of all edges by their names."""
+def rename_ends(ends, names):
+    """Replace both halves of all `ends`, uint64, by their `names`, uint32."""
     for i in range(ends.size):
         ends[i] = np.uint64(names[ends[i] & _LOW]) | (np.uint64(names[ends[i] >> _HALF]) << _HALF)
 
 
 @njit
-def lightest(ends, words, ids, best):
-    """Write where the lightest edge at each end `x` is to ``best[x]``, or leave it below 0."""
-    for i in range(ends.size):
-        pair = ends[i]
+def lightest_at_ends(edges, place):
+    """Write where the lightest edge at each end `x` is to ``place[x]``, int32 and below 0 at first."""
+    words, ids = edges.words, edges.ids
+    for i in range(words.size):
+        pair = edges.ends[i]
         for _ in range(2):
             x = pair & _LOW
-            j = best[x]
+            j = place[x]
             if j < 0 or words[i] < words[j] or (ids.size > 0 and words[i] == words[j] and ids[i] < ids[j]):
-                best[x] = i
+                place[x] = i
             pair >>= _HALF
 
 
 @njit
-def offers(begins, counts, asked, best, names, ends, words, ids, pairs, out_words, out_ids):
-    """Write the lightest edges of `counts[r]` components from ``begins[r]`` on, for every rank `r`.
+def write_offers(begins, counts, components, place, names, edges, offers):
+    """Write the lightest edges of ``counts[r]`` components from ``begins[r]`` on, for every rank `r`.
 
-    Component `x` is known as ``asked[x]``, and ``best[x]`` is the place of its edge, whose ends have `names`.
-    What is written is the component, the name of the other end above it, and the record.
+    Parameters
+    ----------
+    begins, counts : numpy.ndarray of int64, shape (ranks,)
+    components : numpy.ndarray of uint32, shape (k,)
+        Ascending.
+    place : numpy.ndarray of int32, shape (k,)
+        Where the lightest edge of each is.
+    names : numpy.ndarray of uint32
+        The components that the ends of edges stand for.
+    edges : Edges
+    offers : Edges
+        Written: the component below, the one at the other end above, and the record.
     """
     at = 0
     for r in range(counts.size):
         for x in range(begins[r], begins[r] + counts[r]):
-            i = best[x]
-            own = asked[x]
-            other = names[ends[i] & _LOW] ^ names[ends[i] >> _HALF] ^ own
-            pairs[at] = np.uint64(own) | (np.uint64(other) << _HALF)
-            out_words[at] = words[i]
-            if ids.size > 0:
-                out_ids[at] = ids[i]
+            i = place[x]
+            own = components[x]
+            other = names[edges.ends[i] & _LOW] ^ names[edges.ends[i] >> _HALF] ^ own
+            offers.ends[at] = np.uint64(own) | (np.uint64(other) << _HALF)
+            offers.words[at] = edges.words[i]
+            if edges.ids.size > 0:
+                offers.ids[at] = edges.ids[i]
             at += 1
 
 
 @njit
-def take_offers(pairs, words, ids, first, other, word, word_id):
-    """Keep the lightest edge that is offered for each component ``first + x``: its record, and its other end."""
-    for i in range(pairs.size):
-        x = np.int64(pairs[i] & _LOW) - first
+def take_offers(offers, first, offered):
+    """Keep the lightest edge that is offered for each component ``first + x``.
+
+    `offers` are `Edges` as of `write_offers`; `offered` is an `Offered`.
+    """
+    words, ids = offers.words, offers.ids
+    other, word, word_id = offered
+    for i in range(words.size):
+        x = np.int64(offers.ends[i] & _LOW) - first
         lighter = words[i] < word[x] or (ids.size > 0 and words[i] == word[x] and ids[i] < word_id[x])
         if other[x] == NONE or lighter:
-            other[x], word[x] = pairs[i] >> _HALF, words[i]
+            other[x], word[x] = offers.ends[i] >> _HALF, words[i]
             if ids.size > 0:
                 word_id[x] = ids[i]

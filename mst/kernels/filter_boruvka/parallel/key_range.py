@@ -1,6 +1,8 @@
-"""A parallel pass that says which edges to look at, by their place in the order."""
+"""Which edges of an edge list lie in a range of the order, as a bitmap by edge id."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
@@ -11,6 +13,18 @@ from mst.kernels.primitives.bitmap import count_ones
 from mst.kernels.primitives.jit import njit
 
 _GATHER_BITS = np.uint64(0x0102040810204080)
+
+
+class KeyRange(NamedTuple):
+    """The edges above (`low`, `low_id`) and at most (`high`, `high_id`) by (key, id).
+
+    Keys are unsigned integers of the keys' width. Ids are int; below 0 or above all ids they stand for no tie and all.
+    """
+
+    low: np.unsignedinteger
+    low_id: int
+    high: np.unsignedinteger
+    high_id: int
 
 
 @njit
@@ -42,11 +56,23 @@ def ids_up_to(last_id, base):
 
 
 @njit
-def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, flags):
-    """Mark the edges whose (key, id) is above (`low`, `low_id`) and at most (`high`, `high_id`).
+def mark_chunk(first, last, words, kind, key_range, mask, flags):
+    """Mark the edges ``first … last - 1`` that lie in a range; return how many.
 
-    Returns how many were marked; `first` is a multiple of 64.
+    Parameters
+    ----------
+    first, last : int
+        Places, which are ids here; `first` is a multiple of 64.
+    words : numpy.ndarray of uint32 or uint64, shape (m,)
+    kind : int
+        Of the words (`mst.kernels.parallel.keys`).
+    key_range : KeyRange
+    mask : numpy.ndarray of uint64, shape (⌈m / 64⌉,)
+        Written.
+    flags : numpy.ndarray of uint8, shape (64,)
+        Scratch.
     """
+    low, low_id, high, high_id = key_range
     one = words.dtype.type(1)
     total = 0
     for base in range(first, last, 64):
@@ -68,14 +94,17 @@ def mark_range(first, last, words, kind, low, low_id, high, high_id, mask, flags
 
 
 @njit(parallel=True)
-def mark(width, grain, words, kind, low, low_id, high, high_id, mask, counts, counters):
-    """`mark_range` over all edges; ``counts[c]`` is how many chunk `c` has; `grain` is a multiple of 64."""
+def mark(schedule, words, kind, key_range, mask, counts):
+    """`mark_chunk` over all edges.
+
+    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
+    (chunks,), is written: the marked edges of each chunk.
+    """
+    width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
         flags = np.empty(64, np.uint8)
         first, last = next_chunk(counters, worker, width, grain, words.size)
         while first < last:
-            counts[first // grain] = mark_range(
-                first, last, words, kind, low, low_id, high, high_id, mask, flags
-            )
+            counts[first // grain] = mark_chunk(first, last, words, kind, key_range, mask, flags)
             first, last = next_chunk(counters, worker, width, grain, words.size)

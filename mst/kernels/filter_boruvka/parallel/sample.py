@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
-from mst.kernels.filter_boruvka.parallel_select import edge_at, row_near
+from mst.kernels.filter_boruvka.parallel.storage import edge_at, row_near
 from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
@@ -15,6 +17,27 @@ from mst.kernels.primitives.radix import argsort
 _GRAIN, _BLOCK, _STRETCHES = 512, 64, 1024
 _HALF = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Draws(NamedTuple):
+    """What is drawn: edges above (`low`, `low_id`) whose ends have different roots count as hits.
+
+    Attributes
+    ----------
+    low : unsigned integer of the keys' width
+    low_id : int
+    roots : numpy.ndarray of an unsigned integer, shape (n,), or None
+        None where every edge above the bound is a hit.
+    times : int
+        How often to draw.
+    seed : int
+    """
+
+    low: np.unsignedinteger
+    low_id: int
+    roots: np.ndarray | None
+    times: int
+    seed: int
 
 
 @njit
@@ -27,9 +50,19 @@ def draw(i, first, last, seed):
 
 
 @njit
-def sample_range(begin, end, source, kind, low, low_id, labels, samples, seed, keys, ids):
+def _between_trees(storage, place, roots):
+    """Return whether the ends of an edge have different roots; True without roots."""
+    if roots is None:
+        return True
+    a, b, _ = edge_at(storage, place, row_near(storage, place))
+    return roots[a] != roots[b]
+
+
+@njit
+def sample_chunk(begin, end, storage, draws, keys, ids):
     """Write the hits among draws ``begin … end - 1`` of `sample_edges` from place `begin` on; return where they end."""
-    hits, size = begin, source[0].size
+    hits, size, samples = begin, storage.words.size, draws.times
+    low, low_id = draws.low, draws.low_id
     places = np.empty(_BLOCK, np.int64)
     # One draw from each of as many equal stretches, whose ends are stepped to: a division takes as long as a draw.
     each, more = size // samples, size % samples
@@ -40,51 +73,49 @@ def sample_range(begin, end, source, kind, low, low_id, labels, samples, seed, k
             first, over = last, over + more
             carry = np.int64(over >= samples)
             last, over = last + each + carry, over - carry * samples
-            places[j] = draw(block + j, first, last, seed)
-            prefetch(source[0], places[j])
+            places[j] = draw(block + j, first, last, draws.seed)
+            prefetch(storage.words, places[j])
         for j in range(count):
             place = places[j]
-            key = key_of(source[0][place], kind)
-            e, apart = edge_at(source, place, 0)[2], True
-            if labels is not None:
-                a, b, e = edge_at(source, place, row_near(source, place))
-                apart = labels[a] != labels[b]
+            key = key_of(storage.words[place], storage.kind)
+            e = edge_at(storage, place, 0)[2]
             keys[hits], ids[hits] = key, e
-            hits += apart & ((key > low) | ((key == low) & (e > low_id)))
+            hits += _between_trees(storage, place, draws.roots) & ((key > low) | ((key == low) & (e > low_id)))
     return hits
 
 
 @njit
-def sample_edges(source, kind, low, low_id, labels, samples, seed):
-    """Sample the edges above (`low`, `low_id`) whose ends have different labels (if there are labels).
+def sample_edges(storage, draws):
+    """Sample the edges of a storage.
 
     Parameters
     ----------
-    source : tuple of numpy.ndarray
-        See `mst.kernels.filter_boruvka.parallel_select`.
+    storage : EdgeList, Rows or CopiedEdges
+    draws : Draws
+        At most as many as there are places.
 
     Returns
     -------
-    keys, ids : numpy.ndarray, shape (hits,)
-        Those among `samples` draws from all places; ``hits / samples`` estimates their share.
+    keys : numpy.ndarray of uint32 or uint64, shape (hits,)
+    ids : numpy.ndarray of int64, shape (hits,)
+        ``hits / draws.times`` estimates the share of all places.
     """
-    keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
-    hits = sample_range(0, samples, source, kind, low, low_id, labels, samples, seed, keys, ids)
+    keys, ids = np.empty(draws.times, storage.words.dtype), np.empty(draws.times, np.int64)
+    hits = sample_chunk(0, draws.times, storage, draws, keys, ids)
     return keys[:hits], ids[:hits]
 
 
 @njit(parallel=True)
-def sample_by_all(width, source, kind, low, low_id, labels, samples, seed, counters):
+def sample_by_all(width, storage, draws, counters):
     """Return what `sample_edges` does, drawn by `width` workers: each draw waits for memory."""
-    keys, ids = np.empty(samples, source[0].dtype), np.empty(samples, np.int64)
+    samples = draws.times
+    keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, _GRAIN, samples)
         while first < last:
-            ends[first // _GRAIN] = sample_range(
-                first, last, source, kind, low, low_id, labels, samples, seed, keys, ids
-            )
+            ends[first // _GRAIN] = sample_chunk(first, last, storage, draws, keys, ids)
             first, last = next_chunk(counters, worker, width, _GRAIN, samples)
     hits = 0
     for chunk in range(ends.size):
@@ -96,9 +127,21 @@ def sample_by_all(width, source, kind, low, low_id, labels, samples, seed, count
 
 @njit
 def quantiles(keys, ids, fractions):
-    """Return the keys and ids that about each of `fractions`, which ascend, of a sample does not exceed.
+    """Return the keys and ids that about each of `fractions` of a sample does not exceed.
 
-    Ids break ties, so that many equal keys are divided too. The sample is not empty.
+    Ids break ties, so that many equal keys are divided too.
+
+    Parameters
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (k,)
+        Of the sample, which is not empty.
+    ids : numpy.ndarray of int64, shape (k,)
+    fractions : numpy.ndarray of float64, shape (q,)
+        Ascending, 0 to 1.
+
+    Returns
+    -------
+    keys, ids : numpy.ndarray, shape (q,)
     """
     if np.any(ids[1:] < ids[:-1]):
         by_id = argsort(ids)
@@ -115,7 +158,7 @@ def quantiles(keys, ids, fractions):
 
 @njit
 def among_lightest(keys, count):
-    """Return the places, ascending, of the `count` least keys and of whichever lie in the same stretch as the last."""
+    """Return the places, int64, ascending, of the `count` least keys and of all in the same stretch as the last."""
     low, span, shift = keys.min(), np.uint64(keys.max() - keys.min()), np.uint64(0)
     while span >> shift >= _STRETCHES:
         shift += np.uint64(1)
@@ -126,7 +169,7 @@ def among_lightest(keys, count):
     while below < count:
         last += 1
         below += held[last]
-    places, found = np.empty(keys.size, np.int64), 0
+    places, found = np.empty(keys.size, np.int64), np.int64(0)
     for i in range(keys.size):
         places[found] = i
         found += np.uint64(keys[i] - low) >> shift <= np.uint64(last)

@@ -1,0 +1,190 @@
+"""The rounds of Filter-Borůvka by many workers: which edges each one joins, decided from a sample.
+
+A round takes the lightest edges that are left, a little more of them than there are trees, and of these only those that
+may still join two trees. Threads and ranks differ in how they sample, select, scatter and join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel.sample import quantiles
+from mst.kernels.filter_boruvka.parallel.select import Wanted
+from mst.kernels.filter_boruvka.policy import MOST_BATCHES, SELECTIVE, Policy
+
+Bound = tuple[Any, int]
+"""A key and an edge id: edges compare by (key, id)."""
+
+
+class Sampled(NamedTuple):
+    """A sample of the edges that are left and join two trees.
+
+    Attributes
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (hits,)
+    ids : numpy.ndarray of int64, shape (hits,)
+    edges : float
+        How many edges it stands for.
+    """
+
+    keys: np.ndarray
+    ids: np.ndarray
+    edges: float
+
+    def bounds(self, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return keys and edge ids, in pairs, that about each of `fractions` of the edges do not exceed."""
+        return quantiles(self.keys, self.ids, fractions)
+
+
+class Round(NamedTuple):
+    """What a round joins.
+
+    Attributes
+    ----------
+    high : Bound
+        The last edge that it may take.
+    keys, ids : numpy.ndarray, shape (batches - 1,)
+        Bounds between batches.
+    selective : bool
+        Whether few of the edges that are read belong to it.
+    edges, remaining : int
+        About how many it joins, and how many join two trees by now.
+    """
+
+    high: Bound
+    keys: np.ndarray
+    ids: np.ndarray
+    selective: bool
+    edges: int
+    remaining: int
+
+
+@dataclass
+class Progress:
+    """How far a computation is.
+
+    Attributes
+    ----------
+    n : int
+        Vertices.
+    width : int
+        Workers.
+    policy : Policy
+    highest : Bound
+        Above all edges.
+    low : Bound
+        The last edge of the rounds before.
+    size : int
+        Edges that a round reads.
+    heavy : int
+        Edges that the last filter has left, and that are not joined yet.
+    missing : int
+        Edges that a spanning tree still lacks.
+    parent : numpy.ndarray of uint32 or uint64, shape (n,)
+    in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,), or None
+        Bitmap of the vertices of the largest tree; None before there is one, and once edges within it are filtered out.
+    giant_share : float
+        About the share of these vertices.
+    flat : bool
+        Whether every vertex points at its root: so it is from the second round on.
+    """
+
+    n: int
+    width: int
+    policy: Policy
+    highest: Bound
+    low: Bound
+    size: int
+    heavy: int
+    missing: int
+    parent: np.ndarray
+    in_giant: np.ndarray | None = None
+    giant_share: float = 0.0
+    flat: bool = False
+
+    @property
+    def unfinished(self) -> bool:
+        return self.size > 0 and self.missing > 0 and self.low != self.highest
+
+    @property
+    def trees(self) -> int:
+        """Trees, if the graph is connected."""
+        return self.missing + 1
+
+    @property
+    def has_giant(self) -> bool:
+        """Whether most vertices are in one tree, so that the edges outside it are worth a copy."""
+        return self.giant_share > self.policy.giant
+
+    def wanted(self, following: Round) -> Wanted:
+        """Return the edges that a round selects."""
+        # Without a giant, so many trees are outside the bitmap of the largest that roots are compared.
+        compare_roots = self.in_giant is not None and not self.has_giant
+        return Wanted(
+            *self.low, *following.high, following.selective, self.in_giant, self.parent, compare_roots
+        )
+
+
+def lowest_bound(key_type: Any) -> Bound:
+    """Return the bound below all edges."""
+    return key_type(0), -1
+
+
+def highest_bound(key_type: Any, last_id: int) -> Bound:
+    """Return the bound above all edges."""
+    return ~key_type(0), last_id
+
+
+def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False) -> Round:
+    """Return the next round: all edges that are left, or the light ones.
+
+    With `every_key`, a batch has a single key wherever there are few enough of them.
+    """
+    p, policy = progress, progress.policy
+    if len(sampled.keys) == 0:
+        none = np.empty(0, p.highest[0].dtype), np.empty(0, np.int64)
+        return Round(p.highest, *none, selective=True, edges=0, remaining=0)
+    light = rules.light_edges(sampled.edges, p.trees, policy)
+    if not p.flat:
+        whole = rules.takes_all(light, sampled.edges, policy)
+    else:
+        spared = (sampled.edges - light) * rules.expected_use(sampled.edges, p.heavy)
+        whole = spared * policy.rescan < p.size + 2 * p.n + policy.round_cost * p.width
+    share = 1.0 if whole else light / sampled.edges
+    count = rules.batch_count(sampled.edges * share, p.trees, p.width, policy)
+    keys, ids = sampled.bounds(np.arange(1, count + (not whole)) * (share / count))
+    high, selective = p.highest, False
+    if not whole:
+        high, selective = (keys[-1], int(ids[-1])), light * SELECTIVE < p.size
+        keys, ids = keys[:-1], ids[:-1]
+    if every_key:
+        keys, ids = with_every_key(keys, ids, sampled.keys[sampled.keys < high[0]], p.highest[1])
+    return Round(high, keys, ids, selective, int(sampled.edges * share), int(sampled.edges))
+
+
+def with_every_key(
+    bound_keys: np.ndarray, bound_ids: np.ndarray, keys: np.ndarray, last_id: int, most: int = MOST_BATCHES
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds and one more behind each of `keys`, so that no batch has two; the bounds, if too many."""
+    distinct = np.unique(keys)
+    all_keys = np.append(bound_keys, distinct)
+    all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
+    if len(all_keys) > most:
+        return bound_keys, bound_ids
+    order = np.lexsort((all_ids, all_keys))
+    return all_keys[order], all_ids[order]
+
+
+def single_key_batches(keys: np.ndarray, ids: np.ndarray, last_id: int) -> np.ndarray:
+    """Return which of the batches between exact bounds hold a single key: of these, edges may be taken in any order.
+
+    ``last_id`` is the id of the bounds that `with_every_key` adds.
+    """
+    single = np.zeros(len(keys) + 1, np.bool_)
+    step = np.diff(keys)
+    single[1:-1] = (step == 0) | ((step == 1) & (ids[:-1] == last_id))
+    return single

@@ -1,0 +1,1 @@
+"""Filter-Borůvka by many workers, threads or the ranks of one host, step by step."""

@@ -1,0 +1,426 @@
+"""Batches of ascending weight, each joined to the trees by all workers at once; its cycle edges are dropped afterwards.
+
+A batch is joined in two phases with a barrier between them. First every end is replaced by the root of its tree,
+as the trees stood before the batch. Then the edges between different trees link them, in any order, by
+compare-and-swap. If no edge of a batch finds its ends linked already, the batch closes no cycle: all its edges
+belong to the forest, whatever their order (Kruskal 1956). An edge that does is a *closing* edge. Whichever edges link,
+the trees are the same sets of vertices, so that the next batch need not wait for a decision which edge of a cycle
+is the heaviest: one worker drops the cycle edges of a batch (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`)
+while the others join the next ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.filter_boruvka.parallel.drop_cycle_edges import (
+    CLOSING,
+    FIRST,
+    LAST,
+    drop_cycle_edges,
+    new_scratch,
+)
+from mst.kernels.filter_boruvka.parallel.records import ends_at, id_at, is_dropped, move, swap
+from mst.kernels.parallel.runtime import FOREST, inject_delay
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, store_where, yield_core
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
+from mst.kernels.union_find.concurrent import find, unite
+
+LONGEST_CHUNK = 4096
+
+_BLOCK = 256
+_AHEAD, _FAR = 16, np.uint64(32)
+
+
+class Batches(NamedTuple):
+    """How records are divided.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray of int64, shape (batches + 1,)
+        Where each batch begins in the records, and the end. No batch is empty.
+    lengths : numpy.ndarray of int64, shape (batches,)
+        Records of a chunk of each batch.
+    chunks : numpy.ndarray of int64, shape (batches + 1,)
+        Chunks before each batch, and in all.
+    any_order : numpy.ndarray of bool, shape (batches,)
+        Batches whose edges may be taken in any order, since all have one key and ties are nobody's concern: their
+        closing edges are the ones that are dropped.
+    """
+
+    starts: np.ndarray
+    lengths: np.ndarray
+    chunks: np.ndarray
+    any_order: np.ndarray
+
+
+class Joined(NamedTuple):
+    """What joining writes for dropping.
+
+    Attributes
+    ----------
+    chunks : numpy.ndarray of int64, shape (chunks, 3)
+        Where the edges between two trees of each chunk begin, where its closing edges begin, and the end: the columns
+        `drop_cycle_edges.FIRST`, `CLOSING` and `LAST`.
+    closing : numpy.ndarray of int64, shape (batches,)
+        Zeros at first; how many edges of a batch closed a cycle within it.
+    """
+
+    chunks: np.ndarray
+    closing: np.ndarray
+
+
+class Forest(NamedTuple):
+    """The trees and their edges.
+
+    Attributes
+    ----------
+    parent : numpy.ndarray of uint32 or uint64, shape (n,)
+        From `mst.kernels.filter_boruvka.parallel.trees.new_parents`: a union-find whose parents have the smaller index.
+    edges : numpy.ndarray of int32 or int64, shape (n - 1,)
+        Edge ids, as many as ``counters[FOREST]``.
+    contended : bool
+        Whether the parents are so few that workers want the same cache lines at the same time.
+    """
+
+    parent: np.ndarray
+    edges: np.ndarray
+    contended: bool
+
+
+class Shared(NamedTuple):
+    """What the workers of `join` share beside the data.
+
+    Attributes
+    ----------
+    state : numpy.ndarray of int64
+        From `new_state`.
+    counters : numpy.ndarray of int64
+        From `mst.kernels.parallel.runtime.new_counters`.
+    """
+
+    state: np.ndarray
+    counters: np.ndarray
+
+
+@njit
+def without_empty(starts, any_order):
+    """Return where the batches begin that hold any edge, and the end, and `any_order` of these (see `Batches`)."""
+    kept_starts, kept = np.empty_like(starts), np.empty_like(any_order)
+    count = 0
+    for batch in range(any_order.size):
+        kept_starts[count], kept[count] = starts[batch], any_order[batch]
+        count += starts[batch] < starts[batch + 1]
+    kept_starts[count] = starts[-1]
+    return kept_starts[: count + 1], kept[:count]
+
+
+def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches:
+    """Return the batches that hold any edge, cut into chunks for so many workers; arguments as for `without_empty`."""
+    starts, any_order = without_empty(starts, any_order)
+    lengths, chunks = chunked(starts, width)
+    return Batches(starts, lengths, chunks, any_order)
+
+
+@njit
+def chunked(starts, width):
+    """Return the ``(lengths, chunks)`` of `Batches`."""
+    lengths, chunks = np.empty(starts.size - 1, np.int64), np.zeros(starts.size, np.int64)
+    for batch in range(lengths.size):
+        size = starts[batch + 1] - starts[batch]
+        lengths[batch] = min(max(-(-size // (8 * width)), 64), LONGEST_CHUNK)
+        chunks[batch + 1] = chunks[batch] - (-size // lengths[batch])
+    return lengths, chunks
+
+
+# -- one chunk of a phase ---------------------------------------------------------------------------------------
+
+
+@njit
+def find_roots(records, first, last, forest):
+    """Move the edges between two trees to the front, ends replaced by roots; return where they end.
+
+    Many edges at a time, few enough that what was loaded is still at hand when the roots are checked.
+    """
+    parent = forest.parent
+    roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
+    end = np.uint64(first)
+    for block in range(first, last, _BLOCK):
+        # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
+        size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
+        if forest.contended:
+            fourth_ancestors_contended(records, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
+        else:
+            fourth_ancestors(records, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
+        for i in range(size):
+            x, y = roots_a[i], roots_b[i]
+            if (load(parent, x) != x) | (load(parent, y) != y):
+                x, y = find(parent, x), find(parent, y)
+            move(records, base + i, end, x, y)
+            end += np.uint64(x != y)
+    return np.int64(end)
+
+
+@njit
+def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
+    """Write the fourth ancestors of both ends of `size` edges from `base` on, and let the ends point there.
+
+    Paths are no longer, nearly always: four loads without a branch. Where the paths begin is asked for ahead, up to the
+    edge `final`, and to write: another core has mostly written there since. `roots_a` and `roots_b` have the dtype of
+    `parent` and at least `size` places.
+    """
+    for i in range(size):
+        u, v = ends_at(records, min(base + i + _FAR, final))
+        prefetch_to_write(parent, u)
+        prefetch_to_write(parent, v)
+        u, v = ends_at(records, base + i)
+        x = load(parent, load(parent, load(parent, load(parent, u))))
+        y = load(parent, load(parent, load(parent, load(parent, v))))
+        # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
+        store(parent, u, x)
+        store(parent, v, y)
+        roots_a[i], roots_b[i] = x, y
+
+
+@njit
+def fourth_ancestors_contended(records, base, size, final, parent, roots_a, roots_b):
+    """As `fourth_ancestors`; but lines stay with all cores as long as no core writes what they hold already.
+
+    A store whose address waits for a load holds up the loads behind it: where lines are many, that costs more.
+    """
+    for i in range(size):
+        u, v = ends_at(records, min(base + i + _FAR, final))
+        prefetch(parent, u)
+        prefetch(parent, v)
+        u, v = ends_at(records, base + i)
+        above_u, above_v = load(parent, u), load(parent, v)
+        x = load(parent, load(parent, load(parent, above_u)))
+        y = load(parent, load(parent, load(parent, above_v)))
+        roots_a[i], roots_b[i] = x, y
+        store_where(above_u != x, parent, u, roots_a, i, x)
+        store_where(above_v != y, parent, v, roots_b, i, y)
+
+
+@njit
+def link(records, first, last, parent, alone):
+    """Link trees by edges in any order; move the closing ones to the end, and return where those begin.
+
+    With `alone`, no other worker does at the same time. A phase of its own: a look-up at the same time might write
+    a root's own number over the link that it just got. A root is only ever linked below a smaller number, hence
+    links make no cycle, however many workers link at the same time; and its new parent need not be a root any more.
+    """
+    i, end = first, last
+    while i < end:
+        x, y = ends_at(records, min(i + _AHEAD, last - 1))
+        prefetch_to_write(parent, max(x, y))
+        x, y = ends_at(records, i)
+        x, y = max(x, y), min(x, y)
+        if link_root(parent, x, y, alone) or unite(parent, x, y):
+            i += 1
+        else:
+            end -= 1
+            swap(records, i, end)
+    return end
+
+
+@njit(inline="always")
+def link_root(parent, x, y, alone):
+    """Link `x` below `y` if it is a root; return whether it was."""
+    if alone:
+        # A locked instruction costs as much as the rest of a link.
+        root = load(parent, x) == x
+        if root:
+            store(parent, x, y)
+        return root
+    return compare_and_swap(parent, x, x, y) == x
+
+
+# -- all phases, in one parallel region -------------------------------------------------------------------------
+
+# Phases are short, and starting a parallel region for each would cost as much. So all run within one region. A
+# phase is over when all its chunks are done, by any worker: nothing waits for a thread that the system has not
+# started yet. Phase ``2 b`` finds the roots of batch `b`, phase ``2 b + 1`` links them. Each worker has a share of the
+# chunks and a ticket for it, ``phase << 32 | 2³¹ - chunks left``, from which one addition takes a chunk together with
+# the phase that it belongs to; a worker whose share is empty steals from the others'. The last worker to finish a phase
+# opens the next one, in two stores: a ticket of a phase that is over is brought up to date by the first worker that
+# takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges, with the next phase
+# open already: no worker waits for a batch in which that takes long.
+
+_LEFT, _PHASE, _TICKETS = 0, 16, 32
+_NONE_LEFT = np.int64(1) << np.int64(31)
+_TICKET_BITS = (np.int64(1) << np.int64(32)) - np.int64(1)
+
+
+def new_state(width: int) -> np.ndarray:
+    """Return space, int64, for the phase, its chunks that are not done yet, and the workers' tickets."""
+    return np.zeros(_TICKETS + 16 * width, np.int64)
+
+
+@njit
+def open_first_phase(state, width, chunks):
+    """Offer the chunks of the first phase, and forget all earlier ones; `chunks` is that of `Batches`."""
+    for worker in range(width):
+        store(state, _TICKETS + 16 * worker, _NONE_LEFT - (np.int64(1) << np.int64(32)))
+    open_phase(state, chunks, np.int64(0))
+
+
+@njit
+def open_phase(state, chunks, phase):
+    """Offer the chunks of a phase; past the last batch there is none."""
+    batch = phase >> 1
+    store(state, _LEFT, chunks[batch + 1] - chunks[batch] if batch + 1 < chunks.size else np.int64(0))
+    store(state, _PHASE, phase)
+
+
+@njit
+def take_chunk(state, owner, width, chunks, phase):
+    """Return ``(phase, chunk)`` of an owner's share: a later phase if that one is over; -1 when none is left."""
+    place = _TICKETS + 16 * owner
+    ticket = load(state, place)
+    if ticket >> 32 < phase:
+        first, last = share_of(chunks, owner, width, phase)
+        if first < last:
+            taken = (phase << 32) + _NONE_LEFT - (last - first) + 1
+            seen = compare_and_swap(state, place, ticket, taken)
+            if seen == ticket:
+                return phase, first
+            ticket = seen
+    if ticket & _TICKET_BITS < _NONE_LEFT:
+        ticket = fetch_add(state, place, 1)
+        left = _NONE_LEFT - (ticket & _TICKET_BITS)
+        if left > 0:
+            phase = ticket >> 32
+            return phase, share_of(chunks, owner, width, phase)[1] - left
+    return phase, np.int64(-1)
+
+
+@njit
+def share_of(chunks, owner, width, phase):
+    """Return the first chunk of a worker's share in a phase, and where the share ends."""
+    first, size = chunks[phase >> 1], chunks[(phase >> 1) + 1] - chunks[phase >> 1]
+    return first + owner * size // width, first + (owner + 1) * size // width
+
+
+@njit
+def report_done(state, chunks, phase, done):
+    """Report so many chunks of a phase as done; return whether they were the last, and the next phase is open."""
+    last = done > 0 and fetch_add(state, _LEFT, -done) == done
+    if last:
+        open_phase(state, chunks, phase + 1)
+    return last
+
+
+@njit
+def wait_for_end(state, phase):
+    """Return when a phase is over."""
+    waited = 0
+    while load(state, _PHASE) == phase:
+        waited += 1
+        if waited > 4096 and waited & 63 == 0:
+            yield_core()
+
+
+@njit
+def work(worker, width, shared, batches, records, joined, forest):
+    """Do chunks until no phase is left; drop the cycle edges of batches whose last chunk was done here."""
+    state, counters = shared
+    end = np.int64(2 * batches.any_order.size)
+    scratch = new_scratch(0)
+    phase = load(state, _PHASE)
+    while phase < end:
+        for step in range(width):
+            owner, done = (worker + step) % width, np.int64(0)
+            phase, chunk = take_chunk(state, owner, width, batches.chunks, phase)
+            while chunk >= 0:
+                inject_delay(counters, chunk)
+                do_chunk(chunk, phase, batches, records, joined, forest, width == 1)
+                done += 1
+                phase, chunk = take_chunk(state, owner, width, batches.chunks, phase)
+            # At once: while the others' shares are looked through, a worker may wait for this report.
+            if report_done(state, batches.chunks, phase, done):
+                if phase & 1:
+                    inject_delay(counters, phase)
+                    scratch = append_batch(phase >> 1, batches, records, joined, forest, counters, scratch)
+                break
+        wait_for_end(state, phase)
+        phase = load(state, _PHASE)
+
+
+@njit
+def do_chunk(chunk, phase, batches, records, joined, forest, alone):
+    """Find the roots of the edges of one chunk, or link them."""
+    batch = phase >> 1
+    chunks = joined.chunks
+    first = batches.starts[batch] + (chunk - batches.chunks[batch]) * batches.lengths[batch]
+    if phase & 1:
+        chunks[chunk, CLOSING] = link(records, first, chunks[chunk, LAST], forest.parent, alone)
+        closing = chunks[chunk, LAST] - chunks[chunk, CLOSING]
+        if closing:
+            fetch_add(joined.closing, batch, closing)
+    else:
+        last = min(first + batches.lengths[batch], batches.starts[batch + 1])
+        chunks[chunk, FIRST], chunks[chunk, LAST] = first, find_roots(records, first, last, forest)
+
+
+@njit(parallel=True)
+def join(width, shared, batches, records, joined, forest):
+    """Join the edges of all batches to the forest.
+
+    Parameters
+    ----------
+    width : int
+        Workers.
+    shared : Shared
+    batches : Batches
+    records : PackedRecords, Records or WideRecords
+        By batch; overwritten.
+    joined : Joined
+        Written.
+    forest : Forest
+        Edge ids are appended.
+    """
+    open_first_phase(shared.state, width, batches.chunks)
+    for worker in prange(width):
+        work(worker, width, shared, batches, records, joined, forest)
+
+
+# -- the forest -------------------------------------------------------------------------------------------------
+
+
+@njit
+def append_batch(batch, batches, records, joined, forest, counters, scratch):
+    """Append the ids of a batch's edges that belong to the forest; return the scratch, a larger one if need be."""
+    chunks = joined.chunks[batches.chunks[batch] : batches.chunks[batch + 1]]
+    if joined.closing[batch] and not batches.any_order[batch]:
+        if scratch.places.size < batches.starts[batch + 1] - batches.starts[batch]:
+            scratch = new_scratch(np.max(np.diff(batches.starts)))
+        drop_cycle_edges(records, chunks, joined.closing[batch], scratch)
+        append_remaining(records, chunks, forest.edges, counters)
+    else:
+        append_linking(records, chunks, forest.edges, counters)
+    return scratch
+
+
+@njit
+def append_linking(records, chunks, edges, counters):
+    """Append the ids of the edges of a batch that linked two trees; `edges` is that of `Forest`."""
+    place = fetch_add(counters, FOREST, np.sum(chunks[:, CLOSING] - chunks[:, FIRST]))
+    for chunk in range(len(chunks)):
+        for i in range(chunks[chunk, FIRST], chunks[chunk, CLOSING]):
+            edges[place] = id_at(records, i)
+            place += 1
+
+
+@njit
+def append_remaining(records, chunks, edges, counters):
+    """Append the ids of the edges of a batch that were not dropped, which are as many as linked two trees."""
+    place = fetch_add(counters, FOREST, np.sum(chunks[:, CLOSING] - chunks[:, FIRST]))
+    for chunk in range(len(chunks)):
+        for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
+            if not is_dropped(records, i):
+                edges[place] = id_at(records, i)
+                place += 1

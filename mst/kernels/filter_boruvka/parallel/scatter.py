@@ -1,0 +1,93 @@
+"""Scatters selected edges into records, batch by batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.filter_boruvka.parallel.records import prefetch_edge, put
+from mst.kernels.filter_boruvka.parallel.select import BLOCK
+from mst.kernels.filter_boruvka.parallel.storage import edge_at, row_near, row_of
+from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.primitives.jit import njit
+
+_AHEAD = 32
+
+
+@njit
+def first_places(counts):
+    """Turn counts into places, by batch and then chunk.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray of int64, shape (chunks, batches)
+        Edges of each chunk in each batch; replaced by where the first of them goes.
+
+    Returns
+    -------
+    starts : numpy.ndarray of int64, shape (batches + 1,)
+        Where each batch begins, and the end.
+    """
+    chunks, batches = counts.shape
+    starts, place = np.zeros(batches + 1, np.int64), np.zeros(batches, np.int64)
+    # Row by row: other cores have just written them.
+    for chunk in range(chunks):
+        for batch in range(batches):
+            starts[batch + 1] += counts[chunk, batch]
+    for batch in range(batches):
+        starts[batch + 1] += starts[batch]
+        place[batch] = starts[batch]
+    for chunk in range(chunks):
+        for batch in range(batches):
+            counts[chunk, batch], place[batch] = place[batch], place[batch] + counts[chunk, batch]
+    return starts
+
+
+@njit
+def _place_at(places, i):
+    """Return the `i`-th place; without places, every place was selected."""
+    if places is None:
+        return np.uint64(i)
+    return np.uint64(places[i])
+
+
+@njit
+def scatter_chunk(first, last, storage, selected, next_places, records, to):
+    """Write the selected edges ``first … last - 1`` to the next places of their batches.
+
+    `selected` is a `select.Selected`; `next_places`, int64 of shape (batches,), advances; `to`, int64 of shape
+    (BLOCK,), is scratch.
+    """
+    if first == last:
+        return
+    places, batch = selected.places, selected.batch
+    row = row_near(storage, _place_at(places, first))
+    for block in range(first, last, BLOCK):
+        size = min(BLOCK, last - block)
+        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        for i in range(size):
+            b = batch[block + i]
+            to[i] = next_places[b]
+            next_places[b] += 1
+        for i in range(size):
+            prefetch_edge(records, to[min(i + _AHEAD, size - 1)])
+            place = _place_at(places, block + i)
+            row = row_of(storage, place, row)
+            a, b, e = edge_at(storage, place, row)
+            put(records, to[i], a, b, key_of(storage.words[place], storage.kind), e)
+
+
+@njit(parallel=True)
+def scatter(schedule, storage, selected, records):
+    """Write all selected edges to `records`, by batch; `first_places` has been called for ``selected.counts``."""
+    width, grain, counters = schedule
+    begins, ends, next_places = selected.begins, selected.ends, selected.counts
+    reset_queue(counters, width)
+    for worker in prange(width):
+        to = np.empty(BLOCK, np.int64)
+        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        while first < last:
+            chunk = first // grain
+            scatter_chunk(begins[chunk], ends[chunk], storage, selected, next_places[chunk], records, to)
+            first, last = next_chunk(counters, worker, width, grain, storage.words.size)

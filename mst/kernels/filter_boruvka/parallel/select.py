@@ -1,0 +1,483 @@
+"""Selects the edges of a range of the order, and their batches of ascending weight; within a batch nothing is sorted.
+
+Functions over one chunk are for any worker, thread or rank; the parallel ones run them over all chunks by threads. What
+data decides at random is written always and kept by advancing an index: there is no branch then to mispredict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import prange, types
+from numba.extending import overload
+
+from mst.kernels.filter_boruvka.parallel.storage import (
+    CopiedEdges,
+    Storage,
+    edge_at,
+    has_rows,
+    row_near,
+    row_of,
+    vertex_type,
+)
+from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import fetch_add
+from mst.kernels.primitives.bitmap import get_bit
+from mst.kernels.primitives.jit import njit
+
+SELECTED = LIVE
+"""The place in the counters where selected or copied edges are counted."""
+
+BLOCK = 1024
+"""Edges that are picked before their batches are looked up: their places stay in the first-level cache."""
+
+_VECTOR, _PIECE = np.uint64(64), np.uint64(16)
+_CELLS = 1 << 13
+_ONE = np.uint64(1)
+
+
+class Wanted(NamedTuple):
+    """The edges above (`low`, `low_id`) and at most (`high`, `high_id`) that are not known to lie within one tree.
+
+    Attributes
+    ----------
+    low, high : unsigned integer of the keys' width
+    low_id, high_id : int
+    selective : bool
+        Whether most blocks of edges have none in the range.
+    in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,), or None
+        Bitmap of the vertices of the giant tree: edges with both ends there are left out.
+    roots : numpy.ndarray of an unsigned integer, shape (n,)
+        Parents; where roots are compared, every vertex points at its root.
+    compare_roots : bool
+        Whether edges whose ends have the same root are left out, too.
+    """
+
+    low: np.unsignedinteger
+    low_id: int
+    high: np.unsignedinteger
+    high_id: int
+    selective: bool
+    in_giant: np.ndarray | None
+    roots: np.ndarray
+    compare_roots: bool
+
+
+class Bounds(NamedTuple):
+    """Bounds between batches, ascending by (key, id), and the table that `batch_of` looks keys up in.
+
+    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within moves to the end
+    of its cell. Where several lie within one, it is negative, and only there the bounds are searched.
+
+    Attributes
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (batches - 1,)
+    ids : numpy.ndarray of int64, shape (batches - 1,)
+    base, shift : unsigned integer of the keys' width
+    cells : numpy.ndarray of int16
+    """
+
+    keys: np.ndarray
+    ids: np.ndarray
+    base: np.unsignedinteger
+    shift: np.unsignedinteger
+    cells: np.ndarray
+
+
+class Selected(NamedTuple):
+    """What `select` writes and `mst.kernels.filter_boruvka.parallel.scatter` reads.
+
+    Attributes
+    ----------
+    places : numpy.ndarray of uint32 or int64, shape (places of the storage,), or None
+        Places of selected edges; None where all are selected.
+    batch : numpy.ndarray of uint8, of the same length
+        The batch of each.
+    begins, ends : numpy.ndarray of int64, shape (chunks,)
+        The edges of chunk `c` are ``begins[c] … ends[c] - 1`` of these.
+    counts : numpy.ndarray of int64, shape (chunks, batches)
+        Edges of each chunk in each batch; `scatter.first_places` turns them into where these go.
+    """
+
+    places: np.ndarray | None
+    batch: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+    counts: np.ndarray
+
+
+class SelectedChunk(NamedTuple):
+    """What `select_chunk` writes: arrays of at least the chunk's length, and counts by batch, int64."""
+
+    places: np.ndarray
+    batch: np.ndarray
+    counts: np.ndarray
+
+
+# -- batches ----------------------------------------------------------------------------------------------------
+
+
+def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
+    """Return bounds with their table; without any, there is one batch."""
+    key = keys.dtype.type
+    if len(keys) == 0:
+        return Bounds(keys, ids, key(0), key(0), np.zeros(1, np.int16))
+    shift, cells = _cells_of(keys)
+    return Bounds(keys, ids, keys[0], key(shift), cells)
+
+
+@njit
+def _cells_of(bound_keys):
+    """Return the ``(shift, cells)`` of `Bounds`; there is one key at least."""
+    base, shift = bound_keys[0], np.uint64(0)
+    span = np.uint64(bound_keys[-1] - base)
+    while span >> shift >= _CELLS:
+        shift += np.uint64(1)
+    cells = np.empty(np.int64(span >> shift) + 2, np.int16)
+    bound = 0
+    for cell in range(cells.size - 1):
+        before = bound
+        while bound < bound_keys.size and np.int64(np.uint64(bound_keys[bound] - base) >> shift) == cell:
+            bound += 1
+        cells[cell] = before if bound < before + 2 else -1
+    # The last one is for all keys above.
+    cells[-1] = bound_keys.size
+    return shift, cells
+
+
+@njit
+def batch_of(key, e, bounds):
+    """Return the batch of an edge: how many of the bounds are before it, more or less."""
+    base, cells = bounds.base, bounds.cells
+    batch = cells[min(np.uint64((max(key, base) - base) >> bounds.shift), np.uint64(cells.size - 1))]
+    if batch >= 0:
+        return np.int64(batch)
+    low, high = 0, bounds.keys.size
+    while low < high:
+        middle = (low + high) // 2
+        if bounds.keys[middle] < key or (bounds.keys[middle] == key and bounds.ids[middle] < e):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+# -- picking places ---------------------------------------------------------------------------------------------
+
+
+def _compiled_only() -> Any:
+    raise NotImplementedError("for compiled code only")
+
+
+def pick(storage, first, last, wanted, picked):
+    """Write the places of ``first … last - 1`` whose keys lie in `low` … `high` to `picked`; return how many.
+
+    Edges with both ends in the giant tree are left out; ties at the bounds and roots are not looked at. `picked`,
+    uint64, has space for all of them and one more.
+    """
+    return _compiled_only()
+
+
+def pick_outside(storage, first, last, in_giant, picked):
+    """Write the places of ``first … last - 1`` whose ends do not both lie in the giant tree to `picked`.
+
+    Returns how many. Of rows `in_giant` may be None, which leaves none out. `picked` has space for one more.
+    """
+    return _compiled_only()
+
+
+@overload(pick)
+def _pick(storage, first, last, wanted, picked):
+    if isinstance(wanted.types[wanted.fields.index("in_giant")], types.NoneType):
+        if not has_rows(storage):
+            return lambda storage, first, last, wanted, picked: _pick_between(
+                storage, first, last, wanted, picked
+            )
+
+        def pick(storage, first, last, wanted, picked):
+            if wanted.selective:
+                size = _pick_between(storage, first, last, wanted, picked)
+                return _keep_at_smaller_end(storage, picked, size)
+            size = np.uint64(pick_outside(storage, first, last, None, picked))
+            return _keep_between(storage, wanted, picked, size)
+
+        return pick
+
+    def pick_in_giant(storage, first, last, wanted, picked):
+        # Ends first and keys of the few that are left: most heavy edges lie in the giant tree.
+        size = np.uint64(pick_outside(storage, first, last, wanted.in_giant, picked))
+        return _keep_between(storage, wanted, picked, size)
+
+    return pick_in_giant
+
+
+@overload(pick_outside)
+def _pick_outside(storage, first, last, in_giant, picked):
+    if has_rows(storage):
+        return lambda storage, first, last, in_giant, picked: _pick_outside_of_rows(
+            storage, first, last, in_giant, picked
+        )
+
+    def pick_outside(storage, first, last, in_giant, picked):
+        u, v = storage.u, storage.v
+        size = np.uint64(0)
+        for e in range(np.uint64(first), np.uint64(last)):
+            picked[size] = e
+            size += (get_bit(in_giant, u[e]) & get_bit(in_giant, v[e])) ^ _ONE
+        return np.int64(size)
+
+    return pick_outside
+
+
+@njit
+def _pick_between(storage, first, last, wanted, picked):
+    words, kind, low = storage.words, storage.kind, wanted.low
+    span = words.dtype.type(wanted.high - low)
+    size, stop = np.uint64(0), np.uint64(last)
+    if span == ~words.dtype.type(0):
+        for i in range(np.uint64(last - first)):
+            picked[i] = np.uint64(first) + i
+        return np.int64(last - first)
+    keys = _Keys(words, kind, low, span)
+    if not wanted.selective:
+        return np.int64(_pick_each(keys, np.uint64(first), stop, picked, size))
+    start = np.uint64(first)
+    while start + _VECTOR <= stop:
+        if _least(keys, start, _VECTOR) <= span:
+            for piece in range(start, start + _VECTOR, _PIECE):
+                if _least(keys, piece, _PIECE) <= span:
+                    size = _pick_each(keys, piece, piece + _PIECE, picked, size)
+        start += _VECTOR
+    return np.int64(_pick_each(keys, start, stop, picked, size))
+
+
+class _Keys(NamedTuple):
+    """Words, their kind, and the keys ``low … low + span`` that are looked for."""
+
+    words: np.ndarray
+    kind: int
+    low: np.unsignedinteger
+    span: np.unsignedinteger
+
+
+@njit(inline="always")
+def _least(keys, first, count):
+    """Return how far the least of `count` keys is above `low`; counting hits would widen every word."""
+    words, kind, low = keys.words, keys.kind, keys.low
+    unsigned = words.dtype.type
+    least = ~unsigned(0)
+    for e in range(first, first + count):
+        least = min(least, unsigned(key_of(words[e], kind) - low))
+    return least
+
+
+@njit
+def _pick_each(keys, first, last, picked, size):
+    words, kind, low, span = keys
+    unsigned = words.dtype.type
+    for e in range(first, last):
+        picked[size] = e
+        size += np.uint64(unsigned(key_of(words[e], kind) - low) <= span)
+    return size
+
+
+@njit
+def _keep_between(storage, wanted, picked, size):
+    words, kind, low = storage.words, storage.kind, wanted.low
+    unsigned = words.dtype.type
+    span = unsigned(wanted.high - low)
+    kept = np.uint64(0)
+    for i in range(size):
+        e = picked[i]
+        picked[kept] = e
+        kept += np.uint64(unsigned(key_of(words[np.uint64(e)], kind) - low) <= span)
+    return np.int64(kept)
+
+
+@njit
+def _keep_at_smaller_end(storage, picked, size):
+    if size == 0:
+        return size
+    neighbours = storage.neighbours
+    kept, row = np.uint64(0), row_near(storage, picked[0])
+    for i in range(np.uint64(size)):
+        place = picked[i]
+        row = row_of(storage, place, row)
+        picked[kept] = place
+        kept += np.uint64(row < neighbours[place])
+    return np.int64(kept)
+
+
+@njit
+def _pick_outside_of_rows(storage, first, last, in_giant, picked):
+    neighbours, offsets = storage.neighbours, storage.offsets
+    size = np.uint64(0)
+    x = row_near(storage, first)
+    start = first
+    while start < last:
+        end = min(np.int64(offsets[x + 1]), last)
+        if in_giant is None:
+            for i in range(np.uint64(start), np.uint64(end)):
+                picked[size] = i
+                size += np.uint64(x < neighbours[i])
+        elif not get_bit(in_giant, x):
+            # From inside an edge would not be seen: nothing there is read.
+            for i in range(np.uint64(start), np.uint64(end)):
+                picked[size] = i
+                size += np.uint64(x < neighbours[i]) | get_bit(in_giant, neighbours[i])
+        start = end
+        x += 1
+    return np.int64(size)
+
+
+@njit
+def _keep_between_trees(storage, roots, picked, size):
+    """Keep of the first `size` places in `picked` those whose ends have two roots; return how many."""
+    kept = np.uint64(0)
+    if size == 0:
+        return np.int64(0)
+    row = row_near(storage, picked[0])
+    for i in range(np.uint64(size)):
+        place = picked[i]
+        row = row_of(storage, place, row)
+        a, b, _ = edge_at(storage, place, row)
+        picked[kept] = place
+        kept += np.uint64(roots[a] != roots[b])
+    return np.int64(kept)
+
+
+# -- selecting --------------------------------------------------------------------------------------------------
+
+
+@njit
+def select_chunk(first, last, storage, wanted, bounds, chunk, picked):
+    """Write the places and batches of the `wanted` edges of one chunk, and count them by batch; return how many.
+
+    `chunk` is a `SelectedChunk`; `picked`, uint64 of shape (BLOCK + 1,), is scratch.
+    """
+    places, batch, counts = chunk
+    low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
+    counts[:] = 0
+    at = np.uint64(0)
+    for block in range(first, last, BLOCK):
+        size = pick(storage, block, min(block + BLOCK, last), wanted, picked)
+        if wanted.compare_roots:
+            size = _keep_between_trees(storage, wanted.roots, picked, size)
+        for i in range(np.uint64(size)):
+            place = picked[i]
+            key, e = key_of(storage.words[place], storage.kind), edge_at(storage, place, 0)[2]
+            b = batch_of(key, e, bounds)
+            places[at], batch[at] = place, b
+            here = ((key != low) | (e > low_id)) & ((key != high) | (e <= high_id))
+            counts[b] += here
+            at += np.uint64(here)
+    return np.int64(at)
+
+
+@njit(parallel=True)
+def select(schedule, storage, wanted, bounds, selected):
+    """Write the places and batches of all `wanted` edges to `selected`; ``counters[SELECTED]`` is their number."""
+    width, grain, counters = schedule
+    places, batch, begins, ends, counts = selected
+    reset_queue(counters, width)
+    counters[SELECTED] = 0
+    for worker in prange(width):
+        # By way of the worker's own, so that of `places` no more is ever touched than there are edges selected.
+        own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
+        picked = np.empty(BLOCK + 1, np.uint64)
+        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        while first < last:
+            chunk = first // grain
+            own = SelectedChunk(own_places, own_batch, counts[chunk])
+            count = select_chunk(first, last, storage, wanted, bounds, own, picked)
+            begin = fetch_add(counters, SELECTED, count)
+            begins[chunk], ends[chunk] = begin, begin + count
+            places[begin : begin + count] = own_places[:count]
+            batch[begin : begin + count] = own_batch[:count]
+            first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+
+
+@njit
+def number_chunk(first, last, storage, bounds, batch, counts):
+    """Write the batches of all edges of one chunk to `batch` (uint8, by place), and count them by batch."""
+    counts[:] = 0
+    words = storage.words
+    for place in range(np.uint64(first), np.uint64(last)):
+        e = edge_at(storage, place, 0)[2]
+        b = batch_of(key_of(words[place], storage.kind), e, bounds)
+        batch[place] = b
+        counts[b] += 1
+
+
+@njit(parallel=True)
+def select_all(schedule, storage, bounds, selected):
+    """As `select` where every edge is wanted, and has one place: places are not written."""
+    width, grain, counters = schedule
+    _, batch, begins, ends, counts = selected
+    reset_queue(counters, width)
+    for worker in prange(width):
+        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        while first < last:
+            chunk = first // grain
+            begins[chunk], ends[chunk] = first, last
+            number_chunk(first, last, storage, bounds, batch, counts[chunk])
+            first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+
+
+# -- copying ----------------------------------------------------------------------------------------------------
+
+
+def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndarray] = np.empty) -> CopiedEdges:
+    """Return space for `size` edges of a storage whose ids less its start are below `ids`.
+
+    `empty` makes arrays of a shape and dtype.
+    """
+    ends = vertex_type(storage)
+    row_type = np.uint32 if ids <= 2**32 else np.int64
+    columns = (empty(size, dtype) for dtype in (storage.words.dtype, ends, ends, row_type))
+    words, u, v, rows = columns
+    return CopiedEdges(words, storage.kind, u, v, rows, getattr(storage, "start", 0))
+
+
+@njit
+def copy_chunk(first, last, storage, wanted, copy, counters, picked):
+    """Append the edges of one chunk above the lower bound with an end outside the giant tree to a copy.
+
+    ``counters[SELECTED]`` says how many edges the copy has. `picked`, uint64, has space for the chunk and one more. One
+    worker alone may copy edges to where they are read from, chunk by chunk.
+    """
+    low, low_id = wanted.low, wanted.low_id
+    size = pick_outside(storage, first, last, wanted.in_giant, picked)
+    count = np.uint64(0)
+    for i in range(size):
+        place = picked[i]
+        picked[count] = place
+        key = key_of(storage.words[place], storage.kind)
+        count += np.uint64((key > low) | ((key == low) & (edge_at(storage, place, 0)[2] > low_id)))
+    if count == 0:
+        return
+    at = fetch_add(counters, SELECTED, np.int64(count))
+    row = row_near(storage, picked[0])
+    for i in range(count):
+        place = picked[i]
+        row = row_of(storage, place, row)
+        a, b, e = edge_at(storage, place, row)
+        j = at + np.int64(i)
+        copy.words[j], copy.u[j], copy.v[j], copy.rows[j] = storage.words[place], a, b, e - copy.start
+
+
+@njit(parallel=True)
+def copy_outside(schedule, storage, wanted, copy):
+    """`copy_chunk` over all chunks."""
+    width, grain, counters = schedule
+    reset_queue(counters, width)
+    counters[SELECTED] = 0
+    for worker in prange(width):
+        picked = np.empty(grain + 1, np.uint64)
+        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        while first < last:
+            copy_chunk(first, last, storage, wanted, copy, counters, picked)
+            first, last = next_chunk(counters, worker, width, grain, storage.words.size)

@@ -1,0 +1,152 @@
+"""Edges as they lie in memory: an edge list, symmetric compressed sparse rows, or edges copied out of either.
+
+An edge has a *place* in its storage: in an edge list its row, in rows the slot at one of its two ends. Kernels are
+compiled for each of the three types, and reach edges by the functions here. `words` are the weights' bits, of the
+`kind` that `mst.kernels.parallel.keys.key_of` turns into keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+
+class EdgeList(NamedTuple):
+    """Consecutive rows of an edge list: all of them, or a rank's.
+
+    Attributes
+    ----------
+    words : numpy.ndarray of uint32 or uint64, shape (k,)
+    kind : int
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
+    start : int
+        The edge id of the first row.
+    """
+
+    words: np.ndarray
+    kind: int
+    u: np.ndarray
+    v: np.ndarray
+    start: int = 0
+
+
+class Rows(NamedTuple):
+    """Symmetric compressed sparse rows of m edges without loops.
+
+    Attributes
+    ----------
+    words : numpy.ndarray of uint32 or uint64, shape (2 m,)
+    kind : int
+    neighbours : numpy.ndarray of int32 or int64, shape (2 m,)
+    ids : numpy.ndarray of int32 or int64, shape (2 m,)
+        Edge ids.
+    offsets : numpy.ndarray of int64, shape (n + 1,)
+    """
+
+    words: np.ndarray
+    kind: int
+    neighbours: np.ndarray
+    ids: np.ndarray
+    offsets: np.ndarray
+
+
+class CopiedEdges(NamedTuple):
+    """Edges that were copied out of another storage, in any order.
+
+    Attributes
+    ----------
+    words : numpy.ndarray of uint32 or uint64, shape (k,)
+    kind : int
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
+    rows : numpy.ndarray of uint32 or int64, shape (k,)
+        Edge ids less `start`.
+    start : int
+    """
+
+    words: np.ndarray
+    kind: int
+    u: np.ndarray
+    v: np.ndarray
+    rows: np.ndarray
+    start: int = 0
+
+    def resized(
+        self, size: int, change: Callable[[np.ndarray], np.ndarray] = lambda array: array
+    ) -> CopiedEdges:
+        """Return the first `size` edges; `change` is applied to each column."""
+        columns = (change(column[:size]) for column in (self.words, self.u, self.v, self.rows))
+        words, u, v, rows = columns
+        return CopiedEdges(words, self.kind, u, v, rows, self.start)
+
+
+Storage = EdgeList | Rows | CopiedEdges
+
+
+def has_rows(storage: Any) -> bool:
+    """Return whether a storage, or numba's type of one, is `Rows`."""
+    return getattr(storage, "instance_class", type(storage)) is Rows
+
+
+def edge_count(storage: Storage) -> int:
+    """Return how many edges there are: half as many as slots of rows."""
+    return len(storage.words) // 2 if has_rows(storage) else len(storage.words)
+
+
+def vertex_type(storage: Storage) -> np.dtype:
+    """Return the dtype of the ends."""
+    return (storage.neighbours if isinstance(storage, Rows) else storage.u).dtype
+
+
+def _compiled_only() -> Any:
+    raise NotImplementedError("for compiled code only")
+
+
+def row_near(storage, place):
+    """Return the row of a place, by bisection; an edge list and copied edges have only row 0."""
+    return _compiled_only()
+
+
+def row_of(storage, place, row):
+    """Return the row of a place that is not before `row`."""
+    return _compiled_only()
+
+
+def edge_at(storage, place, row):
+    """Return both ends and the id (int64) of the edge at a place of a row."""
+    return _compiled_only()
+
+
+@overload(row_near, inline="always")
+def _row_near(storage, place):
+    if not has_rows(storage):
+        return lambda storage, place: np.int64(0)
+    return lambda storage, place: np.int64(np.searchsorted(storage.offsets, place, side="right") - 1)
+
+
+@overload(row_of, inline="always")
+def _row_of(storage, place, row):
+    if not has_rows(storage):
+        return lambda storage, place, row: row
+
+    def row_of(storage, place, row):
+        while storage.offsets[row + 1] <= place:
+            row += 1
+        return row
+
+    return row_of
+
+
+@overload(edge_at, inline="always")
+def _edge_at(storage, place, row):
+    if has_rows(storage):
+        return lambda storage, place, row: (row, storage.neighbours[place], np.int64(storage.ids[place]))
+    if storage.instance_class is CopiedEdges:
+        return lambda storage, place, row: (
+            storage.u[place],
+            storage.v[place],
+            np.int64(storage.rows[place]) + storage.start,
+        )
+    return lambda storage, place, row: (storage.u[place], storage.v[place], np.int64(place) + storage.start)

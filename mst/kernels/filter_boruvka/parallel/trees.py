@@ -1,0 +1,90 @@
+"""The trees that many workers grow: parents, roots, and the bitmap of the giant tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.primitives.atomics import load, store
+from mst.kernels.primitives.jit import njit
+from mst.kernels.union_find.concurrent import find
+
+
+def new_parents(
+    n: int, vertex_type: Any, width: int, counters: np.ndarray, empty: Callable[..., np.ndarray] = np.empty
+) -> np.ndarray:
+    """Return the parents of `n` trees of one vertex each, of the unsigned type of `vertex_type`, shape (n,).
+
+    `empty` makes an array of a shape and dtype; `width` workers write it.
+    """
+    parent = empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
+    _make_all_singletons(width, 1 << 13, parent, counters)
+    return parent
+
+
+@njit(parallel=True)
+def _make_all_singletons(width, grain, parent, counters):
+    reset_queue(counters, width)
+    for worker in prange(width):
+        first, last = next_chunk(counters, worker, width, grain, parent.size)
+        while first < last:
+            make_singletons(parent, first, last)
+            first, last = next_chunk(counters, worker, width, grain, parent.size)
+
+
+@njit
+def make_singletons(parent, first, last):
+    """Make vertices ``first … last - 1`` trees of one vertex each."""
+    for x in range(first, last):
+        parent[x] = x
+
+
+@njit(parallel=True)
+def flatten(schedule, parent):
+    """Make every vertex point at the root of its tree."""
+    width, grain, counters = schedule
+    reset_queue(counters, width)
+    for worker in prange(width):
+        first, last = next_chunk(counters, worker, width, grain, parent.size)
+        while first < last:
+            flatten_chunk(parent, first, last)
+            first, last = next_chunk(counters, worker, width, grain, parent.size)
+
+
+@njit
+def flatten_chunk(parent, first, last):
+    """Make vertices ``first … last - 1`` point at the roots of their trees; other workers may do the same to others."""
+    for x in range(first, last):
+        r = load(parent, load(parent, load(parent, x)))
+        if load(parent, r) != r:
+            r = find(parent, r)
+        store(parent, x, r)
+
+
+@njit(parallel=True)
+def mark_giant(schedule, parent, giant, in_giant):
+    """Set bit `x` of `in_giant` where vertex `x` points at the root `giant`; the grain counts words.
+
+    `in_giant` is uint64 of shape (⌈n / 64⌉,); every vertex points at its root.
+    """
+    width, grain, counters = schedule
+    reset_queue(counters, width)
+    for worker in prange(width):
+        first, last = next_chunk(counters, worker, width, grain, in_giant.size)
+        while first < last:
+            mark_giant_chunk(parent, giant, first, last, in_giant)
+            first, last = next_chunk(counters, worker, width, grain, in_giant.size)
+
+
+@njit
+def mark_giant_chunk(parent, giant, first, last, in_giant):
+    """Write words ``first … last - 1`` of the bitmap of the vertices that point at the root `giant`."""
+    for word in range(first, last):
+        bits = np.uint64(0)
+        for j in range(min(64, parent.size - 64 * word)):
+            bits |= np.uint64(parent[64 * word + j] == giant) << np.uint64(j)
+        in_giant[word] = bits

@@ -1,0 +1,1 @@
+"""Filter-Borůvka on one core, step by step."""

@@ -1,0 +1,215 @@
+"""Kruskal in batches: light edges joined some hundreds at a time, without sorting them all.
+
+A bucket of `mst.kernels.filter_boruvka.sequential.scatter` is one batch: first the root of every end is looked up, as
+the trees stood before the batch, so that no look-up waits for another; then all edges between different trees are
+joined. If that closes no cycle, Kruskal would have taken each of them whatever their order, and nothing has to be
+sorted. If it does, the batch's joins are undone and repeated in the order by (key, id). With n^(1/3) edges to a batch
+that hardly ever happens before the trees are few.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.prefetch import prefetch_to_write
+from mst.kernels.union_find.sequential import fourth_ancestor
+
+_AHEAD = 32
+_HALF = np.uint64(32)
+_ZERO, _ONE, _LOW = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFF)
+_BYTE, _255, _16_BITS = np.uint64(8), np.uint64(255), np.uint64(0xFFFF)
+
+
+class Forest(NamedTuple):
+    """The trees and their edges.
+
+    Attributes
+    ----------
+    parent : numpy.ndarray of uint32, shape (n,)
+        A union-find whose parents have the smaller index.
+    edges : numpy.ndarray of uint32, shape (n,)
+        Edge ids, as many as the forest has: kernels write ahead of what they keep.
+    """
+
+    parent: np.ndarray
+    edges: np.ndarray
+
+
+class _Batch(NamedTuple):
+    """Roots of both ends, and ids, of the edges of one batch that lie between two trees: uint32 of one length."""
+
+    a: np.ndarray
+    b: np.ndarray
+    ids: np.ndarray
+
+
+@njit
+def join(records, buckets, smallest, largest, keys, forest, size):
+    """Take the buckets in order, in batches of at least `smallest` records.
+
+    Parameters
+    ----------
+    records : numpy.ndarray of uint64, shape (k, 2)
+        By bucket.
+    buckets : numpy.ndarray of uint32, shape (buckets,)
+        Where each bucket ends.
+    smallest, largest : int
+        Buckets above `largest` records are cut into batches; `scatter.sort_large_buckets` must have sorted them.
+    keys : LazyKeys
+        By edge id.
+    forest : Forest
+        Its edges are appended.
+    size : int
+        Edges of the forest so far.
+
+    Returns
+    -------
+    size, conflicts : int
+        Edges of the forest by now, and batches that closed a cycle.
+    """
+    space = smallest + largest
+    batch = _Batch(np.empty(space, np.uint32), np.empty(space, np.uint32), np.empty(space, np.uint32))
+    conflicts = start = np.int64(0)
+    for bucket in range(buckets.size):
+        stop = np.int64(buckets[bucket])
+        if stop - start < smallest and bucket < buckets.size - 1:
+            continue
+        if stop - start <= largest:
+            size, conflict = _join_batch(records, start, stop, keys, forest, size, batch)
+            conflicts += conflict
+        else:
+            for cut in range(start, stop, smallest):
+                end = min(cut + smallest, stop)
+                size, conflict = _join_batch(records, cut, end, keys, forest, size, batch)
+                conflicts += conflict
+        start = stop
+    return size, conflicts
+
+
+@njit
+def _join_batch(records, start, stop, keys, forest, size, batch):
+    parent, (a, b, ids) = forest.parent, batch
+    last = records.shape[0] - 1
+    for i in range(start, stop):
+        # Four loads that wait for each other fill the processor's buffers with too few records.
+        far = records[min(i + _AHEAD, last), 0]
+        prefetch_to_write(parent, far & _LOW)
+        prefetch_to_write(parent, far >> _HALF)
+        a[i - start] = fourth_ancestor(parent, records[i, 0] & _LOW)
+        b[i - start] = fourth_ancestor(parent, records[i, 0] >> _HALF)
+    kept = np.int64(0)
+    for i in range(stop - start):
+        x, y = a[i], b[i]
+        if (parent[x] != x) | (parent[y] != y):
+            while parent[x] != x:
+                parent[x] = parent[parent[x]]
+                x = parent[x]
+            while parent[y] != y:
+                parent[y] = parent[parent[y]]
+                y = parent[y]
+        a[kept], b[kept], ids[kept] = x, y, np.uint32(records[start + i, 1] & _LOW)
+        kept += x != y
+    for i in range(kept):
+        x, y = _root(parent, a[i]), _root(parent, b[i])
+        if x == y:
+            _undo(parent, a, b, i)
+            return _join_in_order(keys, forest, size, batch, kept), 1
+        parent[max(x, y)] = min(x, y)
+        forest.edges[size + i] = ids[i]
+    return size + kept, 0
+
+
+@njit(inline="always")
+def _root(parent, x):
+    """Return the root of `x` and change nothing, since joins may yet be undone."""
+    while parent[x] != x:
+        x = parent[x]
+    return x
+
+
+@njit
+def _undo(parent, a, b, joined):
+    """Make the ends of the first `joined` edges, roots all of them before the batch, roots again."""
+    for i in range(joined):
+        parent[a[i]] = a[i]
+        parent[b[i]] = b[i]
+
+
+@njit
+def _join_in_order(keys, forest, size, batch, count):
+    """Join the first `count` edges of a batch by (key, id), one by one; return the size of the forest."""
+    parent = forest.parent
+    order = np.empty(count, np.uint32)
+    sort_by_key(keys, batch.ids, order)
+    for i in order:
+        x, y = _root(parent, batch.a[i]), _root(parent, batch.b[i])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            forest.edges[size] = batch.ids[i]
+            size += 1
+    return size
+
+
+@njit
+def sort_by_key(keys, ids, order):
+    """Write the order of the first `ids` (uint32) by (key, id), as many as there are places in `order` (uint32).
+
+    What the keys of a batch differ in is mostly little: two passes of a radix sort by the upper 16 bits of it, before
+    them two by the ids unless these mostly ascend already, and by insertion what is left out of order.
+    """
+    size = order.size
+    words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
+    spare, places = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    descents = 0
+    for i in range(size):
+        order[i], words[i] = i, ids[i]
+        descents += words[i] < words[max(i - 1, 0)]
+    if 8 * descents > size:
+        _sort_by_upper_bits(words, order, starts, spare, places)
+    # All keys first: they lie far apart, and so many loads overlap.
+    for i in range(size):
+        words[i] = key_at(keys, ids[order[i]])
+    _sort_by_upper_bits(words, order, starts, spare, places)
+    for i in range(1, size):
+        word, place, j = words[i], order[i], i
+        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and ids[order[j - 1]] > ids[place])):
+            words[j], order[j] = words[j - 1], order[j - 1]
+            j -= 1
+        words[j], order[j] = word, place
+
+
+@njit
+def _sort_by_upper_bits(words, places, starts, spare, spare_places):
+    """Sort the words, and the places with them, stably by the upper 16 bits of what the words differ in."""
+    low, high = ~_ZERO, _ZERO
+    for i in range(words.size):
+        low, high = min(low, words[i]), max(high, words[i])
+    if low < high:
+        shift = _ZERO
+        while (high - low) >> shift > _16_BITS:
+            shift += _ONE
+        _sort_by_byte(words, places, low, shift, starts, spare, spare_places)
+        _sort_by_byte(spare, spare_places, low, shift + _BYTE, starts, words, places)
+
+
+@njit
+def _sort_by_byte(words, places, low, shift, starts, to_words, to_places):
+    """Write words and places to the other arrays, in the order of eight bits of ``word - low``."""
+    for value in range(256):
+        starts[value] = np.uint32(0)
+    for i in range(words.size):
+        starts[((words[i] - low) >> shift) & _255] += np.uint32(1)
+    start = np.uint32(0)
+    for value in range(256):
+        count = starts[value]
+        starts[value] = start
+        start = np.uint32(start + count)
+    for i in range(words.size):
+        value = ((words[i] - low) >> shift) & _255
+        at = starts[value]
+        to_words[at], to_places[at] = words[i], places[i]
+        starts[value] = np.uint32(at + np.uint32(1))

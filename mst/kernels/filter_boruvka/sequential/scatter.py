@@ -1,0 +1,136 @@
+"""Light edges into buckets of ascending level, some hundred to a bucket: each is a batch for `sequential.join`.
+
+A *record* is two uint64: the ends (`u` below, `v` above), and the code of
+`mst.kernels.filter_boruvka.sequential.select`. 2³¹ vertices and edges and more do not fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.filter_boruvka.sequential.select import ends_at
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.prefetch import prefetch_to_write
+from mst.kernels.primitives.radix import sort_words
+
+_BLOCK = 1024
+_AHEAD = 32
+_HALF = np.uint64(32)
+_ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
+
+
+@njit
+def count_codes(codes, count, shift, large, starts):
+    """Count the codes of each bucket, ``code >> shift``, and make `starts` the start of each.
+
+    The first `count` of `codes` (uint64) count; `starts`, uint32 of shape (buckets,), is zeroed. Returns how many codes
+    are in buckets of more than `large`.
+    """
+    for j in range(count):
+        starts[codes[j] >> shift] += np.uint32(1)
+    return starts_of(starts, large)
+
+
+@njit
+def starts_of(counts, large):
+    """Replace counts, uint32, by each bucket's start; return how many records are in buckets of more than `large`."""
+    start, in_large = np.uint32(0), np.int64(0)
+    for b in range(counts.size):
+        here = counts[b]
+        in_large += np.int64(here) if here > large else 0
+        counts[b] = start
+        start = np.uint32(start + here)
+    return in_large
+
+
+@njit
+def scatter(ends, codes, count, shift, buckets, records):
+    """Write a record of each code into its bucket, stably.
+
+    `buckets`, uint32 of shape (buckets,), advance from the starts to the ends; `records` is uint64 of shape (count, 2).
+    """
+    place = np.empty(_BLOCK, np.uint32)
+    for block in range(0, count, _BLOCK):
+        size = min(_BLOCK, count - block)
+        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        for j in range(size):
+            b = codes[block + j] >> shift
+            place[j] = buckets[b]
+            buckets[b] = np.uint32(place[j] + np.uint32(1))
+        for j in range(size):
+            prefetch_to_write(records, place[min(j + _AHEAD, size - 1)])
+            records[place[j], 0] = ends_at(ends, codes, block + j)
+            records[place[j], 1] = codes[block + j]
+
+
+@njit
+def refine(codes, count, shift, starts, wanted):
+    """Replace levels by bucket numbers such that no bucket holds many more than `wanted`, where levels allow it.
+
+    `starts` are those of equally wide buckets (`count_codes`); a large one is cut into equal pieces. Returns how many
+    buckets there are then.
+    """
+    buckets = _ZERO
+    first = np.empty(starts.size, np.uint64)
+    finer = np.empty(starts.size, np.uint64)
+    for b in range(starts.size):
+        stop = np.int64(starts[b + 1]) if b + 1 < starts.size else count
+        times = (stop - np.int64(starts[b])) // wanted
+        cut = _ZERO
+        while times > 0 and _HALF + cut < shift:
+            times >>= 1
+            cut += np.uint64(1)
+        first[b], finer[b] = buckets, shift - cut
+        buckets += np.uint64(1) << cut
+    for j in range(count):
+        code = codes[j]
+        b = code >> shift
+        piece = (code ^ (b << shift)) >> finer[b]
+        codes[j] = ((first[b] + piece) << _HALF) | (code & _LOW)
+    return np.int64(buckets)
+
+
+@njit
+def sort_large_buckets(records, buckets, largest, keys):
+    """Sort the records by (key, id) in each bucket of more than `largest`; `buckets` are their ends (`scatter`)."""
+    start = np.int64(0)
+    for bucket in range(buckets.size):
+        stop = np.int64(buckets[bucket])
+        if stop - start > largest and not _ascends(records, start, stop, keys):
+            _sort(records, start, stop, keys)
+        start = stop
+
+
+@njit
+def _ascends(records, start, stop, keys):
+    before = _ZERO
+    last = key_at(keys, records[start, 1] & _LOW)
+    ordered = True
+    for i in range(start, stop):
+        e = records[i, 1] & _LOW
+        key = key_at(keys, e)
+        ordered &= (last < key) | ((last == key) & (before <= e))
+        before, last = e, key
+    return ordered
+
+
+@njit
+def _sort(records, start, stop, keys):
+    size = stop - start
+    words, places = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    spare_words, spare_places = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    for i in range(size):
+        words[i], places[i] = records[start + i, 1] & _LOW, i
+    # By id, then by key, which leaves those of one key as they are.
+    if sort_words(words, places, np.int64(0), size, spare_words, spare_places):
+        words, spare_words, places, spare_places = spare_words, words, spare_places, places
+    for i in range(size):
+        words[i] = key_at(keys, records[start + places[i], 1] & _LOW)
+    if sort_words(words, places, np.int64(0), size, spare_words, spare_places):
+        places = spare_places
+    before = np.empty((size, 2), np.uint64)
+    for i in range(size):
+        before[i, 0], before[i, 1] = records[start + i, 0], records[start + i, 1]
+    for i in range(size):
+        records[start + i, 0], records[start + i, 1] = before[places[i], 0], before[places[i], 1]

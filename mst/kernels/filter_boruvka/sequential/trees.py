@@ -1,0 +1,50 @@
+"""The trees between two steps: roots, the largest tree, and a bitmap of what is outside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.filter_boruvka.sequential.sample import stratified
+from mst.kernels.primitives.jit import njit
+
+_ZERO, _32 = np.uint64(0), np.uint64(32)
+
+
+@njit
+def flatten(parent):
+    """Point every vertex at its root: `parent`, unsigned of shape (n,), holds no number above its index."""
+    for x in range(parent.size):
+        parent[x] = parent[parent[x]]
+
+
+def giant_label(label: np.ndarray, size: int = 512) -> tuple[np.unsignedinteger, float]:
+    """Return the commonest label of a sample of `size` vertices, and its share of the sample.
+
+    `label`, unsigned of shape (n,), is the root of each vertex's tree.
+    """
+    giant, share = _commonest(label, size)
+    return label.dtype.type(giant), share
+
+
+@njit
+def _commonest(label, size):
+    seen = np.sort(label[stratified(label.size, size)])
+    first = best = most = 0
+    for i in range(seen.size):
+        if seen[i] != seen[first]:
+            first = i
+        if i + 1 - first > most:
+            best, most = i, i + 1 - first
+    return seen[best], most / seen.size
+
+
+@njit
+def mark_outside(label, giant):
+    """Return a bitmap of the vertices whose label is not `giant`: uint32 of shape ((n + 31) // 32,)."""
+    bits = np.empty((label.size + 31) // 32, np.uint32)
+    for word in range(bits.size):
+        mask, first = _ZERO, np.uint64(32 * word)
+        for j in range(min(_32, np.uint64(label.size) - first)):
+            mask |= np.uint64(label[first + j] != giant) << j
+        bits[word] = np.uint32(mask)
+    return bits
