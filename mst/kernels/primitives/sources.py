@@ -666,7 +666,11 @@ class _Writer:
     def _several(self, nodes: Sequence[Any], scope: _Scope | None) -> None:
         self.tokens.append(f"[{len(nodes)}")
         for node in nodes:
-            self.write(node, scope)
+            if isinstance(node, str):
+                # Attributes that a class pattern names.
+                self.tokens.append(repr(node))
+            else:
+                self.write(node, scope)
 
     def _body(self, body: list[ast.stmt], scope: _Scope | None) -> None:
         counted = list(_counted(body))
