@@ -34,7 +34,7 @@ FEWEST = 3 * EACH
 """Graphs that every width must solve: a thirtieth of the number that two slow, shared cores solve with 8 threads."""
 EPSILON = 0.25
 SCRATCH = ours.Scratch()
-"""All graphs find what the ones before left there."""
+"""Shared by all solves, so that each starts with the values that earlier ones left there."""
 
 
 def graphs(rng):
