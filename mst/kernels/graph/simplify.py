@@ -20,12 +20,12 @@ def merge_edges(n, u, v, w):
     Parameters
     ----------
     n : int
-    u, v : arrays of int32 or int64, shape (m,)
-    w : array, shape (m,)
+    u, v : numpy.ndarray of int32 or int64, shape (m,)
+    w : numpy.ndarray of any weight dtype, shape (m,)
 
     Returns
     -------
-    u, v, w : arrays, shape (k,)
+    u, v, w : numpy.ndarray of the same dtypes, shape (k,)
         ``u < v``, ascending by (u, v), no pair twice. ``-0.0`` becomes ``0.0``.
     loops, reciprocal, parallel : int
         Rows dropped: self-loops; one for each pair that has arcs both ways; the rest.
@@ -99,7 +99,7 @@ def merge_edges(n, u, v, w):
 
 @njit
 def _vertex(signed):
-    """The vertex, without its direction."""
+    """Return the vertex, without its direction."""
     return signed if signed >= 0 else ~signed
 
 
@@ -109,9 +109,11 @@ def lightest_of_parallel_edges(u, v, w, pairs, by_pair):
 
     Parameters
     ----------
-    u, v, w, pairs : numpy.ndarray, shape (m,)
-        The edges; equal ``pairs`` mark parallel ones.
-    by_pair : numpy.ndarray, shape (m,)
+    u, v : numpy.ndarray of int32 or int64, shape (m,)
+    w : numpy.ndarray of any weight dtype, shape (m,)
+    pairs : numpy.ndarray of uint64, shape (m,)
+        Equal for parallel edges, and for them alone.
+    by_pair : numpy.ndarray of int, shape (m,)
         A stable order of `pairs`: of equally light parallel edges the smallest id comes first and stays.
 
     Returns

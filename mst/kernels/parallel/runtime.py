@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -23,19 +23,19 @@ from mst.kernels.primitives.atomics import fetch_add, load
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 
-# Places in a counters array, 128 bytes apart: neighbouring cache lines are fetched in pairs.
-FOREST, LIVE, FINISHED, _DELAY, _WASTE, _QUEUES = 0, 16, 32, 48, 64, 80
+# Places in an array of counters, 128 bytes apart: neighbouring cache lines are fetched in pairs.
+FOREST, LIVE, FINISHED, _DELAY, _SPINS, _QUEUES = 0, 16, 32, 48, 64, 80
 
 
 class Schedule(NamedTuple):
-    """How a parallel kernel shares its work out.
+    """The work queue of a parallel kernel.
 
     Attributes
     ----------
     width : int
         Workers.
     grain : int
-        Length of a chunk of the work.
+        Elements of a chunk.
     counters : numpy.ndarray of int64, shape (80 + 16 * width,)
         From `new_counters`.
     """
@@ -46,10 +46,11 @@ class Schedule(NamedTuple):
 
 
 def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
-    """Return zeroed shared counters for kernels of up to `width` workers.
+    """Return zeroed shared counters for kernels of up to `width` workers: int64, shape (80 + 16 * width,).
 
     Parameters
     ----------
+    width : int
     delay_seed : int
         Unless 0, workers wait for a pseudo-random time at some chunks: tests perturb schedules with it.
     """
@@ -109,10 +110,11 @@ def inject_delay(counters, chunk):
 
 @njit
 def _wait(seed, chunk, counters):
+    """Wait at a quarter of the chunks, for up to 4,095 atomic additions."""
     x = hash1(np.uint64(seed), np.uint64(chunk))
     if x & np.uint64(3) == 0:
         for _ in range((x >> np.uint64(8)) & np.uint64(4095)):
-            fetch_add(counters, _WASTE, 1)
+            fetch_add(counters, _SPINS, 1)
 
 
 def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: int = 1) -> int:
@@ -121,15 +123,22 @@ def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: i
     return max(wanted // multiple, 1) * multiple
 
 
-def touched_empty(shape, dtype, width: int, counters: np.ndarray, used: int | None = None) -> np.ndarray:
+def touched_empty(
+    shape: int | tuple[int, ...], dtype: Any, width: int, counters: np.ndarray, used: int | None = None
+) -> np.ndarray:
     """Return an uninitialised array whose pages all `width` workers have touched in parallel.
 
     The operating system clears a page when it is first written. Workers that write side by side would all fault on the
-    same huge page at once: each clears one, and all but one are thrown away.
+    same huge page at once: each of them clears one, and all but one are discarded.
 
     Parameters
     ----------
     shape : int or tuple of int
+    dtype : dtype
+    width : int
+        Workers.
+    counters : numpy.ndarray of int64
+        From `new_counters`.
     used : int, optional
         How many rows are likely to be written; later pages are left to the first write.
     """
@@ -147,7 +156,7 @@ _PAGE = 1 << 12
 
 @njit(parallel=True)
 def _touch(width, raw, head, counters):
-    """Write to every page of `raw`, whose first huge page begins at `head`; a chunk is one huge page."""
+    """Write to every page of `raw`, uint8, whose first huge page begins at `head`; a chunk is one huge page."""
     reset_queue(counters, width)
     for worker in numba.prange(width):
         first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
@@ -160,12 +169,20 @@ def _touch(width, raw, head, counters):
 
 @contextmanager
 def workers(width: int) -> Iterator[None]:
-    """Run parallel kernels of this thread at `width`, then restore what was set before.
+    """Run the parallel kernels of this thread by `width` threads; then restore the width that was set before.
 
     Raises
     ------
     ValueError
         More threads than were launched; see `refusal`.
+
+    Examples
+    --------
+    >>> import numba
+    >>> from mst.kernels.parallel.runtime import workers
+    >>> with workers(1):
+    ...     numba.get_num_threads()
+    1
     """
     _USED_BY.add(os.getpid())
     before = numba.get_num_threads()
@@ -180,7 +197,10 @@ _USED_BY: set[int] = set()
 
 
 def forked_after_use() -> bool:
-    """Return whether this process was forked from one that had run parallel kernels: OpenMP then ends it."""
+    """Return whether this process was forked from one that had run parallel kernels.
+
+    GNU's OpenMP ends such a process as soon as it runs one itself.
+    """
     return bool(_USED_BY) and os.getpid() not in _USED_BY
 
 
@@ -226,5 +246,6 @@ def facts() -> dict[str, str | int]:
 
 @njit(parallel=True)
 def _start(width):
+    """Start the threads: the threading layer is chosen then."""
     for _ in numba.prange(width):
         pass

@@ -15,9 +15,10 @@ _LEAST_NORMAL = np.finfo(np.float64).smallest_normal
 
 @njit
 def bucket_numbers(weights, shift, numbers):
-    """Write the bucket of each weight: its bits as float64, but the last `shift`.
+    """Write the number of each weight's bucket: its bits as float64, without the last `shift`.
 
-    Weights must be exact in float64. Zero and infinity have buckets of their own.
+    `weights`, of any weight dtype and shape (m,), are non-negative and exact in float64; `numbers`, uint32 of shape
+    (m,), is overwritten. Zero and infinity have buckets of their own.
     """
     shift = np.uint64(shift)
     for i in range(weights.size):

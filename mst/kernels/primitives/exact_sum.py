@@ -1,7 +1,7 @@
 """Exact sums of floats: significands added up as integers, a bin for each exponent.
 
 The idea of Neal, *Fast exact summation using small and large superaccumulators*, 2015, without its chunks: a
-bin per exponent needs no carries, and the few that are not empty are put together once at the end.
+bin per exponent needs no carries, and the few bins that are not empty are combined once at the end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mst.kernels.primitives.jit import njit
 
 BINS = 2048
 LOW_BITS = 27
-"""A significand's 53 bits are split, so that a bin holds 2³⁶ of either half."""
+"""The 53 bits of a significand are split here, so that a bin has space for the sum of 2³⁶ halves."""
 
 
 @njit
@@ -21,7 +21,7 @@ def bin_sums(values):
 
     Parameters
     ----------
-    values : numpy.ndarray of float32 or float64
+    values : numpy.ndarray of float32 or float64, shape (m,)
 
     Returns
     -------

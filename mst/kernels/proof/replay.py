@@ -1,7 +1,7 @@
-"""Edges once more in their order: each joins two trees if it is in a forest, and else lies in one already.
+"""Kruskal's scan as a proof: in the order, every edge of the forest joins two trees, and no other edge does.
 
-That is the cycle property, read off the order instead of the paths: when an edge outside the forest has its turn,
-the forest's edges before it, all of them lighter, join its ends.
+That is the cycle property, by the order instead of by paths: when the scan comes to an edge outside the forest, the
+forest's edges before it, all of them lighter, have joined its ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit
 def ascends(weights):
-    """Return whether no weight is below the one before."""
+    """Return whether none of `weights`, shape (k,), is below the one before."""
     for i in range(np.uint64(1), np.uint64(weights.size)):
         if weights[i] < weights[i - _ONE]:
             return False
@@ -29,7 +29,19 @@ def ascends(weights):
 
 @njit
 def below(w, split, ids, count, light):
-    """Move the ids of the edges below `split` to `light` and close the gaps; return how many moved."""
+    """Move the ids of the edges below a split to `light`, and close the gaps; return how many were moved.
+
+    Parameters
+    ----------
+    w : numpy.ndarray of any weight dtype, shape (m,)
+    split : Split
+        Of the weights themselves, not of keys: ``key`` is a weight.
+    ids : numpy.ndarray of uint32 or uint64, shape (count,) or more
+        Edges; overwritten by those that stay, in their order.
+    count : int
+    light : numpy.ndarray of the same dtype, shape (count,) or more
+        Overwritten.
+    """
     moved = kept = _ZERO
     for j in range(np.uint64(count)):
         e = np.uint64(ids[j])
@@ -42,10 +54,19 @@ def below(w, split, ids, count, light):
 
 @njit
 def still_open(u, v, label, outside, ids, count):
-    """Keep the ids of the edges that may join two trees; return how many.
+    """Drop edges whose ends are in one tree; return how many are kept.
 
-    `outside` is the bitmap of the vertices outside one tree, and an edge with an end there is kept; where it is empty,
-    an edge whose ends differ in `label` is.
+    Parameters
+    ----------
+    u, v : numpy.ndarray of uint32 or uint64, shape (m,)
+    label : numpy.ndarray of the same dtype, shape (n,)
+        The root of each vertex.
+    outside : numpy.ndarray of uint32, shape (⌈n / 32⌉,) or (0,)
+        Bitmap of the vertices outside the giant tree: edges without an end there are dropped. Where it is empty, edges
+        whose ends have one label are.
+    ids : numpy.ndarray of uint32 or uint64, shape (count,) or more
+        Edges; overwritten by those that are kept, in their order.
+    count : int
     """
     kept = _ZERO
     if outside.size > 0:
@@ -63,24 +84,24 @@ def still_open(u, v, label, outside, ids, count):
 
 @njit
 def replay(edges, words, places, inside, parent):
-    """Let edges join trees in their order.
+    """Join trees by edges in their order, and compare the edges that join two trees with a forest.
 
     Parameters
     ----------
     edges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
     words, places : numpy.ndarray
-        Sorted records of their places (`mst.kernels.primitives.radix`); empty where the edges are in order themselves.
-    inside : numpy.ndarray of uint32
+        Sorted `mst.kernels.primitives.radix.Records` of their places; empty where the edges are in order themselves.
+    inside : numpy.ndarray of uint32, shape (⌈m / 32⌉,)
         Bitmap (`mst.kernels.primitives.bitmap`) of the edges of the forest.
-    parent : numpy.ndarray, shape (n,)
-        A union-find whose parents have the smaller index.
+    parent : numpy.ndarray of uint32 or uint64, shape (n,)
+        The union-find (`mst.kernels.union_find.sequential`); overwritten.
 
     Returns
     -------
     joined : int
-        How many joined two trees; -1 if one of them is not of the forest.
+        How many edges joined two trees; -1 if one of them is not in the forest.
     ascending : bool
-        Whether the order was that by (weight, id): nothing here relies on how it was found.
+        Whether the order was that by (weight, id): the proof does not rely on the sort.
     """
     size, joined, ascending = np.uint64(edges.size), 0, True
     if size == _ZERO:
