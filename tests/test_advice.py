@@ -1,4 +1,4 @@
-"""Advice is the table, nothing else; auto takes it."""
+"""Advice comes from the table alone, and ``algorithm="auto"`` follows it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def table_of(**times: float) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "asked", "algorithm", "taken"),
+    ("n", "m", "query", "algorithm", "width"),
     [
         (250, 1000, {}, "kruskal", 1),
         (250_000, 1_000_000, {}, "filter-boruvka", 1),
@@ -76,9 +76,9 @@ def table_of(**times: float) -> Table:
         (0, 0, {}, "kruskal", 1),
     ],
 )
-def test_the_nearest_cell_decides(n, m, asked, algorithm, taken):
-    choice = TABLE.choose(n, m, **asked)
-    assert (choice.algorithm, choice.width) == (algorithm, taken)
+def test_the_nearest_cell_decides(n, m, query, algorithm, width):
+    choice = TABLE.choose(n, m, **query)
+    assert (choice.algorithm, choice.width) == (algorithm, width)
 
 
 def test_choice_names_its_cell_margin_and_machine():
@@ -99,26 +99,26 @@ def test_choice_names_its_cell_margin_and_machine():
 
 
 def test_edges_are_sampled_only_where_that_changes_the_answer(monkeypatch):
-    looked = []
-    monkeypatch.setattr(advice, "traits_of", lambda graph: looked.append(graph) or traits_of(graph))
+    sampled = []
+    monkeypatch.setattr(advice, "traits_of", lambda graph: sampled.append(graph) or traits_of(graph))
     small = generate("uniform", n=250, m=1000)
-    assert TABLE.choose_for(small).algorithm == "kruskal" and not looked
+    assert TABLE.choose_for(small).algorithm == "kruskal" and not sampled
     equal = mst.Graph(
         250_000, *np.random.default_rng(1).integers(0, 250_000, (2, 10**6)), np.ones(10**6, np.int32)
     )
-    assert TABLE.choose_for(equal).algorithm == "kruskal" and len(looked) == 1
-    # As long as the sample itself: not worth a look.
+    assert TABLE.choose_for(equal).algorithm == "kruskal" and len(sampled) == 1
+    # Where solving takes no longer than sampling, no sample is taken.
     shorter = [{**cell, "times": {k: t * 1e-6 for k, t in cell["times"].items()}} for cell in CELLS]
     assert Table({"machine": "box", "cells": shorter}).choose_for(equal).algorithm == "filter-boruvka"
-    assert len(looked) == 1
+    assert len(sampled) == 1
 
 
-def test_auto_takes_the_tables_choice(monkeypatch):
+def test_auto_follows_the_table(monkeypatch):
     graph = generate("uniform", n=300, m=1200, seed=3)
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
     huge = mst.Graph(60_000, [0], [1], np.array([1], np.int32))
-    assert solver.choose(huge, 1).algorithm == "kruskal", "the next best, where the best refuses the graph"
+    assert solver.choose(huge, 1).algorithm == "kruskal", "the next best, since the best refuses the graph"
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0))
     assert solver.choose(huge, 1) == advice.FALLBACK
     monkeypatch.setattr(advice, "table", lambda: TABLE)
@@ -143,7 +143,7 @@ def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch):
     load = registry.Algorithm.load
     monkeypatch.setattr(registry.Algorithm, "load", full)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "filter-boruvka"
-    # Loaded, and no good: still being imported, or without a driver.
+    # CuPy is loaded but unusable: still being imported, or without a device.
     for broken in (types.ModuleType("cupy"), fake_cupy(devices=0)):
         monkeypatch.setitem(sys.modules, "cupy", broken)
         assert solver.choose(graph, 1).algorithm == "filter-boruvka"
@@ -215,12 +215,12 @@ def test_kinds_share_a_cell_unless_they_change_the_answer():
     found = sorted((cell["kinds"], cell["graphs"]) for cell in cells(rows, hardware))
     assert found == [(["even equal"], 1), (["even random", "skewed random"], 2)]
     assert alike({"a": [SLOW], "b": [SLOW]}, hardware) and not alike({"a": [SLOW], "b": [FAST]}, hardware)
-    # On more cores they want the same; on one they do not.
+    # On two cores they have the same answer; on one core they do not.
     wide = {"filter-boruvka-threads@2": 0.1}
     assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, Hardware(2, False))
     (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})], hardware)
-    assert one["times"] == {"kruskal@1": 2.0}, "what every graph has, geometric mean"
-    # What was measured for one kind alone may be that kind's answer.
+    assert one["times"] == {"kruskal@1": 2.0}, "geometric means of the candidates that every graph has"
+    # A candidate that was measured for one kind only may be that kind's answer.
     local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "even local")
     assert len(cells([measured(SLOW), local], Hardware(2, False))) == 2
 
@@ -234,7 +234,7 @@ def test_cell_keeps_the_candidates_that_answers_and_margins_need():
     for width in (1, 2, 4, 8):
         short, long = (table.choose(250, 1000, width=width) for table in (small, large))
         assert (short.algorithm, short.width, short.margin) == (long.algorithm, long.width, long.margin)
-    # That the GPU is hopeless for a small graph is known from the small graph.
+    # The cell of a small graph keeps the GPU's time, even where it is far from the best.
     small, large = measured(times | {"edge-boruvka-cuda@gpu": 99.0}), measured({**SLOW, **GPU}, m=10**6)
     both = Table({"machine": "box", "cells": cells([small, large], Hardware(4, True))})
     assert both.choose(250, 1000, width=4, gpu="host").algorithm == "filter-boruvka-threads"
@@ -245,9 +245,9 @@ def test_verdict_counts_regret_and_the_cost_of_choosing():
     table = Table({"machine": "box", "cells": cells([measured(SLOW)], Hardware(1, False))})
     good, bad = judge(table, [measured(SLOW), measured(FAST)], Hardware(1, False))
     assert (good.regret, bad.regret) == (1.0, 4.0)
-    dear = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
-    assert judge(table, [dear], Hardware(1, False))[0].regret == 1.5
-    # Too little to gain for a look at the weights: auto does not know that they are equal, nor does the verdict.
+    costly = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
+    assert judge(table, [costly], Hardware(1, False))[0].regret == 1.5
+    # A sample of the weights would not pay here: auto does not know that they are equal, and the verdict assumes so.
     rows = [
         measured({k: t * 1e-7 for k, t in times.items()}, kind)
         for times, kind in ((SLOW, "even random"), (FAST, "even equal"))
@@ -260,7 +260,7 @@ def test_verdict_counts_regret_and_the_cost_of_choosing():
 
 def test_hopeless_candidates_are_measured_once():
     first = {"kruskal@1": 9.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 0.5, **GPU}
-    # One core is not compared with four, nor cores with a GPU.
+    # Candidates are compared only with those of the same cores and GPU.
     assert promising(first) == ["filter-boruvka@1", "filter-boruvka-threads@4", *GPU]
     assert widths(6) == [1, 2, 4, 6]
 
@@ -273,7 +273,7 @@ class OnDevice(np.ndarray):
 
 
 def fake_cupy(devices: int = 1) -> types.ModuleType:
-    """Return as much of CuPy as the driver needs, on the host."""
+    """Return a stand-in on the host for the part of CuPy that the driver uses."""
     cupy = types.ModuleType("cupy")
     stream = types.SimpleNamespace(synchronize=lambda: None)
     runtime = types.SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
@@ -289,7 +289,7 @@ def fake_cupy(devices: int = 1) -> types.ModuleType:
 
 
 class KruskalOnDevice:
-    """An algorithm of one GPU, so to speak."""
+    """Kruskal on the host in the form of an algorithm for a GPU."""
 
     def prepare(self, graph, *, width, **options):
         host = mst.Graph(graph.n, *(np.asarray(array) for array in (graph.u, graph.v, graph.w)))
@@ -310,7 +310,7 @@ class KruskalOnDevice:
 
 @pytest.fixture
 def with_gpu(monkeypatch):
-    """A GPU that runs Kruskal."""
+    """A fake GPU on which every CUDA algorithm runs Kruskal."""
     load = registry.Algorithm.load
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(
@@ -337,10 +337,10 @@ def test_cases_are_measured_once_and_the_table_is_checked(with_gpu, monkeypatch,
     )
     before = (tmp_path / "cases.jsonl").read_text()
     assert making.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
-    assert (tmp_path / "cases.jsonl").read_text() == before, "what is there is not measured again"
+    assert (tmp_path / "cases.jsonl").read_text() == before, "measured cases are not measured again"
     assert making.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
     assert (tmp_path / "cases.jsonl").read_text() == before
-    # Anywhere, the same cases make the same table, and add up to no other machine's.
+    # On any machine the same cases make the same table, but another machine cannot add cases.
     made = (tmp_path / "advice.json").read_text()
     monkeypatch.delitem(sys.modules, "cupy")
     (tmp_path / "check.txt").unlink()
@@ -376,8 +376,8 @@ def test_cases_have_the_size_and_kinds_that_they_claim():
 def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     sizes = ["--n", "1000000", "--m", "1500000", "--threads", "1", "--gpu", "none"]
     assert cli.main(["advise", *sizes, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["algorithm"] == advice.choose(1_000_000, 1_500_000).algorithm and told["times"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["algorithm"] == advice.choose(1_000_000, 1_500_000).algorithm and printed["times"]
     assert cli.main(["advise", *sizes, "--weights", "equal", "--skew", "40"]) == 0
     assert "degrees of skew 40, equal weights" in capsys.readouterr().out
     file = tmp_path / "tiny.txt"

@@ -58,7 +58,7 @@ def results(tmp_path) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its content."""
+    """Return the content of every file below a folder by its path."""
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
@@ -68,7 +68,7 @@ def members_of(bundle: Path) -> Members:
 
 
 def packed(path: Path, members: Members, *, sign: bool = True) -> Path:
-    """Write members as a zip; with a header that lists them, unless it is to be left as it is."""
+    """Write members as a zip; `sign` updates the header's checksums of the members."""
     if sign:
         header = json.loads(members[HEADER])
         rest = {name: content for name, content in members.items() if name != HEADER}
@@ -112,9 +112,9 @@ def test_bundle_has_no_paths_of_its_machine(origin, tmp_path):
     detail = '  File "/home/me/mst/bench/measure/worker.py", line 3\nKeyError: /home/me/x, a/b, 3/4, https://a.org/b/c'
     record.write_bytes(json_bytes({**json.loads(record.read_bytes()), "detail": detail}))
     manifests = [(p, json.loads(p.read_bytes())) for p in mine.glob("graphs/*/*/manifest.json")]
-    manifest, told = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
-    raw = {**(told.get("raw") or {}), "location": "/home/me/graphs/NY.gr.gz"}
-    manifest.write_bytes(json_bytes({**told, "raw": raw, "source": raw["location"]}))
+    manifest, content = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
+    raw = {**(content.get("raw") or {}), "location": "/home/me/graphs/NY.gr.gz"}
+    manifest.write_bytes(json_bytes({**content, "raw": raw, "source": raw["location"]}))
     export_bundle(MACHINE, results=mine, out=tmp_path / "shared.mst.zip")
     members = members_of(tmp_path / "shared.mst.zip")
     assert not any(b"/home" in content for content in members.values())
@@ -141,7 +141,7 @@ def test_importing_twice_changes_nothing(bundle, results):
 
 
 def test_import_adds_missing_records_and_keeps_others(origin, bundle, results):
-    """Half of the records are here, one of them of a version that the bundle lacks."""
+    """Half of the records were imported before; one more has a version that the bundle lacks."""
     import_bundle(bundle, results=results)
     records = [r.path for r in load_records(results / "records")]
     for path in records[::2]:
@@ -242,7 +242,7 @@ def test_export_needs_records_of_one_machine(origin, results, tmp_path):
     assert not list(tmp_path.glob("*.zip")) and not list(tmp_path.glob(".*.tmp"))
 
 
-# --- archives that mean harm
+# --- malicious archives
 
 
 def renamed_member(members: Members, name: str) -> Members:
@@ -280,7 +280,7 @@ def test_member_with_an_invalid_name_is_refused(bundle, results, tmp_path, name)
 
 
 def refused(evil: Path, results: Path) -> str:
-    """Import, expect a refusal and nothing written anywhere near; return the message."""
+    """Assert that an import is refused and writes nothing, inside or outside of the results; return the message."""
     results.mkdir(parents=True)
     (results / "kept.txt").write_text("kept")
     around = results.parent.parent
@@ -407,7 +407,7 @@ def test_files_that_are_no_bundles_are_refused(results, tmp_path, content):
 def test_damaged_bundle_raises_only_format_errors(bundle, tmp_path_factory, data):
     content = bytearray(bundle.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
-        # The directory of a zip lies at its end: that is where damage is worst.
+        # The directory of a zip is at its end, where damage breaks most.
         position = data.draw(st.integers(1, min(len(content), 4000)))
         content[-position] = data.draw(st.integers(0, 255))
     if data.draw(st.booleans()):
@@ -484,7 +484,7 @@ def test_killed_import_is_undone_by_the_next(bundle, results):
     died = subprocess.run([sys.executable, "-c", KILLED, str(bundle), str(results)], check=False)
     assert died.returncode == -signal.SIGKILL
     left = files(results)
-    assert left != before, "it was killed before it moved anything"
+    assert left != before, "the import was killed before it moved a file"
     with pytest.raises(FormatError):
         (results.parent / "evil.zip").write_bytes(b"")
         import_bundle(results.parent / "evil.zip", results=results)
@@ -494,7 +494,7 @@ def test_killed_import_is_undone_by_the_next(bundle, results):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_terminated_import_leaves_no_file(bundle, results, number):
-    """The signal comes while the bundle is unpacked: the process is stopped there."""
+    """The signal arrives after the bundle is unpacked and before its files are moved."""
     slow = (
         "import sys, time\n"
         "from mst.bench.records import merge\n"
@@ -513,19 +513,19 @@ def test_terminated_import_leaves_no_file(bundle, results, number):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Background jobs of a shell are born deaf to it.
+        # Background jobs of a shell inherit a setting that ignores interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None and process.stdout.readline() == "unpacked\n"
     assert list(results.glob(".import-*"))
     process.send_signal(number)
-    _, told = process.communicate(timeout=20)
-    assert process.returncode == 130 and "interrupted" in told
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130 and "interrupted" in errors
     assert not results.exists()
 
 
 def test_imports_wait_for_each_other(bundle, results):
-    """A second import must not take the first one's staging folder for a dead one's."""
+    """A second import must not remove the staging folder of a running first one."""
     results.mkdir(parents=True)
     with merge._locked(results):
         (results / ".import-alive").mkdir()
@@ -558,7 +558,7 @@ def test_name_that_leaves_the_folder_is_refused(bundle, results):
 
 
 @pytest.mark.parametrize(
-    ("here", "there", "said"),
+    ("here", "there", "message"),
     [
         ({"a": 1}, {"a": 1}, None),
         ({"a": float("nan")}, {"a": float("nan")}, None),
@@ -569,5 +569,5 @@ def test_name_that_leaves_the_folder_is_refused(bundle, results):
         ({"a": "x" * 99}, {"a": ""}, f'a: "{"x" * 58}… here, "" there'),
     ],
 )
-def test_difference_names_the_first_differing_entry(here, there, said):
-    assert difference(here, there) == said
+def test_difference_names_the_first_differing_entry(here, there, message):
+    assert difference(here, there) == message

@@ -1,4 +1,4 @@
-"""The catalogue: its model, what it lists, and graphs brought into a folder."""
+"""The catalogue: its model, its entries, and graphs that are fetched or generated into a folder."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_generated_graph_needs_weights(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "graphs", "- a", "citations: {}\ngraphs: {a: 1}"])
-def test_a_file_of_another_shape_is_refused(tmp_path, text):
+def test_a_file_without_the_required_keys_is_refused(tmp_path, text):
     with pytest.raises(ConfigError, match=r"graphs\.yaml"):
         load(tmp_path, text)
 
@@ -158,12 +158,12 @@ def test_a_missing_catalogue_is_named(tmp_path):
         catalog.load(tmp_path / "none.yaml")
 
 
-def test_an_unknown_graph_is_refused_with_the_nearest():
+def test_error_on_an_unknown_graph_suggests_the_nearest_name():
     with pytest.raises(ConfigError, match=r"did you mean 'USA-road-d\.NY'"):
         LISTED["USA-road-d.NYC"]
 
 
-def test_patterns_choose_graphs():
+def test_patterns_select_each_graph_once():
     names = [entry.name for entry in LISTED.matching(["dense-*", "dense-small", "USA-road-?.NY"])]
     assert names == [
         "dense-small",
@@ -223,7 +223,7 @@ def test_the_recipe_changes_with_the_data():
     assert all(len(recipe) == 8 and int(recipe, 16) >= 0 for recipe in recipes)
 
 
-# What it lists
+# The entries
 
 
 def test_every_graph_of_the_papers_is_listed():
@@ -236,7 +236,7 @@ def test_every_graph_of_the_papers_is_listed():
     assert set(wanted) <= set(LISTED)
 
 
-def test_every_name_that_an_entry_uses_is_known():
+def test_entries_use_known_generators_and_formats():
     for entry in LISTED.values():
         assert entry.generator is None or entry.generator in GENERATORS, entry.name
         for source in entry.sources:
@@ -250,7 +250,7 @@ def test_only_entries_without_an_official_file_lack_an_address():
     for entry in LISTED.values():
         for source in entry.sources:
             known = [source.address, source.origin, source.path]
-            assert sum(map(bool, known)) == 1, f"{entry.name}: say where its file came from"
+            assert sum(map(bool, known)) == 1, f"{entry.name}: give the origin of its file"
 
 
 def test_published_numbers_agree_with_each_other():
@@ -437,7 +437,7 @@ def test_malformed_file_leaves_an_empty_folder(triangle, tmp_path, sources, mirr
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_the_manifest_comes_last(triangle, tmp_path, sources, monkeypatch):
+def test_failure_to_write_a_graph_leaves_no_manifest(triangle, tmp_path, sources, monkeypatch):
     def fails(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -453,7 +453,7 @@ def test_a_folder_that_cannot_be_written_is_named(triangle, tmp_path, sources):
         materialise(triangle, tmp_path / "out", sources=sources)
 
 
-def test_a_file_that_cannot_be_read_is_fetched_anew(triangle, tmp_path, sources, mirror_folder):
+def test_a_malformed_file_is_fetched_again(triangle, tmp_path, sources, mirror_folder):
     (mirror_folder / "triangle.txt").write_text("0 1 5\n1 x 7\n")
     with pytest.raises(FormatError) as caught:
         materialise(triangle, tmp_path / "out", sources=sources)
@@ -569,7 +569,7 @@ def test_obtain_makes_a_graph_once(triangle, tmp_path, sources, monkeypatch):
     )
 
 
-# A user's own file
+# Local files of a user
 
 
 @pytest.fixture
@@ -609,11 +609,11 @@ def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
         materialise(entry, tmp_path / "out", sources=sources)
     assert file.read_text() == "0 1 5\n1 two 7\n"
     pinned = changed(entry, sources=[{"path": str(file), "sha256": "0" * 64}])
-    told = materialise(pinned, tmp_path / "out", sources=sources)
-    assert told.status == "unavailable" and "is not the 000" in told.tried[0].reason
+    manifest = materialise(pinned, tmp_path / "out", sources=sources)
+    assert manifest.status == "unavailable" and "is not the 000" in manifest.tried[0].reason
     file.unlink()
-    told = materialise(entry, tmp_path / "out", sources=sources)
-    assert (told.tried[0].location, told.tried[0].reason) == (str(file), "no such file")
+    manifest = materialise(entry, tmp_path / "out", sources=sources)
+    assert (manifest.tried[0].location, manifest.tried[0].reason) == (str(file), "no such file")
 
 
 def test_local_paths_are_relative_or_start_at_home(own, tmp_path, sources, monkeypatch):
@@ -640,7 +640,7 @@ def test_manifests_survive_infinite_weights_and_exact_integers(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"version": 2}', '{"version": 1, "nmae": "x"}'])
-def test_manifest_of_another_shape_is_refused(tmp_path, text):
+def test_manifest_of_another_version_or_with_unknown_keys_is_refused(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(FormatError, match=r"manifest\.json: not a manifest of this version"):
         read_manifest(tmp_path)
@@ -725,7 +725,7 @@ def edge_lists(draw):
 
 
 @given(edge_lists())
-def test_components_and_degrees(graph):
+def test_components_equal_scipys_and_degrees_numpys(graph):
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -735,20 +735,20 @@ def test_components_and_degrees(graph):
     assert degrees(n, u, v).tolist() == np.bincount(np.concatenate([u, v]), minlength=n).tolist()
 
 
-def test_no_vertices_no_components():
+def test_graph_without_vertices_has_no_components():
     none = np.empty(0, np.int32)
     assert count_components(0, none, none) == 0
     assert degrees(0, none, none).size == 0
 
 
-# Stand-ins: report/claims.yaml says for which inputs.
+# Stand-ins for the inputs that report/claims.yaml lists.
 
 STAND_INS = document().stand_ins
 SCALED = {"europe_osm": 4, "USA-road-d.USA": 4}
 
 
 def stated(name):
-    """Return n and m of an input, and how it is connected, from what is published."""
+    """Return the published n, m and number of components of an input."""
     published = LISTED[name].published
     n = next(one.n for one in published if one.n)
     arcs = next((one.arcs for one in published if one.arcs), None) or next(

@@ -1,4 +1,4 @@
-"""The command line: what it prints, how it fails, and what it does not load."""
+"""The command line: its output, its errors, and the packages that it must not load."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
     assert main(["verify", str(triangle), str(forest), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ok"] is True
     assert main(["verify", str(triangle), str(forest)]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == f"{forest} is the minimum spanning forest of {triangle}:"
-    assert told[1].startswith("2 edges, 2 components, weight 11; proved in ")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{forest} is the minimum spanning forest of {triangle}:"
+    assert lines[1].startswith("2 edges, 2 components, weight 11; proved in ")
 
 
 def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, capsys):
     heavier = tmp_path / "heavier.gr"
     heavier.write_text("p sp 4 2\na 1 2 5\na 2 3 7\n")
     assert main(["verify", str(triangle), str(heavier)]) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == f"{heavier} is not the minimum spanning forest of {triangle}:"
-    assert told[1:] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{heavier} is not the minimum spanning forest of {triangle}:"
+    assert lines[1:] == [
         "edge 4 (0–2, weight 6) is lighter than edge 2 (1–2, weight 7) on its path: the forest is not minimum"
     ]
     foreign = tmp_path / "foreign.gr"
@@ -116,7 +116,7 @@ def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, 
         (["plan", "--configfile", "{folder}/bad.yaml"], "did you mean 'offline'?"),
     ],
 )
-def test_errors_are_a_line_or_two_and_exit_code_2(arguments, expected, triangle, tmp_path, capsys):
+def test_errors_print_at_most_two_lines_and_exit_with_code_2(arguments, expected, triangle, tmp_path, capsys):
     (tmp_path / "broken.gr").write_text("p sp 2 2\na 1 2 5\na 1 x 5\n")
     (tmp_path / "bad.yaml").write_text("oflline: true\nexperiment: {title: t, graphs: [], runs: []}\n")
     filled = [a.format(triangle=triangle, folder=tmp_path) for a in arguments]
@@ -126,7 +126,7 @@ def test_errors_are_a_line_or_two_and_exit_code_2(arguments, expected, triangle,
     assert out == ""
 
 
-def test_unknown_command_is_named_with_the_nearest(capsys):
+def test_error_on_an_unknown_command_suggests_the_nearest_name(capsys):
     assert main(["slove"]) == 2
     assert "did you mean 'solve'?" in capsys.readouterr().err
 
@@ -137,7 +137,7 @@ def test_debug_shows_the_traceback(tmp_path):
 
 def test_help_answers_quickly():
     def cpu_seconds(*command: str) -> float:
-        # CPU time, and the best of three: a busy machine does not make the program slower.
+        # CPU time, and the best of three: other load on the machine must not fail the test.
         taken = []
         for _ in range(3):
             before = os.times()
@@ -152,7 +152,7 @@ def test_help_answers_quickly():
 
 
 @pytest.mark.parametrize("name", sorted(commands()))
-def test_every_command_explains_itself(name, capsys):
+def test_every_command_has_a_help_text(name, capsys):
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     assert ended.value.code == 0
@@ -163,7 +163,7 @@ def test_every_command_explains_itself(name, capsys):
     "code",
     ["import mst", "from mst.cli import main; main(['list'])", "from mst.cli import main; main(['plan'])"],
 )
-def test_a_login_node_needs_no_heavy_package(code, tmp_path):
+def test_import_list_and_plan_load_no_heavy_package(code, tmp_path):
     code = f"import sys\n{code}\nprint('loaded:', *[m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -219,21 +219,21 @@ def test_hints_name_the_nearest_or_a_name_with_the_same_beginning(word, hint):
     assert nearest(word, known) == hint
 
 
-def test_machine_code_is_no_part_of_computing(tmp_path):
+def test_compute_time_excludes_compilation(tmp_path):
     code = (
         "import mst\n"
         "for _ in range(2):\n"
         "    took = mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), algorithm='kruskal').seconds\n"
         "    print(sorted(took), took.get('code', 0) > 10 * took['compute'], took['compute'] >= 0)"
     )
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "MST_CACHE": str(tmp_path)},
     ).stdout
-    assert told.splitlines() == [
+    assert printed.splitlines() == [
         "['code', 'compute', 'init', 'transfer'] True True",
         "['compute', 'init', 'transfer'] False True",
     ]

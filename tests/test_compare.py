@@ -1,4 +1,4 @@
-"""Faster, slower, same or can't tell: on models of noise, on measured noise, and from the command line."""
+"""The verdicts faster, slower, same and can't tell on models of noise, on measured noise, and from the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sets = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 
 def independent(noise: float, session: float = 0.0) -> Sets:
-    """Processes vary by `noise`; a whole set is shifted by `session` (standard deviations of the logarithm)."""
+    """Model processes that vary by `noise` and sets that vary by `session` (standard deviations of the logarithm)."""
 
     def draw(rng):
         return tuple(np.exp(rng.normal(0, session) + rng.normal(0, noise, PROCESSES)) for _ in "ab")
@@ -34,7 +34,7 @@ def independent(noise: float, session: float = 0.0) -> Sets:
 
 
 def autocorrelated(correlation: float, noise: float) -> Sets:
-    """One set straight after the other on a machine whose speed wanders."""
+    """Model two consecutive sets on a machine whose speed drifts at random."""
 
     def draw(rng):
         steps = rng.normal(0, noise * np.sqrt(1 - correlation**2), 2 * PROCESSES)
@@ -48,7 +48,7 @@ def autocorrelated(correlation: float, noise: float) -> Sets:
 
 
 def warming_up(total: float) -> Sets:
-    """One set straight after the other on a machine that gets slower all the time."""
+    """Model two consecutive sets on a machine that becomes steadily slower."""
 
     def draw(rng):
         values = np.exp(np.linspace(0, total, 2 * PROCESSES) + rng.normal(0, 0.005, 2 * PROCESSES))
@@ -58,7 +58,7 @@ def warming_up(total: float) -> Sets:
 
 
 def two_modes(distance: float) -> Sets:
-    """Each process gets the good or the bad memory layout."""
+    """Model processes that get one of two memory layouts, a fast or a slow one."""
 
     def draw(rng):
         return tuple(
@@ -69,7 +69,7 @@ def two_modes(distance: float) -> Sets:
 
 
 def interrupted(share: float) -> Sets:
-    """Some processes are slowed down by something else, a little or a lot."""
+    """Model processes of which some are slowed down by other load, by an exponentially distributed factor."""
 
     def draw(rng):
         return tuple(
@@ -102,15 +102,15 @@ OTHER_MACHINES = {
 
 
 def verdicts(draw: Sets, rng: np.random.Generator, factor: float, count: int = 400) -> list[str]:
-    """Judge `count` pairs of sets; the second side's code takes `factor` times as long."""
+    """Return the verdicts on `count` pairs of sets; the second side's code takes `factor` times as long."""
     pairs = (draw(rng) for _ in range(count))
     return [judge(a, factor * b).verdict for a, b in pairs]
 
 
 @pytest.mark.parametrize("machine", [*QUIET_MACHINES, *OTHER_MACHINES])
 def test_same_code_is_not_judged_different(machine, rng):
-    said = verdicts((QUIET_MACHINES | OTHER_MACHINES)[machine], rng, 1.0)
-    assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
+    found = verdicts((QUIET_MACHINES | OTHER_MACHINES)[machine], rng, 1.0)
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in found]) >= 0.95
 
 
 @pytest.mark.parametrize("machine", QUIET_MACHINES)
@@ -120,12 +120,12 @@ def test_slowdown_of_ten_percent_is_found_on_a_quiet_machine(machine, rng):
 
 
 def test_same_code_is_judged_same_on_a_quiet_machine(rng):
-    """Never committing itself would also pass the tests above."""
+    """A judge that always answers "can't tell" would also pass the test of equal code above."""
     assert np.mean([v == SAME for v in verdicts(independent(0.01), rng, 1.0)]) >= 0.9
 
 
 def measured(host: str) -> dict[str, dict[int, list[float]]]:
-    """Measured process medians of a host, by program and set."""
+    """Return measured process medians of a host, by program and set."""
     found: dict[str, dict[int, list[float]]] = {"a": defaultdict(list), "c": defaultdict(list)}
     for line in (Path(__file__).parent / "data" / "process_medians.csv").read_text().splitlines():
         if line.startswith(host + ","):
@@ -135,7 +135,7 @@ def measured(host: str) -> dict[str, dict[int, list[float]]]:
 
 
 def spread(values: list[float]) -> bool:
-    """Say what the runner says of such a set."""
+    """Return whether the runner would flag a set for its spread."""
     return max(values) - min(values) > 0.1 * float(np.median(values))
 
 
@@ -145,17 +145,17 @@ def flags_of(*sets: list[float]) -> list[str]:
 
 def test_real_sets_of_one_program_are_judged_same_on_a_quiet_machine():
     sets = measured("virtual")
-    said = [
+    found = [
         judge(sets[p][i], sets[p][j], flags=flags_of(sets[p][i], sets[p][j])).verdict
         for p in "ac"
         for i, j in itertools.permutations(QUIET, 2)
     ]
-    assert len(said) == 364
-    assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
+    assert len(found) == 364
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in found]) >= 0.95
 
 
 def test_real_sets_with_a_tenth_more_work_are_judged_slower():
-    """Every unflagged set of one program beside every unflagged set of the other."""
+    """Every unflagged set of one program is compared with every unflagged set of the other."""
     sets = measured("virtual")
     a = [sets["a"][i] for i in QUIET if not spread(sets["a"][i])]
     c = [sets["c"][i] for i in QUIET if not spread(sets["c"][i])]
@@ -164,29 +164,29 @@ def test_real_sets_with_a_tenth_more_work_are_judged_slower():
     assert np.mean([judge(y, x).verdict == FASTER for x in a for y in c]) >= 0.9
 
 
-def test_real_sets_in_turns_beside_unseen_neighbours_are_not_judged_different():
-    """Sets whose processes took turns over the same ten seconds, as an experiment interleaves them."""
+def test_real_interleaved_sets_on_a_shared_host_are_not_judged_different():
+    """The processes of both sets alternate over the same ten seconds, as an experiment interleaves them."""
     sets = measured("virtual")
     stream = [value for i in sorted(sets["a"]) for value in sets["a"][i]]
-    said = []
+    found = []
     for start in range(len(stream) - 60):
         first, second = stream[start : start + 60 : 12], stream[start + 6 : start + 66 : 12]
-        said.append(judge(first, second, flags=flags_of(first, second)).verdict)
-    assert np.mean([v in (SAME, CANNOT_TELL) for v in said]) >= 0.95
+        found.append(judge(first, second, flags=flags_of(first, second)).verdict)
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in found]) >= 0.95
 
 
 def test_real_sets_on_a_busy_machine_are_not_judged_different():
-    """Medians there differ by a factor of three; flagged sets are told apart only beyond that."""
+    """Medians there differ by a factor of three; flagged sets are judged different only beyond that."""
     sets = measured("busy")["a"]
     pairs = list(itertools.permutations(sets.values(), 2))
     unaware = [judge(a, b).verdict for a, b in pairs]
     aware = [judge(a, b, flags=["busy"]).verdict for a, b in pairs]
     assert np.mean([v in (SAME, CANNOT_TELL) for v in aware]) >= 0.95
-    assert np.mean([v in (SAME, CANNOT_TELL) for v in unaware]) < 0.95  # else the flag would be for nothing
+    assert np.mean([v in (SAME, CANNOT_TELL) for v in unaware]) < 0.95  # else the flag would be useless
     assert judge([1.0] * 5, [10.0] * 5, flags=["busy"]).verdict == SLOWER
 
 
-def test_missing_verdict_has_its_reason():
+def test_missing_verdict_has_a_reason():
     noisy = judge([1.0, 1.3, 0.8, 1.1, 1.2], [1.2, 1.0, 1.4, 1.1, 1.3])
     assert (noisy.verdict, noisy.reason) == (CANNOT_TELL, "the difference is within the noise")
     assert "busy" in judge([1.0] * 5, [1.3] * 5, flags=["busy", "fewer-processes"]).reason
@@ -231,8 +231,8 @@ def results(tmp_path, rng) -> Path:
 def test_commits_are_compared_run_by_run(results):
     records = list(load_records(results / "records"))
     compared = compare(choose(records, fake_records.OLD_COMMIT[:7]), choose(records, fake_records.COMMIT[:7]))
-    said = {c.algorithm: c.judgement.verdict for c in compared.comparisons}
-    assert said == {"kruskal": FASTER, "scipy": SAME}
+    found = {c.algorithm: c.judgement.verdict for c in compared.comparisons}
+    assert found == {"kruskal": FASTER, "scipy": SAME}
     assert (compared.only_a, compared.only_b) == (0, 2)
 
 
@@ -298,9 +298,9 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
         bundles.append(str(tmp_path / f"{machine}.mst.zip"))
         export_bundle(machine, results=results, out=Path(bundles[-1]))
     assert main(["compare", *bundles, "--json", "--results", str(tmp_path / "nowhere")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [c["judgement"]["verdict"] for c in told["comparisons"]] == [SLOWER]
-    assert told["a"] == bundles[0] and told["only_a"] == 2
+    printed = json.loads(capsys.readouterr().out)
+    assert [c["judgement"]["verdict"] for c in printed["comparisons"]] == [SLOWER]
+    assert printed["a"] == bundles[0] and printed["only_a"] == 2
 
 
 def test_command_names_an_unknown_side(results, capsys):

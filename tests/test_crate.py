@@ -1,4 +1,4 @@
-"""The RO-Crate of a workflow's results describes every file that it holds."""
+"""The RO-Crate of a workflow's results describes every file in it."""
 
 from __future__ import annotations
 

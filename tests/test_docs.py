@@ -28,7 +28,7 @@ QUICK = {"INSTALL": "0", "PYTHON": sys.executable, "TESTS": "tests/test_order.py
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, and what the comment above it says."""
+    """A fenced block: its language, its text, and the comment above it."""
 
     kind: str
     text: str
@@ -61,17 +61,17 @@ def copy(tmp_path) -> Clone:
 
 def run(clone: Clone, command: str) -> None:
     environment = clone.environment() | QUICK | {"PATH": f"{clone.folder / 'tools'}:{os.environ['PATH']}"}
-    # A make that runs this test hands its own variables down.
+    # A make that runs this test passes its variables on.
     for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"):
         environment.pop(name, None)
-    told = subprocess.run(
+    done = subprocess.run(
         ["bash", "-c", command], cwd=clone.folder, env=environment, capture_output=True, text=True, timeout=540
     )
-    assert told.returncode == 0, f"$ {command}\n{told.stdout[-2000:]}\n{told.stderr[-2000:]}"
+    assert done.returncode == 0, f"$ {command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if any(b.commands for b in blocks(p))], ids=lambda p: p.name)
-def test_commands_run(page, copy):
+def test_documented_commands_succeed(page, copy):
     for block in blocks(page):
         if found := re.fullmatch(r"file: (\S+)", block.note):
             file = copy.folder / found[1]
@@ -86,7 +86,7 @@ def test_commands_run(page, copy):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_shell_blocks_are_marked_as_such(page):
+def test_shell_blocks_are_console_blocks(page):
     for block in blocks(page):
         assert block.kind, f"a block without a language: {block.text[:60]!r}"
         if block.kind in ("bash", "sh", "shell", "console"):
@@ -94,10 +94,10 @@ def test_shell_blocks_are_marked_as_such(page):
                 f"not a console block of commands: {block.text[:60]!r}"
             )
         if block.note.startswith("not run"):
-            assert len(block.note) > 20, "say why it is not run"
+            assert len(block.note) > 20, "give the reason why it is not run"
 
 
-def test_library_examples_run(tmp_path):
+def test_library_examples_succeed(tmp_path):
     for page in PAGES:
         for block in blocks(page):
             if block.kind == "python" and not block.note and "cupy" not in block.text:
@@ -126,7 +126,7 @@ def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path, monk
     )
 
 
-def test_page_of_algorithms_is_the_registry():
+def test_page_of_algorithms_equals_the_registry():
     assert (ROOT / "docs/algorithms.md").read_text() == algorithms_page(), (
         "run: mst list --markdown > docs/algorithms.md"
     )

@@ -1,4 +1,4 @@
-"""The conda files install the lock, the whole lock, and are another environment when it changes."""
+"""The conda files install all packages of the locks, and a changed lock makes a new environment."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def test_every_kind_of_node_has_a_conda_file():
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_conda_file_carries_the_lock_that_it_installs(file):
+def test_conda_file_has_the_digest_of_the_lock_that_it_installs(file):
     text = file.read_text()
     assert stamp().stamped(text) == text, "the lock has changed: run python envs/stamp.py"
     assert [m[1] for m in stamp().LOCK.finditer(text)] == installed_locks(file)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_python_is_one_that_the_package_supports(file):
+def test_conda_python_is_supported_by_the_package(file):
     content = yaml.safe_load(file.read_text())
-    assert content["channels"] == ["conda-forge", "nodefaults"], "nothing from a channel with terms of its own"
+    assert content["channels"] == ["conda-forge", "nodefaults"], "no channel with licence terms"
     (python,) = [d for d in content["dependencies"] if d.startswith("python=")]
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert tuple(map(int, python.split("=")[1].split("."))) >= tuple(map(int, needed.strip(">=").split(".")))
@@ -64,14 +64,14 @@ def test_locks_agree_with_each_other(file):
     assert any(package.startswith("cupy") for package in together) == (file.stem == "cuda")
 
 
-def test_mpi_comes_from_conda_there_and_from_the_lock_elsewhere():
-    own = pins("requirements.txt")
-    assert {k: v for k, v in own.items() if k != "mpich"} == pins("requirements-mpi.txt")
+def test_mpi_environment_takes_mpich_from_conda_and_the_rest_from_the_lock():
+    locked = pins("requirements.txt")
+    assert {k: v for k, v in locked.items() if k != "mpich"} == pins("requirements-mpi.txt")
     dependencies = yaml.safe_load((ENVS / "mpi.yaml").read_text())["dependencies"]
-    assert f"mpich={own['mpich'].split('.')[0]}.*" in dependencies
+    assert f"mpich={locked['mpich'].split('.')[0]}.*" in dependencies
 
 
-def test_rules_name_an_environment_that_is_there():
+def test_rules_name_existing_environments():
     named = {
         (rules.parent / name).resolve()
         for rules in (ROOT / "workflow" / "rules").glob("*.smk")

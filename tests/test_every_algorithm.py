@@ -1,7 +1,7 @@
-"""Every registered algorithm on every kind of graph: a new file is covered the moment it is there.
+"""Every registered algorithm on every kind of graph; a new algorithm is covered without changes here.
 
-Exact algorithms must return the one forest of the order by (weight, edge id); peers that break ties otherwise, a
-forest of its weight; approximate ones, a spanning forest within their bound.
+Exact algorithms must return the unique forest of the order by (weight, edge id); peers that break ties differently
+must return a forest of the same weight, and approximate algorithms a spanning forest within their bound.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def reason_to_skip(algorithm: registry.Algorithm) -> str | None:
     if reason := algorithm.missing():
         return reason
     if algorithm.paradigm == "mpi":
-        return "MPI ranks are started by a runner of their own"
+        return "MPI ranks are started by another runner"
     if algorithm.paradigm == "cuda":
         from mst.bench.machine import this_machine
 
@@ -86,7 +86,7 @@ def solve(algorithm: registry.Algorithm, graph: Graph, width: int = 1, **options
         return None
     implementation = implementation_of(algorithm)
     problem = implementation.ready(graph, width, options).problem
-    # Twice, because a run solves one problem many times: the first time must leave it as it was.
+    # Twice, because a run solves one problem many times: a solve must not change it.
     first, second = (
         np.sort(implementation.collect_edges(problem, implementation.solve(problem))) for _ in range(2)
     )
@@ -121,7 +121,7 @@ def expected() -> list[tuple[Graph, list[int]]]:
 
 @pytest.fixture(scope="module")
 def expected_medium() -> dict[bool, list[tuple[Graph, list[int]]]]:
-    """The medium graphs, and by True the smaller ones that pure Python solves in time."""
+    """The medium graphs with their forests: False has the full size, True a smaller one for slow pure Python."""
     sizes = {False: {}, True: {"n": 400, "m": 3_000}}
     graphs = {key: list(adversarial.medium(np.random.default_rng(21), **size)) for key, size in sizes.items()}
     return {key: [(g, oracles.by_python_kruskal(g)) for g in some] for key, some in graphs.items()}
@@ -201,7 +201,7 @@ def test_counters_and_phases_are_plain_values(name):
 
 
 def test_integer_totals_beyond_2_to_the_53_are_exact():
-    """Every exact algorithm's forest totals to what Python's integers say."""
+    """The total of every exact algorithm's forest equals that of Python's integers."""
     graph = Graph(4, [0, 1, 2, 0], [1, 2, 3, 3], np.array([2**62, 2**62 + 1, 2**62 + 3, 2**62 + 7]))
     solved = {}
     for name, algorithm in ALGORITHMS.items():

@@ -1,4 +1,4 @@
-"""The commands fetch, info, convert and clean, as the command line calls them."""
+"""The commands fetch, info, convert and clean."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from mst import catalog, formats
-from mst.commands import _print
 from mst.errors import ConfigError, InputError
 from mst.formats.canonical import read_canonical
 from mst.kernels.graph import relabel, simplify  # noqa: F401
+from mst.units import decimal_size
 
-# Kernels keep the cache that they are imported with: the suite's, not that of a test.
+# Kernels use the cache folder that is set when they are imported: import them before a test changes MST_CACHE.
 
 CATALOGUE = """
 citations: {us: "Us, 2026."}
@@ -30,7 +30,7 @@ graphs:
     weights: {dtype: int32, low: 1, high: 9}
     published: [{by: us, n: 4, edges: 4}]
   sphere:
-    title: Not to be had
+    title: Unavailable
     family: known-answer
     citation: [us]
     sources: [{format: edges, mirror_names: [sphere.txt]}]
@@ -48,7 +48,7 @@ graphs:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch) -> Path:
-    """A folder with a catalogue, a mirror with one graph, and a cache of its own."""
+    """A folder with a catalogue, a mirror with one graph, and an empty cache."""
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "square.txt").write_text("0 1\n1 2\n2 3\n3 0\n0 3\n")
     (tmp_path / "graphs.yaml").write_text(CATALOGUE)
@@ -60,7 +60,7 @@ def place(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def mst(capsys):
-    """Run a command; return its exit code, what it printed, and what it complained."""
+    """Return a function that runs a command and returns its exit code, its output and its error output."""
 
     def call(name: str, *arguments: str) -> tuple[int, str, str]:
         module = importlib.import_module(f"mst.commands.{name}")
@@ -90,7 +90,7 @@ def test_fetch_into_a_folder_and_by_pattern(place, mst):
     assert "path-5: us gives n = 6, this graph has 5" in err
 
 
-def test_fetch_again_makes_the_graph_anew(place, mst):
+def test_fetch_again_replaces_the_graph(place, mst):
     arguments = ("fetch", "square", "--into", "out", "--catalog", "graphs.yaml")
     mst(*arguments)
     file = place / "out" / "square" / "graph.arrow"
@@ -101,7 +101,7 @@ def test_fetch_again_makes_the_graph_anew(place, mst):
     assert file.stat().st_mtime_ns != before
 
 
-def test_fetch_raw_reads_nothing(place, mst):
+def test_fetch_raw_does_not_parse_the_file(place, mst):
     (place / "mirror" / "square.txt").write_text("no graph at all")
     code, out, _ = mst("fetch", "--raw", "square", "path-5", "--catalog", "graphs.yaml")
     assert code == 0
@@ -114,7 +114,7 @@ def test_fetch_raw_reads_nothing(place, mst):
     assert code == 1 and "sphere is unavailable" in err
 
 
-def test_fetch_asks_mirrors_of_the_command_line(place, mst, monkeypatch):
+def test_fetch_tries_mirrors_of_the_command_line(place, mst, monkeypatch):
     monkeypatch.delenv("MST_MIRROR")
     assert mst("fetch", "square", "--catalog", "graphs.yaml", "--offline")[0] == 1
     assert mst("fetch", "square", "--catalog", "graphs.yaml", "--mirror", place / "mirror")[0] == 0
@@ -142,8 +142,8 @@ def test_info_shows_an_entry_and_whether_it_is_fetched(place, mst):
     _, out, _ = mst("info", "square", "--catalog", "graphs.yaml")
     assert "n: 4\n" in out and "reciprocal: 1\n" in out and "published numbers confirmed: 2 of 2" in out
     _, out, _ = mst("info", "square", "--catalog", "graphs.yaml", "--json")
-    told = json.loads(out)
-    assert told["manifest"]["m"] == 4 and told["here"].endswith("graph.arrow")
+    shown = json.loads(out)
+    assert shown["manifest"]["m"] == 4 and shown["here"].endswith("graph.arrow")
 
 
 def test_info_names_the_published_numbers_that_differ(place, mst):
@@ -156,21 +156,21 @@ def test_info_names_the_published_numbers_that_differ(place, mst):
 def test_info_counts_vertices_and_edges_of_a_file(place, mst):
     (place / "graph.csv").write_text("u,v,weight\n5,7,1.5\n7,5,2.5\n5,5,1\n7,9,-1\n")
     _, out, _ = mst("info", "graph.csv", "--json")
-    told = json.loads(out)
-    assert {key: told[key] for key in ("rows", "n", "m", "components", "maximum_degree")} == {
+    shown = json.loads(out)
+    assert {key: shown[key] for key in ("rows", "n", "m", "components", "maximum_degree")} == {
         "rows": 4,
         "n": 3,
         "m": 2,
         "components": 1,
         "maximum_degree": 2,
     }
-    assert told["merged"] == {"loops": 1, "reciprocal": 1, "parallel": 0}
-    assert (told["weight_dtype"], told["weight_min"], told["weight_max"]) == ("float64", -1.0, 1.5)
+    assert shown["merged"] == {"loops": 1, "reciprocal": 1, "parallel": 0}
+    assert (shown["weight_dtype"], shown["weight_min"], shown["weight_max"]) == ("float64", -1.0, 1.5)
     _, out, _ = mst("info", "graph.csv", "mirror/square.txt")
     assert "weights: none in the file" in out.split("\n\n")[1]
 
 
-def test_info_refuses_names_of_neither_files_nor_graphs(place, mst):
+def test_info_refuses_unknown_names(place, mst):
     with pytest.raises(InputError, match="neither a file nor a graph of the catalogue"):
         mst("info", "nowhere.gr", "--catalog", "graphs.yaml")
     with pytest.raises(InputError, match="did you mean 'sphere'"):
@@ -188,7 +188,7 @@ def test_convert_keeps_every_edge_by_default(place, mst):
     assert (graph.u.tolist(), graph.v.tolist(), graph.w.tolist()) == ([0, 1], [1, 2], [3, 7])
 
 
-def test_convert_by_named_formats(place, mst):
+def test_convert_takes_formats_by_name(place, mst):
     (place / "graph").write_text("0 1 5\n")
     mst("convert", "graph", "other", "--from", "edges", "--to", "dimacs")
     assert formats.detect("other") == "dimacs"
@@ -251,7 +251,7 @@ def test_clean_refuses_unknown_caches_and_keeps_other_files(place, mst):
     assert (place / "cache" / "mine.txt").read_text() == "keep"
 
 
-def test_the_commands_load_nothing_heavy_before_they_run():
+def test_importing_the_commands_loads_no_heavy_package():
     script = (
         "import sys; from mst.commands import clean, convert, fetch, info; "
         "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas', 'pydantic', 'yaml') if m in sys.modules])"
@@ -280,5 +280,5 @@ def test_the_catalogue_loads_no_numba():
         (10**15, "1000.0 TB"),
     ],
 )
-def test_sizes(count, text):
-    assert _print.size(count) == text
+def test_sizes_are_printed_with_decimal_units(count, text):
+    assert decimal_size(count) == text

@@ -1,4 +1,4 @@
-"""Graphs from other libraries' objects, and the way back."""
+"""Graphs from SciPy, networkx and tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMATS = ("coo", "csr", "csc", "lil", "dok", "bsr", "dia")
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_every_sparse_format(format, kind):
+def test_every_sparse_format_is_accepted(format, kind):
     dense = np.array([[0, 3, 0, 0], [2, 0, 4, 0], [0, 0, 9, 0], [0, 0, 0, 0]])
     make = getattr(sparse, f"{format}_{kind}")
     assert rows(as_graph(make(dense))) == [(0, 1, 2), (1, 2, 4)]
@@ -56,7 +56,7 @@ def test_explicit_zeros_are_edges():
     assert mst.minimum_spanning_forest(matrix).components == 1
 
 
-def test_padding_zeros_are_no_edges():
+def test_padding_zeros_are_not_edges():
     block = sparse.bsr_array(np.kron(np.array([[0, 1], [0, 0]]), np.array([[1, 0], [0, 2]])), blocksize=(2, 2))
     assert rows(from_scipy(block)) == [(0, 2, 1), (1, 3, 2)]
     band = sparse.dia_array((np.array([[0.0, 0.0, 7.0]]), [1]), shape=(3, 3))
@@ -66,7 +66,7 @@ def test_padding_zeros_are_no_edges():
 def test_repeated_entries_are_summed_as_in_scipy():
     matrix = sparse.coo_array(([1, 2], ([0, 0], [1, 1])), shape=(2, 2))
     assert rows(from_scipy(matrix)) == [(0, 1, matrix.toarray()[0, 1])]
-    assert matrix.nnz == 2, "the caller's matrix stays as it was"
+    assert matrix.nnz == 2, "the caller's matrix is unchanged"
 
 
 @given(
@@ -83,7 +83,7 @@ def test_forests_have_the_weight_of_scipys(table):
     assert forest.weight == tree.sum() and len(forest) == tree.nnz
 
 
-def test_matrices_that_are_no_graph_are_refused():
+def test_matrices_that_are_not_graphs_are_refused():
     for matrix, message in (
         (sparse.csr_array(np.ones((2, 3))), "square"),
         (sparse.coo_array(np.ones(3)), "square"),
@@ -95,7 +95,7 @@ def test_matrices_that_are_no_graph_are_refused():
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
-def test_a_saved_matrix_is_the_matrix(tmp_path, format, rng):
+def test_a_saved_matrix_gives_the_same_graph(tmp_path, format, rng):
     matrix = sparse.random_array((30, 30), density=0.2, rng=rng, format=format)
     matrix = (matrix + matrix.T).asformat(format)
     sparse.save_npz(tmp_path / "a.npz", matrix)
@@ -123,7 +123,7 @@ def test_nodes_and_edges_keep_their_order():
 
 
 @pytest.mark.parametrize("kind", ["Graph", "DiGraph", "MultiGraph", "MultiDiGraph"])
-def test_every_kind_of_networkx_graph(kind):
+def test_every_kind_of_networkx_graph_is_accepted(kind):
     graph = getattr(networkx, kind)()
     graph.add_weighted_edges_from([(0, 1, 2.5), (1, 0, 1.5), (1, 1, 9.0), (1, 2, 4.0)])
     forest = mst.minimum_spanning_forest(graph)
@@ -132,7 +132,7 @@ def test_every_kind_of_networkx_graph(kind):
     assert {frozenset(edge) for edge in chosen} == {frozenset((0, 1)), frozenset((1, 2))}
 
 
-def test_edges_without_the_attribute_weigh_one():
+def test_edges_without_the_attribute_have_weight_one():
     graph = networkx.path_graph(3)
     graph.edges[0, 1]["weight"] = 0.25
     graph.edges[1, 2]["toll"] = 7
@@ -140,7 +140,7 @@ def test_edges_without_the_attribute_weigh_one():
     assert from_networkx(graph, weight="toll").w.tolist() == [1, 7]
 
 
-def test_a_subclass_and_a_view_are_networkx_graphs():
+def test_subclasses_and_views_of_networkx_graphs_are_accepted():
     class Roads(networkx.Graph):
         pass
 
@@ -194,7 +194,7 @@ def test_a_random_forest_has_the_weight_of_networkxs(rng):
     "names",
     [("u", "v", "w"), ("source", "target", "weight"), ("src", "dst", "weight"), ("from", "to", "weight")],
 )
-def test_tables_by_the_names_of_their_columns(names):
+def test_columns_are_recognised_by_their_names(names):
     columns = dict(zip(names, ([0, 1], [1, 3], [0.5, 0.25])), colour=["red", None])
     for table in (
         pandas.DataFrame(columns, index=[7, 9]),
@@ -205,13 +205,13 @@ def test_tables_by_the_names_of_their_columns(names):
         assert graph.n == 4 and rows(graph) == [(0, 1, 0.5), (1, 3, 0.25)]
 
 
-def test_tables_without_weights():
+def test_tables_without_weights_have_weights_of_one():
     graph = as_graph(pandas.DataFrame({"u": [0, 1], "v": [1, 2]}))
     assert graph.w.tolist() == [1, 1] and graph.w.dtype == np.int32
     assert as_graph(pandas.DataFrame({"u": [], "v": []})).n == 0
 
 
-def test_a_canonical_table_brings_its_vertex_count(tmp_path):
+def test_a_canonical_table_keeps_its_vertex_count(tmp_path):
     path = tmp_path / "a.arrow"
     write_canonical(path, Graph(9, [0, 1], [1, 2], [5, 6]))
     with pyarrow.memory_map(str(path)) as source:
@@ -226,7 +226,7 @@ def test_chunked_tables_are_joined():
     assert rows(as_graph(table)) == [(0, 1, 5), (1, 2, 6)]
 
 
-def test_anything_with_an_arrow_stream_is_a_table():
+def test_objects_with_an_arrow_stream_are_tables():
     class Foreign:
         def __arrow_c_stream__(self, requested_schema=None):
             return pyarrow.table({"u": [0], "v": [1], "w": [5]}).__arrow_c_stream__(requested_schema)
@@ -234,7 +234,7 @@ def test_anything_with_an_arrow_stream_is_a_table():
     assert rows(as_graph(Foreign())) == [(0, 1, 5)]
 
 
-def test_pandas_with_nullable_and_arrow_dtypes():
+def test_pandas_tables_with_nullable_and_arrow_dtypes_are_accepted():
     for dtype in ("Int64", "int64[pyarrow]"):
         frame = pandas.DataFrame({"u": [0, 1], "v": [1, 2], "w": [5, 6]}).astype(dtype)
         assert rows(as_graph(frame)) == [(0, 1, 5), (1, 2, 6)]
@@ -244,7 +244,7 @@ def test_pandas_with_nullable_and_arrow_dtypes():
 
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
-def test_tables_that_are_no_graph_are_refused(make):
+def test_tables_that_are_not_graphs_are_refused(make):
     for columns, message in (
         ({"a": [0], "b": [1]}, "has a, b"),
         ({"u": ["x"], "v": ["y"]}, "u holds .* number the vertices"),
@@ -259,10 +259,10 @@ def test_tables_that_are_no_graph_are_refused(make):
             as_graph(make(columns))
 
 
-# the rest
+# other inputs
 
 
-def test_paths_of_every_kind(tmp_path):
+def test_paths_of_every_type_are_accepted(tmp_path):
     path = tmp_path / "a.gr"
     formats.write(path, Graph(2, [0], [1], [5]))
 

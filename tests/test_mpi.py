@@ -60,8 +60,8 @@ def assert_passed(check: str, done: subprocess.CompletedProcess) -> None:
     assert f"passed {check}: " in done.stdout, (done.stdout + done.stderr)[-3000:]
 
 
-# Beside unions of all small graphs: every how many-th of them alone (none at 0), and the sizes of medium ones, for the
-# others and for ghs-mpi. With more ranks than cores, a collective is a matter of milliseconds.
+# Checks beside the unions of all small graphs, by the number of ranks: the step through single small graphs (0: none),
+# and the sizes of the medium graphs, for ghs-mpi the last. With more ranks than cores, a collective takes milliseconds.
 GRAPHS = {
     1: ("6", "400x3200", "300x1200"),
     2: ("9", "400x3200", "0x0"),
@@ -99,7 +99,7 @@ def test_forest_is_right_with_distributed_labels_and_chunked_calls():
 
 @pytest.fixture(scope="module")
 def sixteen():
-    """What 16 ranks said, started once for all that takes so many; memory first, before there is any to use again."""
+    """The output of 16 ranks that run all their checks; memory comes first, before freed memory can be reused."""
     return run(16, "memory", "and", "spread", "and", "algorithms", "0", "0x0", "0x0", timeout=580)
 
 
@@ -131,7 +131,7 @@ def test_failing_rank_ends_the_job(how):
     assert done.returncode != 0 and "passed" not in done.stdout
     assert time.monotonic() - started < 60
     if how == "raises":
-        assert "MemoryError: no room for this rank" in done.stderr and "rank 2 of 3 failed" in done.stderr
+        assert "MemoryError: no memory for this rank" in done.stderr and "rank 2 of 3 failed" in done.stderr
     else:
         assert signal_of(done.returncode) == 9
 
@@ -139,7 +139,7 @@ def test_failing_rank_ends_the_job(how):
 def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
     graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97, name="g")
     manifest = write_canonical(tmp_path / "g.arrow", graph)
-    # However busy the machine is, the budget leaves time for the phases.
+    # Even on a busy machine, the budget leaves time for the phases.
     measure = Measure(**{"processes": 1, "samples": 2, "budget": 600, "timeout": 120, **limits})
     run = Run("here", "g", algorithm, "default", width, "f" * 12)
     order = Request(run, tmp_path / "records" / run.path, measure, oversubscribe=True)
@@ -179,7 +179,7 @@ def test_records_have_the_counters_and_phases_of_the_formulas(tmp_path):
 
 @pytest.fixture
 def probe(tmp_path, monkeypatch):
-    """Return a function that drops in an algorithm, by the body of its `solve`, and measures it."""
+    """Return a function that adds an algorithm with a given body of `solve` and measures it."""
     folder = tmp_path / "algorithms"
     folder.mkdir()
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
@@ -223,7 +223,7 @@ def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path
     assert len(found["samples"]["compute"]) == len(found["spans"]) == 3
     assert "fewer-processes" not in found["conditions"]["flags"]
     assert max(found["memory"]["tree_bytes"], found["memory"]["peak_bytes"]) < held
-    assert found["seconds"] > budget, "a plan counts on all that the run took"
+    assert found["seconds"] > budget, "plans need the duration of the whole run"
 
 
 @pytest.mark.parametrize("width", [1, 2])

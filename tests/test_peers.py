@@ -1,4 +1,4 @@
-"""What peers are given before their clock starts, and programs on disk as peers."""
+"""Conversions for peers before timing starts, and programs on disk as peers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mst.order import total
 
 PEERS = {name: a for name, a in registry.algorithms().items() if a.paradigm == "peer"}
 
-# A minimum spanning forest program in plain Python: reads an edge list, takes no package.
+# A minimum spanning forest program in plain Python, without packages, that reads an edge list.
 PROGRAM = """
 import sys, time
 path, mode = sys.argv[1], sys.argv[2]
@@ -63,7 +63,7 @@ for u, v, w in taken:
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Return a function that makes the program above known as ``command-mine``."""
+    """Return a function that registers the program above as ``command-mine``."""
     script = tmp_path / "solver.py"
     script.write_text(PROGRAM)
     monkeypatch.setenv(programs.ENVIRONMENT, "")
@@ -91,7 +91,7 @@ def test_a_program_that_lists_edges_is_an_algorithm(program, output):
     assert forest.edge_ids.tolist() == [0, 2] and forest.weight == 11
 
 
-def test_its_edges_are_found_in_any_graph(program, rng):
+def test_edges_of_a_program_are_found_in_random_graphs(program, rng):
     program(**EDGES)
     for _ in range(5):
         graph = Graph(30, rng.integers(0, 30, 80), rng.integers(0, 30, 80), rng.integers(1, 2**40, 80))
@@ -133,7 +133,7 @@ def test_a_program_error_is_reported(program, mode, fields, message):
         module.weight(problem, answer)
 
 
-def test_its_files_go_with_the_problem(program):
+def test_files_of_a_program_are_removed_with_the_problem(program):
     module = program(**EDGES).load()
     problem = module.prepare(GRAPH, width=1)
     folder = Path(problem.folder.name)
@@ -156,7 +156,7 @@ def test_options_and_width_fill_the_command(program):
     assert algorithm.options_slug({"depth": 7}) == "depth=7" and algorithm.paradigm == "threads"
 
 
-def test_weights_that_it_does_not_understand_are_skipped(program):
+def test_a_program_skips_graphs_with_unsupported_weights(program):
     algorithm = program(**EDGES, limits={"m": 100})
     reason = algorithm.skip(Facts(n=5, m=6, weight_dtype="float64"))
     assert reason == "it takes int32, int64 weights, not float64"
@@ -171,7 +171,7 @@ def test_a_missing_program_is_unavailable_not_fatal(program):
         algorithm.load()
 
 
-def test_its_fingerprint_covers_script_and_description(program):
+def test_fingerprint_of_a_program_covers_script_and_description(program):
     first = program(**EDGES).source_fingerprint()
     assert program(**EDGES).source_fingerprint() == first
     assert program(**EDGES, title="Mine").source_fingerprint() != first
@@ -243,7 +243,7 @@ def test_the_configuration_lists_programs_before_it_reads_experiments(program):
         ("wrong", TOTAL, "wrong", "weight"),
     ],
 )
-def test_measured_and_proved(program, tmp_path, mode, fields, status, grade):
+def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fields, status, grade):
     algorithm = program(mode, **fields)
     graph = Graph(4, [0, 1, 0, 2], [1, 2, 2, 3], np.array([5, 7, 6, 2], np.int32), name="g")
     file = tmp_path / "graph.arrow"
@@ -292,7 +292,7 @@ def test_double_weights_keep_order_and_ties(dtype, positive, rng):
             assert doubles.min() > 0 and doubles.max() < np.finfo(np.float64).max
 
 
-def test_weights_that_fit_stay_as_they_are():
+def test_double_weights_keep_exact_values():
     assert double_weights(np.array([3, 2**53])).tolist() == [3.0, 2.0**53]
     assert double_weights(np.array([0.5, -1.5])).tolist() == [0.5, -1.5]
 

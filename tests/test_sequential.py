@@ -1,4 +1,4 @@
-"""Every sequential algorithm against an oracle of its own, on the graphs that break such algorithms."""
+"""Every sequential algorithm against Kruskal in plain Python, on graphs that break such algorithms."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def solve(name, graph, **options):
 
 
 def extreme_weights(dtype, m, rng, *, least=None):
-    """Few distinct values, among them zero of both signs, the extremes and infinities."""
+    """Return few distinct values, among them zero of both signs, the extremes and infinities."""
     if np.dtype(dtype).kind == "i":
         info = np.iinfo(dtype)
         pool = np.array([info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max], dtype)
@@ -110,14 +110,14 @@ def small_graphs(rng):
 
 
 @pytest.mark.parametrize("name,options", CASES, ids=str)
-def test_small_graphs(name, options, rng):
+def test_small_graphs_have_the_forest_of_the_oracle(name, options, rng):
     for label, graph in small_graphs(rng):
         assert solve(name, graph, **options) == oracle(graph), label
 
 
 @pytest.mark.parametrize("name,options", CASES, ids=str)
 @pytest.mark.parametrize("width", (32, 64))
-def test_larger_graphs(name, options, width, rng):
+def test_larger_graphs_have_the_forest_of_the_oracle(name, options, width, rng):
     n, m = 2_000, 30_000
     u, v = rng.integers(0, n, m), (rng.integers(0, n, m) * rng.random(m)).astype(int)
     graph = Graph(n, u, v, rng.integers(0, 5_000, m).astype(np.int32) if width == 32 else rng.random(m))
@@ -125,7 +125,7 @@ def test_larger_graphs(name, options, width, rng):
 
 
 def hard_weights(n, u, v, rng):
-    """Yield named weights against which a threshold on a sample may fail."""
+    """Yield named weights for which a threshold from a sample may be bad."""
     m = len(u)
     communities = rng.integers(0, 40, n)
     apart = communities[u] != communities[v]
@@ -146,7 +146,7 @@ def hard_weights(n, u, v, rng):
 
 @pytest.mark.parametrize("options", ({}, {"filter": False}, {"input": "csr"}), ids=str)
 @pytest.mark.parametrize("shape", ("sparse", "middling", "dense"))
-def test_filter_boruvka_stands_hard_weights(shape, options, rng):
+def test_filter_boruvka_is_right_on_hard_weights(shape, options, rng):
     n, m = {"sparse": (20_000, 34_000), "middling": (6_000, 60_000), "dense": (200, 120_000)}[shape]
     u, v = rng.integers(0, n, m), rng.integers(0, n, m)
     for label, weights in hard_weights(n, u, v, rng):
@@ -187,7 +187,7 @@ def int64_vertices(graph):
 @pytest.mark.parametrize(
     "name", ("kruskal", "qkruskal", "filter-kruskal", "prim-dense", "prim-heap", "boruvka")
 )
-def test_int64_vertices(name, rng):
+def test_int64_vertices_are_accepted(name, rng):
     graph = random_graph(300, 2_000, rng.integers(0, 99, 2_000), rng)
     assert solve(name, int64_vertices(graph)) == oracle(graph)
 
@@ -210,7 +210,7 @@ def test_bucket_keeps_its_bound(epsilon, dtype, rng):
         assert len(exact) == len(close)
         optimum, found = total(graph.w[exact]), total(graph.w[close])
         assert optimum <= found <= (1 + epsilon) * optimum
-        # As few infinite edges as there must be: where the optimum is finite, so is the forest.
+        # No more infinite edges than the optimum has: if the optimum is finite, so is the forest.
         assert np.isinf(graph.w[exact]).sum() == np.isinf(graph.w[close]).sum()
 
 
@@ -228,7 +228,7 @@ def test_buckets_refuse_negative_weights(module, options):
         module.prepare(graph, width=1, epsilon=0.25, **options)
 
 
-def test_bucket_says_before_that_it_needs_weights_from_zero_on():
+def test_bucket_skips_graphs_with_negative_weights():
     facts = Facts(n=3, m=2, weight_min=-1)
     assert "weights ≥ 0" in registry.get("bucket").skip(facts)
     assert registry.get("bucket").skip(Facts(n=3, m=2, weight_min=0)) is None

@@ -1,4 +1,4 @@
-"""Sites, their nodes and what runs ask of them; profiles of hardware; accounts of what failed."""
+"""Sites, their nodes and the resources of runs; profiles of hardware; reports of failed jobs."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_ranks_spread_evenly_over_the_fewest_nodes():
     assert {ranks: node.layout(ranks) for ranks in (1, 4, 5, 6, 8, 9, 12, 13)} == {
         1: (1, 1), 4: (1, 4), 5: None, 6: (2, 3), 8: (2, 4), 9: (3, 3), 12: (3, 4), 13: None,
     }  # fmt: skip
-    asked = node.run_resources("mpi", 8)
-    assert (asked["nodes"], asked["tasks"]) == (2, 8)
-    assert asked["mpi"] == "srun --mpi=pmi2 --nodes=2 --ntasks-per-node=4 --cpus-per-task=2"
+    requested = node.run_resources("mpi", 8)
+    assert (requested["nodes"], requested["tasks"]) == (2, 8)
+    assert requested["mpi"] == "srun --mpi=pmi2 --nodes=2 --ntasks-per-node=4 --cpus-per-task=2"
     assert node.run_cpus("mpi", 8) == 2, "a whole core for each rank"
     alone = node.run_resources("mpi", 1)
     assert alone["mpi"] is alone["tasks"] is alone["nodes"] is None and node.run_cpus("mpi", 1) == 8
@@ -64,20 +64,20 @@ def test_timed_runs_request_exactly_their_resources():
     node = site(gpu={"runs": ["cuda"], "gpus": 2, "gpu_model": "a100", "partition": "g", "memory": 1.5}).nodes[
         "gpu"
     ]
-    asked = node.run_resources("cuda", 2)
-    assert (asked["gpu"], asked["gpu_model"], asked["slurm_partition"], asked["mem_mb"]) == (
+    requested = node.run_resources("cuda", 2)
+    assert (requested["gpu"], requested["gpu_model"], requested["slurm_partition"], requested["mem_mb"]) == (
         2,
         "a100",
         "g",
         1536,
     )
-    assert asked["slurm_extra"] == "--exclusive" and asked["slurm_account"] is None
+    assert requested["slurm_extra"] == "--exclusive" and requested["slurm_account"] is None
     shared = site(cpu={"exclusive": False, "extra": "--nice"}).nodes["cpu"]
     assert shared.run_resources("threads", 4)["slurm_extra"] == "--nice" and shared.run_cpus("threads", 4) == 8
 
 
 @pytest.mark.parametrize(
-    ("nodes", "told"),
+    ("nodes", "message"),
     [
         ({"cpu": {"runs": ["thread"]}}, "did you mean 'threads'"),
         ({"cpu": {"cpus": 0}}, "give the cpus"),
@@ -88,10 +88,10 @@ def test_timed_runs_request_exactly_their_resources():
         ({"cpu": {"partitoin": "x"}}, "did you mean 'partition'"),
     ],
 )
-def test_invalid_site_is_refused_with_its_key(nodes, told):
+def test_invalid_site_is_refused_with_its_key(nodes, message):
     with pytest.raises(ConfigError, match=r"site\.yaml") as error:
         site(**nodes)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_site_file_is_found_beside_the_profile(tmp_path, monkeypatch):
@@ -213,9 +213,9 @@ def test_account_counts_each_failure_once(tmp_path):
         ("box-small-grid", "7", ["absent-a.json", "absent-b.json"]),
         ("reference", "8", ["absent-c.json"]),
     ]
-    told = [str(f) for f in account.with_states(found, {"7": "TIMEOUT", "8": "NODE_FAIL"})]
-    assert told[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
-    assert told[1].endswith("rule_reference/8.log")
+    lines = [str(f) for f in account.with_states(found, {"7": "TIMEOUT", "8": "NODE_FAIL"})]
+    assert lines[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
+    assert lines[1].endswith("rule_reference/8.log")
 
 
 def test_account_works_without_a_scheduler(tmp_path):

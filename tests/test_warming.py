@@ -1,4 +1,4 @@
-"""When a process of a run is warm."""
+"""Warm-up solves: when a process of a run is warm, and how many solves it times."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.alone
 @pytest.mark.parametrize(
     ("warm", "share", "cold"),
     [
-        ([0.7], 0.1, True),  # it may have been the loading of machine code
-        ([3.0], 0.1, False),  # a second such solve is past any budget
+        ([0.7], 0.1, True),  # this time may include the loading of machine code
+        ([3.0], 0.1, False),  # a second solve of this length exceeds any budget
         ([3.0], 20.0, True),
         ([0.7, 0.02], 0.2, True),
         ([0.7, 0.02, 0.0201], 0.2, False),
@@ -39,10 +39,10 @@ def test_loaded_code_is_warm_after_a_long_first_solve():
 @pytest.mark.parametrize(
     ("seconds", "loaded", "warmup", "compute"),
     [
-        (1.5, True, 0, 1),  # what it would load is nothing beside it
+        (1.5, True, 0, 1),  # the time to load code is negligible beside the solve
         (1.5, False, 1, 1),
         (0.31, True, 1, 2),
-        (0.01, True, 2, 5),  # of short ones, more
+        (0.01, True, 2, 5),  # short solves are repeated more often
     ],
 )
 def test_number_of_warm_up_and_timed_solves(seconds, loaded, warmup, compute):
@@ -92,7 +92,7 @@ for n, m in ((20_000, 120_000), (20_000, 15_000), (3000, 200_000)):
     graph = Graph(n, *rng.integers(0, n, (2, m)), rng.integers(0, 1000, m).astype(np.int32))
     for algorithm in registry.algorithms().values():
         if algorithm.paradigm == "sequential":
-            # A process each, which begins with no machine code.
+            # Each in a new process, which starts without machine code.
             failed += run_in_fork(lambda: check(algorithm, graph)) != 0
 sys.exit(failed)
 """

@@ -1,7 +1,7 @@
-"""What ranks do in the tests: ``mpiexec -n RANKS python ranks.py CHECK [ARGUMENT…] [and CHECK [ARGUMENT…]]…``.
+"""Checks that ranks run: ``mpiexec -n RANKS python ranks.py CHECK [ARGUMENT…] [and CHECK [ARGUMENT…]]…``.
 
-One start checks many graphs, since starting costs more than solving. Rank 0 has all graphs and knows their forests;
-what the algorithms get is each rank's slice. Prints ``passed CHECK`` after each.
+One start checks many graphs, since starting costs more than solving. Every rank makes each graph and passes its own
+slice to the algorithms; rank 0 compares their forests with Kruskal's. Prints ``passed CHECK`` after each check.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COMM = MPI.COMM_WORLD
 
 
 def solve(algorithm: str, graph: Graph, **options) -> tuple[np.ndarray, dict]:
-    """Return all ids of a second solve of one problem on rank 0, and its counters; on many ranks of the first."""
+    """Return all ids (on rank 0) and the counters of a second solve; on four ranks or more, of the first."""
     chosen = registry.get(algorithm)
     implementation = implementation_of(chosen)
     part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
@@ -58,10 +58,11 @@ def ours_and_options() -> tuple[Implementation, dict]:
     return implementation_of(chosen), chosen.resolve()
 
 
-def right(graph: Graph, ids: np.ndarray, said: object) -> None:
+def assert_forest(graph: Graph, ids: np.ndarray, context: object) -> None:
+    """Assert on rank 0 that `ids` are those of Kruskal's forest; `context` goes into the message."""
     if COMM.rank == 0:
         expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
-        assert np.array_equal(ids, expected), f"{graph.name}: {said}: {ids} is not {expected}"
+        assert np.array_equal(ids, expected), f"{graph.name}: {context}: {ids} is not {expected}"
 
 
 def small(every: int, first: int = 0) -> list[Graph]:
@@ -73,9 +74,9 @@ def medium(n: int, m: int, every: int = 1) -> list[Graph]:
 
 
 def united(graphs: list[Graph]) -> list[Graph]:
-    """Disjoint unions of graphs, one for each dtype and width of keys, their edges distributed at random.
+    """Return disjoint unions of graphs, one for each dtype and width of keys, with their edges in random order.
 
-    One solve of a union checks all of its graphs: with more ranks than cores, what costs is the collectives.
+    One solve of a union checks all of its graphs: with more ranks than cores, collectives take most of the time.
     """
     groups: dict[tuple[str, bool], list[Graph]] = {}
     for graph in graphs:
@@ -92,7 +93,7 @@ def united(graphs: list[Graph]) -> list[Graph]:
 
 
 def degenerate() -> list[Graph]:
-    """No vertices, no edges, fewer edges than ranks, and all edges in the last rank's rows or in one vertex."""
+    """Return graphs with no vertices, fewer edges than ranks, and all edges in the last rank's rows or loops."""
     found = []
     for dtype in adversarial.DTYPES:
         few = np.arange(COMM.size - 1)
@@ -103,7 +104,7 @@ def degenerate() -> list[Graph]:
             ),
         ]
     loops = np.repeat([0, 1], [10 * COMM.size, COMM.size])
-    # Keys without a bit that is 0, and more components than rounds join at once.
+    # Keys with all bits set, and more components than one round joins.
     most = np.iinfo(np.int64).max
     i = np.arange(64)
     heaviest = np.array([-most, *[most] * 63])
@@ -121,26 +122,26 @@ def degenerate() -> list[Graph]:
 
 
 def check_united(algorithm: str, *options: str) -> None:
-    """All small graphs of a dtype at once, and those that leave ranks without edges."""
+    """Check the union of all small graphs of a dtype, and the graphs that leave ranks without edges."""
     given = dict(option.split("=") for option in options)
     unions, others = united(small(1)), degenerate()
     if algorithm == "ghs-mpi" or given:
-        # Hundreds of supersteps, or of look-ups: one width of keys for each dtype.
+        # These take hundreds of supersteps or look-ups: check one width of keys for each dtype.
         unions = list({graph.w.dtype: graph for graph in unions[:: 1 if COMM.size % 2 else -1]}.values())
         others = others[COMM.size % 2 :: 2] if given else others
     for graph in [*unions, *others]:
         ids, counters = solve(algorithm, graph, **given)
-        right(graph, ids, (given, counters))
+        assert_forest(graph, ids, (given, counters))
 
 
 def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
-    """All shapes, weights of every dtype, no edges at all, fewer edges than ranks, ties."""
+    """Check every `every`-th small graph (none at 0) and the medium graphs of a size ``NxM`` (none at 0x0)."""
     n, m = map(int, sizes.split("x"))
     given = dict(option.split("=") for option in options)
     chosen = small(int(every), COMM.size % int(every)) if int(every) else []
     for graph in chosen + (medium(n, m) if n else []):
         ids, counters = solve(algorithm, graph, **given)
-        right(graph, ids, (given, counters))
+        assert_forest(graph, ids, (given, counters))
         if algorithm == "ghs-mpi" and given.get("contract", "off") == "off":
             bound = 2 * graph.m + 5 * graph.n * np.log2(max(graph.n, 2))
             assert counters["messages"] <= bound, (graph.name, counters, bound)
@@ -152,7 +153,7 @@ def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
 
 
 def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
-    """All algorithms as they are by default. Hop by hop, ghs-mpi takes a superstep for each edge of a path."""
+    """Check all algorithms with default options. ghs-mpi takes a superstep for each edge of a path."""
     check_exchange()
     if COMM.size > 1:
         check_phases()
@@ -170,7 +171,7 @@ def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
 
 
 def check_phases() -> None:
-    """An instrumented solve tells what it did, the same on all ranks; in shared memory, too."""
+    """An instrumented solve returns the same phases on all ranks, with and without shared memory."""
     filter_boruvka.SMALL, most = 0, filter_boruvka.SMALL
     rounds = {"lightest", "reduce", "hook", "relabel"}
     host = {"init", "sample", "select", "place", "scatter", "join", "giant", "filter"}
@@ -192,7 +193,7 @@ def check_phases() -> None:
 
 
 def check_options(every: str) -> None:
-    """The options of ghs-mpi, and of filter-boruvka-mpi where ranks share no memory."""
+    """Check the options of ghs-mpi, and those of filter-boruvka-mpi without shared memory."""
     for option in ("queue=rank", "lookup=linear", "basic=linear", "contract=on"):
         check_every("ghs-mpi", every, "0x0", option)
     check_every("ghs-mpi", every, "0x0", "queue=rank", "lookup=linear", "basic=linear")
@@ -200,10 +201,10 @@ def check_options(every: str) -> None:
 
 
 def check_shared(every: str, sizes: str) -> None:
-    """The ranks of a host in shared memory, however small the graph; and as if each two of them were a host."""
+    """Check ranks that share memory on graphs of any size, also as if every two ranks were on one host."""
     filter_boruvka.SMALL = 0
     implementation, options = ours_and_options()
-    # Two ranks compile, for either width of keys, and the others find it done.
+    # Two ranks compile the kernels for both widths of keys, and the others load the code.
     for graph in medium(300, 2400)[:2]:
         compile_in_ranks(implementation, edge_slice.of_graph(graph, COMM.rank, COMM.size), COMM, options)
     check_every("filter-boruvka-mpi", every, sizes)
@@ -215,13 +216,13 @@ def check_shared(every: str, sizes: str) -> None:
 
 
 def check_distributed(every: str, sizes: str) -> None:
-    """Distributed labels to the last component, and every call of MPI cut into small pieces."""
+    """Check distributed labels down to the last component, with every MPI call cut into small chunks."""
     _distributed.FEW, mpi_exchange.CHUNK = 1, 500
     check_every("filter-boruvka-mpi", every, sizes, "scheme=distributed", "share=off", "sparsify=off")
 
 
 def check_warm_up() -> None:
-    """After practice no kernel is compiled, or loaded, for graphs that ranks treat in different ways."""
+    """After the warm-up no kernel is compiled or loaded, even for graphs that take other code paths."""
     implementation, options = ours_and_options()
     compiled = None
     for n, m in ((9_000, 60_000), (2_000, 3_000), (200, 17_000), (50_000, 70_000)):
@@ -237,24 +238,24 @@ def check_warm_up() -> None:
 
 
 def check_rounds() -> None:
-    """Edges that a filter leaves are joined round by round, with a filter in between, where these are of use."""
+    """Edges that a filter keeps are joined in rounds, with another filter in between where that saves work."""
     filter_boruvka.Host, n = partial(_host.Host, policy=replace(RANKS, round_cost=0)), 5_000
     rng = np.random.default_rng(3)
     graph = Graph(n, *rng.integers(0, n, (2, 16 * n)), rng.permutation(16 * n))
     ids, counted = solve("filter-boruvka-mpi", graph)
-    right(graph, ids, "rounds")
+    assert_forest(graph, ids, "rounds")
     assert counted["scheme"] == "shared" and counted["light"] < 3 * n, counted
 
 
 def specialisations() -> set[tuple[str, str]]:
-    """Return every kernel that there is machine code of in this process, with its arguments' types."""
+    """Return every kernel that has machine code in this process, with the types of its arguments."""
     modules = [module for name, module in sys.modules.items() if name.startswith("mst.")]
     kernels = {id(k): k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
     return {(kernel.__qualname__, str(types)) for kernel in kernels.values() for types in kernel.signatures}
 
 
 def check_exchange() -> None:
-    """Chunks of any size move what one call would."""
+    """Exchanges in chunks of any size give the same result as one call."""
     rng = np.random.default_rng(COMM.rank)
     size, rank = COMM.size, COMM.rank
     for columns in ((), (3,)):
@@ -280,7 +281,7 @@ def check_exchange() -> None:
         assert np.array_equal(
             mpi_exchange.lookup(COMM, table, bounds, wanted, at_once), wanted.astype(np.int64) ** 2
         )
-    # All of them from the rank that has most, a few at once.
+    # All from the last rank, a few at a time.
     wanted = np.arange(bounds[-2], 50, dtype=np.uint32)
     for most in (1, 3, 64):
         assert np.array_equal(
@@ -289,7 +290,7 @@ def check_exchange() -> None:
 
 
 def check_library(path: str) -> None:
-    """From a file, and from edges that every rank has for itself; bad input fails alike everywhere."""
+    """The library takes a file or each rank's edges; bad input raises the same error on all ranks."""
     graph = medium(300, 2400)[1]
     expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
     part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
@@ -322,7 +323,7 @@ def check_library(path: str) -> None:
 
 
 def check_memory() -> None:
-    """What a rank holds beyond the interpreter shrinks with the ranks: at most twice its share of one rank's."""
+    """A rank of p uses at most 2/p of the memory of a single rank, without the interpreter."""
     n, m, held = 20_000, 1_500_000, {}
     implementation, options = ours_and_options()
     for ranks in (size for size in (1, 2, 4, 8, 16) if size <= COMM.size):
@@ -334,7 +335,7 @@ def check_memory() -> None:
         u, v = (rng.integers(0, n, stop - start).astype(np.int32) for _ in range(2))
         w = rng.integers(0, 2**24, stop - start).astype(np.int32)
         part = edge_slice.EdgeSlice(n, m, start, u, v, w)
-        # The first solves load code, and MPI takes its buffers.
+        # The first solves load code, and MPI allocates its buffers.
         problem = implementation.ready(part, options=options, comm=some).problem
         for _ in range(4):
             implementation.solve(problem)
@@ -351,9 +352,9 @@ def check_memory() -> None:
 
 
 def check_spread() -> None:
-    """With distributed labels, a rank of 16 holds an eighth of what one rank does: of rows, and of arrays at the peak.
+    """With distributed labels, a rank of 16 uses at most an eighth of the memory of a single rank at its peak.
 
-    Whoever has a giant component, or the hub of a star, holds no more than others.
+    The memory is that of rows and arrays. A giant component, or the hub of a star, does not change the bound.
     """
     n, m = 200_000, 300_000
     rng, chosen = np.random.default_rng(3), registry.get("filter-boruvka-mpi")
@@ -392,7 +393,7 @@ def check_spread() -> None:
             result = implementation.solve(problem)
             held[ranks] = some.allreduce(part.bytes + tracemalloc.get_traced_memory()[1], MPI.MAX)
             tracemalloc.stop()
-            right(graph, np.sort(implementation.collect(problem, result)), held)
+            assert_forest(graph, np.sort(implementation.collect(problem, result)), held)
             some.Free()
         if COMM.rank == 0:
             print(name, {ranks: f"{size / 1e6:.2f} MB" for ranks, size in held.items()})
@@ -400,16 +401,16 @@ def check_spread() -> None:
 
 
 def check_failing(how: str) -> None:
-    """One rank fails, or is killed, while the others are on their way into a collective that it will never join."""
+    """One rank fails, or is killed, while the others enter a collective call that it never joins."""
     module = registry.get("allreduce-boruvka-mpi").load()
-    solve_right = module.solve
+    real_solve = module.solve
 
     def solve(problem):
         if COMM.rank == COMM.size - 1:
             if how == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
-            raise MemoryError("no room for this rank")
-        return solve_right(problem)
+            raise MemoryError("no memory for this rank")
+        return real_solve(problem)
 
     module.solve = solve
     minimum_spanning_forest((3, [0], [1], [1]), algorithm="allreduce-boruvka-mpi")
