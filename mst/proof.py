@@ -287,15 +287,15 @@ def _timed(graph: Graph, edge_ids: Any, grade: str, check, replaying=False) -> P
 
 
 def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
-    """Return whether distinct rows, ascending, are the minimum spanning forest: all edges have their turn, in order.
+    """Return whether distinct rows, ascending, are the minimum spanning forest, by Kruskal's scan of all edges.
 
-    The lightest have it first. Of the others, those whose ends they have joined already need none.
+    The lightest are scanned first. Of the others, those whose ends are in one tree by then are dropped unscanned.
     """
     from mst.kernels.filter_boruvka.policy import PROOF
     from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
     from mst.kernels.primitives.bitmap import set_bits, zeroed
     from mst.kernels.proof.reconstruction import id_dtype
-    from mst.kernels.proof.replay import replay, still_open
+    from mst.kernels.proof.replay import drop_cycle_edges, replay
 
     u, v = _unsigned(graph.u), _unsigned(graph.v)
     inside = zeroed(graph.m, np.uint32)
@@ -315,17 +315,17 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
             flatten(parent)
             giant, share = giant_label(parent)
             outside = mark_outside(parent, giant) if share > PROOF.giant else np.empty(0, np.uint32)
-            kept = still_open(u, v, parent, outside, pending, len(pending))
+            kept = drop_cycle_edges(u, v, parent, outside, pending, len(pending))
             share = kept / len(pending)
             pending = pending[:kept]
     return joined == len(ids)
 
 
 def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return somewhat more of the lightest edges than there are trees to join, and the others; all where that pays."""
+    """Return somewhat more of the lightest edges than there are trees to join, and the others; or all if that pays."""
     from mst.kernels.filter_boruvka.policy import PROOF, light_edges_by_density, takes_all
     from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
-    from mst.kernels.proof.replay import below
+    from mst.kernels.proof.replay import move_light
 
     wanted = light_edges_by_density(len(ids), trees, PROOF)
     if share > PROOF.useless or takes_all(wanted, len(ids), PROOF):
@@ -333,7 +333,7 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
     some = ids[stratified(len(ids), 8192)]
     split = Sample(some, w[some], np.sort(w[some]), len(ids)).split(wanted)
     light = np.empty(len(ids), ids.dtype)
-    moved = below(w, split, ids, len(ids), light)
+    moved = move_light(w, split, ids, len(ids), light)
     return light[:moved], ids[: len(ids) - moved]
 
 
@@ -341,12 +341,12 @@ def _in_order(graph: Graph, u, v, ids) -> tuple[np.ndarray, np.ndarray, np.ndarr
     """Return records of edges, and of their places in order: none where they are in order themselves."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
-    from mst.kernels.proof.replay import ascends
+    from mst.kernels.proof.replay import is_ascending
 
     weights = graph.w if len(ids) == graph.m else graph.w[ids]
     edges = np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype))
     gather_edges(u, v, weights, ids, edges)
-    if ascends(weights):
+    if is_ascending(weights):
         return edges, *records(order.keys(weights[:0]))
     return edges, *sorted_records(*records(order.keys(weights)))
 

@@ -19,7 +19,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit
-def ascends(weights):
+def is_ascending(weights):
     """Return whether none of `weights`, shape (k,), is below the one before."""
     for i in range(np.uint64(1), np.uint64(weights.size)):
         if weights[i] < weights[i - _ONE]:
@@ -28,7 +28,7 @@ def ascends(weights):
 
 
 @njit
-def below(w, split, ids, count, light):
+def move_light(w, split, ids, count, light):
     """Move the ids of the edges below a split to `light`, and close the gaps; return how many were moved.
 
     Parameters
@@ -53,7 +53,7 @@ def below(w, split, ids, count, light):
 
 
 @njit
-def still_open(u, v, label, outside, ids, count):
+def drop_cycle_edges(u, v, label, outside, ids, count):
     """Drop edges whose ends are in one tree; return how many are kept.
 
     Parameters

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.filter_boruvka.parallel.records import ends_at, in_order, is_dropped, set_dropped
+from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.sequential import find
 
@@ -28,7 +29,6 @@ _FILTER_MASK = np.uint64(_FILTER - 1)
 _COUNTS, _FULL = 8, np.uint8(255)
 _ONE, _FOUR, _HALF = np.uint64(1), np.uint64(4), np.uint64(32)
 _FREE = ~np.uint64(0)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Scratch(NamedTuple):
@@ -247,7 +247,7 @@ def commonest_end(records, chunks):
 @njit(inline="always")
 def _hashed(x, table):
     """Return a place for `x` in a table whose size is a power of two."""
-    return (np.uint64(x) * _GOLDEN) >> _HALF & np.uint64(table.size - 1)
+    return multiplicative_hash(x) >> _HALF & np.uint64(table.size - 1)
 
 
 @njit(inline="always")

@@ -10,13 +10,13 @@ from numba import prange
 from mst.kernels.filter_boruvka.parallel.storage import edge_at, row_near
 from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.primitives.hashing import short_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch
 from mst.kernels.primitives.radix import argsort
 
 _GRAIN, _BLOCK, _STRETCHES = 512, 64, 1024
 _HALF = np.uint64(32)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Draws(NamedTuple):
@@ -43,10 +43,8 @@ class Draws(NamedTuple):
 @njit
 def draw(i, first, last, seed):
     """Return a pseudo-random position in ``first … last - 1``, the `i`-th draw; `first` if that is empty."""
-    x = (np.uint64(i) + np.uint64(seed) * _GOLDEN) * _GOLDEN
-    x = (x ^ (x >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
     # A product in place of a remainder, which takes as long as the rest of a draw.
-    return first + np.int64(((x >> _HALF) * np.uint64(last - first)) >> _HALF)
+    return first + np.int64(((short_hash(seed, i) >> _HALF) * np.uint64(last - first)) >> _HALF)
 
 
 @njit

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, keys_at
 
-_GOLDEN, _11 = np.uint64(0x9E3779B97F4A7C15), np.uint64(11)
+_11 = np.uint64(11)
 _BLOCK = 64
 
 
@@ -123,7 +124,7 @@ def stratified(m, size):
     first = 0
     for i in range(places.size):
         last = (i + 1) * m // places.size
-        hashed = np.uint64(i + 1) * _GOLDEN >> _11
+        hashed = multiplicative_hash(i + 1) >> _11
         places[i] = first + np.int64(hashed * 2.0**-53 * (last - first))
         first = last
     return places
