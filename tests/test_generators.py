@@ -818,9 +818,9 @@ def test_command_lists_every_generator(capsys):
     from mst.cli import main
 
     assert main(["generate", "--list"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for name, known in GENERATORS.items():
-        assert name in told and all(parameter in told for parameter in known.parameters)
+        assert name in output and all(parameter in output for parameter in known.parameters)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def open_tar(path: Path, open_stream: Callable[[], IO[bytes]]) -> tuple[str, IO[
             content = archive.extractfile(member)
             assert content is not None
             return PurePosixPath(chosen).name, content
-    raise FormatError(path, f"{chosen} is gone: the archive changed while it was read")
+    raise FormatError(path, f"{chosen} is missing: the archive changed while it was read; read it again")
 
 
 def open_zip(path: Path, file: IO[bytes]) -> tuple[str, IO[bytes]]:
