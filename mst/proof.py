@@ -13,7 +13,7 @@ Algorithms*, 1983, chapter 6). Three grades of trust follow:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -272,7 +272,13 @@ class _Forest:
         return int(self.ranked[rank]["id"])
 
 
-def _timed(graph: Graph, edge_ids: Any, grade: str, check, replaying=False) -> Proof:
+def _timed(
+    graph: Graph,
+    edge_ids: Any,
+    grade: str,
+    check: Callable[[_Forest], tuple[str, dict[str, Any]]],
+    replaying: bool = False,
+) -> Proof:
     started = perf_counter()
     ids, reason, witness = _distinct_rows(graph, edge_ids)
     facts: dict[str, Any] = dict(n=graph.n, m=graph.m, forest_edges=len(ids))
@@ -337,7 +343,9 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
     return light[:moved], ids[: len(ids) - moved]
 
 
-def _in_order(graph: Graph, u, v, ids) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _in_order(
+    graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return records of edges, and of their places in order: none where they are in order themselves."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
@@ -392,7 +400,9 @@ def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[st
     return None, reason, {"edge": edge, "path_maximum": other}
 
 
-def _ranked(graph: Graph, u, v, ids, weights) -> tuple[np.ndarray, int]:
+def _ranked(
+    graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, int]:
     """Return the records of the edges, lightest first, and how many are as heavy as the one before."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, put_in_order

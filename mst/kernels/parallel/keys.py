@@ -6,6 +6,8 @@ is written, except where 64-bit weights are narrowed to 32-bit keys.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import prange, types
 from numba.extending import overload
@@ -61,8 +63,11 @@ def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     return narrow.view(np.uint32), FLOATS
 
 
-def key_of(word, kind):
-    """Return the unsigned key of a weight's bits; ``-0.0`` gets the key of ``0.0``."""
+def key_of(word: Any, kind: int) -> Any:
+    """Return the key of a word, of its dtype; `word` and `kind` are as `words_of` returns them.
+
+    ``-0.0`` gets the key of ``0.0``.
+    """
     raise NotImplementedError("for compiled code only")
 
 

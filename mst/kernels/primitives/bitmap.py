@@ -6,6 +6,8 @@ with fewer instructions.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba.core import types
@@ -29,7 +31,7 @@ def zeroed(size: int, dtype: type = np.uint64) -> np.ndarray:
     return np.zeros(-(-size // bits), dtype)
 
 
-def get_bit(words, i):
+def get_bit(words: Any, i: Any) -> Any:
     """Return bit `i`, as a uint64, of `words`: uint32 or uint64, shape (k,)."""
     raise NotImplementedError("for compiled code only")
 
