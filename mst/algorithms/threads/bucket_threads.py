@@ -17,7 +17,7 @@ from mst.errors import UnsupportedError
 from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.parallel.runtime import grain_for, new_counters, refusal, workers
-from mst.kernels.threads.buckets import number_all
+from mst.kernels.threads.buckets import bucket_numbers_by_threads
 
 ALGORITHM = dict(
     id="bucket-threads",
@@ -75,5 +75,7 @@ def rounded(weights: np.ndarray, bits: int, width: int) -> np.ndarray:
     numbers: np.ndarray = np.empty(len(weights), np.uint32)
     grain = grain_for(len(weights), width, smallest=1 << 12, largest=1 << 16)
     with workers(width):
-        number_all(width, grain, exact_in_float64(weights), 52 - bits, numbers, new_counters(width))
+        bucket_numbers_by_threads(
+            width, grain, exact_in_float64(weights), 52 - bits, numbers, new_counters(width)
+        )
     return numbers

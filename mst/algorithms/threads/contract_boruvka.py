@@ -108,8 +108,8 @@ def _contract(rows: PackedRows, colors: np.ndarray, schedule: Schedule) -> Packe
     """Return the graph whose vertices are the colors."""
     n = len(colors)
     counts, names = np.empty(-(-n // schedule.grain), np.int64), np.empty_like(colors)
-    kernel.count_colors(schedule, colors, counts)
-    kernel.number_colors(schedule, colors, starts(counts), names)
+    kernel.count_roots(schedule, colors, counts)
+    kernel.number_roots(schedule, colors, starts(counts), names)
     supervertices = int(counts.sum())
     kept, degrees = np.empty(n, np.int64), np.zeros(supervertices, np.int64)
     kernel.count_slots(schedule, rows, colors, names, kept, degrees)

@@ -1,4 +1,4 @@
-"""`mst.kernels.primitives.buckets` by many threads."""
+"""The geometric buckets of `mst.kernels.primitives.buckets`, by many threads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from mst.kernels.primitives.jit import njit
 
 
 @njit(parallel=True)
-def number_all(width, grain, weights, shift, numbers, counters):
-    """`bucket_numbers`, chunk by chunk."""
+def bucket_numbers_by_threads(width, grain, weights, shift, numbers, counters):
+    """Do the work of `bucket_numbers` by `width` workers, in chunks of `grain` weights.
+
+    `weights`, `shift` and `numbers` are as there; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
+    """
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)

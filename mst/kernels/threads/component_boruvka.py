@@ -6,7 +6,7 @@ Arrays that the kernels share:
 - ``cursors``: int64, shape (n,): of each vertex the first slot that may leave its component;
 - ``parent``: int32 or int64, shape (n,): `mst.kernels.union_find.concurrent`, linked by index;
 - ``lightest``: int64, shape (n,): at each root the lightest slot of its component, or -1;
-- worklists: int32 or int64, shape (n,): vertices, of which the first so many count.
+- worklists: int32 or int64: vertices, each at most once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ class State(NamedTuple):
 
 @njit(inline="always")
 def lower_lightest(lightest, component, words, ids, slot):
-    """Make `slot` the lightest of `component` if it is lighter than the present one."""
+    """Set ``lightest[component]`` to `slot` if that is lighter than the present one; for many threads.
+
+    `component` is a root, `words` and `ids` are those of the `PackedRows`.
+    """
     seen = load(lightest, component)
     while seen < 0 or lighter(words, ids, slot, seen):
         found = compare_and_swap(lightest, component, seen, slot)
@@ -47,7 +50,10 @@ def lower_lightest(lightest, component, words, ids, slot):
 
 @njit
 def append(items, count, target, counters, place):
-    """Append the first `count` of `items` to a shared worklist, whose length is ``counters[place]``."""
+    """Append the first `count` of `items` to the worklist `target`, whose length is ``counters[place]``.
+
+    For many threads: an atomic addition reserves the places, so that the order of the worklist is left to the schedule.
+    """
     if count:
         at = fetch_add(counters, place, count)
         target[at : at + count] = items[:count]
@@ -57,19 +63,22 @@ def append(items, count, target, counters, place):
 def find_lightest(schedule, worklist, rows, limit, state, following, pending):
     """Move every cursor to the next slot that leaves its component, and lower the lightest slot of that component.
 
-    Vertices whose slot has a word up to `limit` are appended to `following`, those of a heavier one to `pending`, and
-    vertices at the end of their row to neither. The lengths are ``counters[LIVE]``, which starts at 0, and
-    ``counters[PENDING]``.
+    A cursor stops earlier at a slot whose word is above `limit`: its vertex is appended to `pending`, and the component
+    does not take that slot. Vertices whose cursor is at a slot up to `limit` are appended to `following`, and vertices
+    at the end of their row to neither. The lengths of the two are ``counters[PENDING]``, which goes on from its value,
+    and ``counters[LIVE]``, which is set to 0 first.
 
     Parameters
     ----------
     schedule : Schedule
     worklist : array of int32 or int64, shape (size,)
+        Vertices whose cursors are moved.
     rows : PackedRows
     limit : uint64
     state : State
-    following, pending : array like `worklist`, shape (n,)
-        Appended to.
+        Cursors and lightest slots are written; the union-find's paths are split.
+    following, pending : array of the dtype of `worklist`, shape (n,)
+        Appended to; neither shares memory with `worklist`.
     """
     width, grain, counters = schedule
     offsets, neighbours, words, ids = rows
@@ -105,17 +114,20 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
 
 @njit(parallel=True)
 def merge(schedule, worklist, rows, state, forest):
-    """Unite components along the slots that are their lightest, and reset the lightest slot of both.
+    """Unite every component, where that is possible, with the one that its lightest slot leads to.
 
-    A component that another one was linked to before its own slot was looked at may lose its turn; the slot is found
-    again in the next round.
+    The root of each union has no lightest slot afterwards; vertices that are no longer roots keep theirs, which is
+    never read. If another component is linked to a root before the root's own slot has been seen, that slot may be
+    skipped in this round; it is found again in the next.
 
     Parameters
     ----------
     schedule : Schedule
     worklist : array of int32 or int64, shape (size,)
+        The vertices that `find_lightest` appended to `following`.
     rows : PackedRows
     state : State
+        Union-find and lightest slots are written.
     forest : array of int64, shape (n - 1,)
         Edge ids are appended; ``counters[FOREST]`` is how many there are.
     """

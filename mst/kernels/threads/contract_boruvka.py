@@ -4,9 +4,9 @@ Arrays that the kernels share:
 
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows` of the round's graph: both slots of every edge between two
   supervertices, parallel edges included;
-- ``colors``: int32 or int64, shape (n,): of each vertex the vertex whose color it has; a vertex of its own color is the
-  root of a tree;
-- ``names``: like `colors`: of each root its vertex number in the next round's graph.
+- ``colors``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A
+  vertex ``x`` with ``colors[x] == x`` is a root, and becomes one supervertex, which is a vertex of the next round;
+- ``names``: like `colors`: of each root its vertex number in the next round's graph, from 0 on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 
 @njit(parallel=True)
 def choose_lightest(schedule, rows, lightest, colors):
-    """Write the lightest slot of every row, int64 (n,), and its other end as the color; empty rows keep theirs."""
+    """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there as the vertex's color.
+
+    A vertex with an empty row becomes its own color, and its entry of `lightest` is no slot of its row.
+    """
     width, grain, counters = schedule
     offsets, neighbours, words, ids = rows
     reset_queue(counters, width)
@@ -42,10 +45,11 @@ def choose_lightest(schedule, rows, lightest, colors):
 
 @njit(parallel=True)
 def remove_mirrors(schedule, rows, lightest, colors, forest):
-    """Append the ids of the lightest edges to `forest`, int64 (vertices of the input - 1,).
+    """Append the ids of the rows' lightest edges to `forest`, int64 (vertices of the input - 1,).
 
-    Of two rows that chose the same edge the smaller keeps its own color and appends nothing. `lightest` is that of
-    `choose_lightest`.
+    Of two vertices that chose the same edge, the smaller one becomes a root instead: it is written as its own color,
+    and appends nothing. `lightest` is that of `choose_lightest`, and ``counters[FOREST]`` the length of the forest,
+    whose order is left to the schedule.
     """
     width, grain, counters = schedule
     offsets, neighbours, words, ids = rows
@@ -73,7 +77,11 @@ def remove_mirrors(schedule, rows, lightest, colors, forest):
 
 @njit(parallel=True)
 def propagate_colors(schedule, colors):
-    """Give every vertex the color of its color; return how many colors changed."""
+    """Give every vertex the color of its color (one step of pointer jumping); return how many colors changed.
+
+    In place, for many threads: whether a worker reads a color before or after another one has replaced it, the color is
+    an ancestor. Every vertex has its root as color once nothing changes.
+    """
     width, grain, counters = schedule
     reset_queue(counters, width)
     counters[LIVE] = 0
@@ -93,8 +101,8 @@ def propagate_colors(schedule, colors):
 
 
 @njit(parallel=True)
-def count_colors(schedule, colors, counts):
-    """Write how many vertices of each chunk have their own color; `counts` is int64, shape (chunks,)."""
+def count_roots(schedule, colors, counts):
+    """Count the roots, ``colors[x] == x``, of each chunk of vertices in `counts`, int64 of shape (chunks,)."""
     width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
@@ -108,10 +116,11 @@ def count_colors(schedule, colors, counts):
 
 
 @njit(parallel=True)
-def number_colors(schedule, colors, starts, names):
-    """Number the vertices that have their own color 0, 1, 2 … in order.
+def number_roots(schedule, colors, starts, names):
+    """Number the roots 0, 1, 2 … in ascending order, in `names`, whose other entries are not written.
 
-    ``starts[c]``, int64, is the first number of chunk `c`; `names` of other vertices is not written.
+    ``starts[c]``, int64 of shape (chunks,), is the first number of chunk `c`: the exclusive prefix sum of the counts of
+    `count_roots`, with the same grain.
     """
     width, grain, counters = schedule
     reset_queue(counters, width)
@@ -128,9 +137,10 @@ def number_colors(schedule, colors, starts, names):
 
 @njit(parallel=True)
 def count_slots(schedule, rows, colors, names, kept, degrees):
-    """Count the slots of each row that lead to another color, and add them to the degree of its supervertex.
+    """Count the slots of each row that lead to another supervertex, in `kept`, int64 (n,).
 
-    `kept` is written, int64 (n,); `degrees` is added to, int64 (supervertices,).
+    The counts are also added to the degree of the row's own supervertex in `degrees`, int64 (supervertices,), which the
+    caller has set to 0. ``colors`` are roots.
     """
     width, grain, counters = schedule
     offsets, neighbours, _, _ = rows
@@ -152,7 +162,7 @@ def count_slots(schedule, rows, colors, names, kept, degrees):
 def prefix(degrees, offsets):
     """Write the exclusive prefix sum of `degrees`, int64 (k,), to `offsets`, int64 (k + 1,), and to `degrees` itself.
 
-    `degrees` then holds for each row the slot that is filled next.
+    The last offset is the sum of all. `degrees` then holds the slot of each row that is filled next.
     """
     place = 0
     for x in range(degrees.size):
@@ -162,7 +172,7 @@ def prefix(degrees, offsets):
 
 @njit(parallel=True)
 def insert_slots(schedule, rows, colors, names, kept, cursors, out):
-    """Copy the slots that lead to another color to the row of their supervertex.
+    """Copy the slots that lead to another supervertex to the row of their own, in an order left to the schedule.
 
     Parameters
     ----------
@@ -173,8 +183,8 @@ def insert_slots(schedule, rows, colors, names, kept, cursors, out):
         From `count_slots`.
     cursors : array of int64, shape (supervertices,)
         From `prefix`; each moves to the end of its row.
-    out : tuple
-        Neighbours, words and ids of the new rows; written.
+    out : tuple of three arrays
+        ``(neighbours, words, ids)`` of the new rows, of the dtypes of those of `rows`; written.
     """
     width, grain, counters = schedule
     offsets, neighbours, words, ids = rows

@@ -2,12 +2,13 @@
 
 Arrays that the kernels share:
 
-- ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges` without self-loops, of which the first `size` count; `a`
-  and `b` are roots of the union-find;
+- ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, of which the first `size` are present; but for
+  `relabel` and the filters, they have no self-loops, and `a` and `b` were roots when the round began;
 - ``state``: a `State`;
 - ``in_forest``: uint8, shape (m,): 1 at the ids of chosen edges.
 
-The grain of a schedule is the option `chunk`.
+*By ticket* means that each element gets its place in the output from an atomic addition, so that the order of the
+output is left to the schedule. The grain of a schedule is the option `chunk`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class State(NamedTuple):
     sets : numpy.ndarray of uint64, shape (n,)
         The wait-free union-find of Anderson and Woll, `mst.kernels.union_find.concurrent.ranked_forest`.
     compress : bool
-        Whether look-ups compress paths.
+        Whether look-ups compress paths, by splitting.
     least : numpy.ndarray of uint64, shape (n,)
         The least word at each root, or `NONE`.
     least_id : numpy.ndarray of int64, shape (n,) or (0,)
-        The least id of the edges with that word, or `NO_ID`; empty where words hold the ids.
+        The least id of the edges with that word, or `NO_ID`, for `break_ties`; empty where words hold the ids.
     """
 
     sets: np.ndarray
@@ -49,13 +50,13 @@ class State(NamedTuple):
 
 @njit
 def find_set(state, x):
-    """Return the root of vertex `x`, with or without path compression."""
+    """Return the root of vertex `x`; for many threads, also while others unite."""
     return rank_find(state.sets, x) if state.compress else rank_root(state.sets, x)
 
 
 @njit
 def unite(state, x, y):
-    """Unite the trees of vertices `x` and `y`."""
+    """Unite the trees of vertices `x` and `y`, if they differ; for many threads."""
     while True:
         x, y = find_set(state, x), find_set(state, y)
         if x == y or rank_link(state.sets, x, y):
@@ -78,7 +79,7 @@ def reset(state, x):
 
 @njit(parallel=True)
 def find_minima(schedule, size, edges, state):
-    """Lower the minimum of both ends of every edge."""
+    """Lower ``state.least`` at both ends of every edge to its word, by an atomic minimum."""
     width, chunk, counters = schedule
     a, b, words, _ = edges
     least = state.least
@@ -94,7 +95,7 @@ def find_minima(schedule, size, edges, state):
 
 @njit(parallel=True)
 def break_ties(schedule, size, edges, state):
-    """Lower, of the edges whose word is the minimum of an end, the id of that minimum."""
+    """Lower ``state.least_id`` at the ends where an edge's word is the least, to its id; after `find_minima`."""
     width, chunk, counters = schedule
     a, b, words, ids = edges
     least, least_id = state.least, state.least_id
@@ -112,7 +113,10 @@ def break_ties(schedule, size, edges, state):
 
 @njit(parallel=True)
 def unite_minima(schedule, size, edges, both, state, in_forest):
-    """Unite the ends of every edge that is the minimum of one of them, or of `both`, and mark it."""
+    """Unite the ends of every edge that is the minimum of at least one end, and mark the edge in `in_forest`.
+
+    If `both`, a bool, only the edges that are the minimum of both ends.
+    """
     width, chunk, counters = schedule
     a, b, words, ids = edges
     reset_queue(counters, width)
@@ -131,7 +135,7 @@ def unite_minima(schedule, size, edges, both, state, in_forest):
 
 @njit(parallel=True)
 def relabel(schedule, size, edges, new_ends, state):
-    """Replace ends by their roots, and clear the minima of those that differ.
+    """Replace the ends of every edge by their roots, and clear the minima of both where the roots differ.
 
     `new_ends` are two arrays like ``edges.a``, written; they may be the ends of `edges` themselves.
     """
@@ -152,8 +156,8 @@ def relabel(schedule, size, edges, new_ends, state):
 
 
 @njit
-def write(edges, i, ends, out, place):
-    """Write edge `i` of `edges`, with other ends, to ``out[place]``."""
+def copy_edge(edges, i, ends, out, place):
+    """Copy edge `i` of `edges` to ``out[place]``, with `ends`, a pair, in place of its own."""
     out.a[place], out.b[place] = ends
     out.words[place] = edges.words[i]
     if edges.ids.size:
@@ -162,7 +166,10 @@ def write(edges, i, ends, out, place):
 
 @njit(parallel=True)
 def filter_by_ticket(schedule, size, edges, out):
-    """Copy the edges that are no self-loops to `out`, each to a place from an atomic addition; return how many."""
+    """Copy the edges that are no self-loops to `out`, by ticket; return how many.
+
+    `out` are `PackedEdges` that share no memory with `edges`.
+    """
     width, chunk, counters = schedule
     a, b, _, _ = edges
     reset_queue(counters, width)
@@ -173,26 +180,29 @@ def filter_by_ticket(schedule, size, edges, out):
             for i in range(first, last):
                 if a[i] != b[i]:
                     place = fetch_add(counters, LIVE, 1)
-                    write(edges, i, (a[i], b[i]), out, place)
+                    copy_edge(edges, i, (a[i], b[i]), out, place)
             first, last = next_chunk(counters, worker, width, chunk, size)
     return counters[LIVE]
 
 
 @njit
 def filter_serially(size, edges, out):
-    """Copy the edges that are no self-loops to `out`, on one thread; return how many."""
+    """Copy the edges that are no self-loops to `out`, in their order and on one thread; return how many."""
     a, b, _, _ = edges
     place = 0
     for i in range(size):
         if a[i] != b[i]:
-            write(edges, i, (a[i], b[i]), out, place)
+            copy_edge(edges, i, (a[i], b[i]), out, place)
             place += 1
     return place
 
 
 @njit(parallel=True)
 def relabel_filter_and_find_minima(schedule, size, edges, out, state):
-    """Optimisation 2: relabel, filter by ticket and find minima in one loop; return how many edges stay."""
+    """Relabel, filter by ticket and find minima in one loop (Optimisation 2); return how many edges are left.
+
+    `out` are `PackedEdges` that share no memory with `edges`; the minima of the roots are clear before.
+    """
     width, chunk, counters = schedule
     a, b, words, _ = edges
     least = state.least
@@ -205,7 +215,7 @@ def relabel_filter_and_find_minima(schedule, size, edges, out, state):
                 x, y = find_set(state, a[i]), find_set(state, b[i])
                 if x != y:
                     place = fetch_add(counters, LIVE, 1)
-                    write(edges, i, (x, y), out, place)
+                    copy_edge(edges, i, (x, y), out, place)
                     write_min(least, x, words[i])
                     write_min(least, y, words[i])
             first, last = next_chunk(counters, worker, width, chunk, size)
@@ -214,7 +224,7 @@ def relabel_filter_and_find_minima(schedule, size, edges, out, state):
 
 @njit(parallel=True)
 def reset_minima(schedule, size, edges, state):
-    """Clear the minima of all ends."""
+    """Clear the minima of both ends of every edge."""
     width, chunk, counters = schedule
     a, b, _, _ = edges
     reset_queue(counters, width)
@@ -229,7 +239,7 @@ def reset_minima(schedule, size, edges, state):
 
 @njit(parallel=True)
 def gather_by_ticket(schedule, in_forest, forest):
-    """Write the marked ids to `forest`, int64 (n - 1,), each to a place from an atomic addition; return how many."""
+    """Write the ids that are marked to `forest`, int64 (n - 1,), by ticket; return how many."""
     width, chunk, counters = schedule
     reset_queue(counters, width)
     counters[FOREST] = 0
@@ -245,7 +255,7 @@ def gather_by_ticket(schedule, in_forest, forest):
 
 @njit
 def gather_serially(in_forest, forest):
-    """Write the marked ids to `forest`, int64 (n - 1,), on one thread; return how many."""
+    """Write the ids that are marked to `forest`, int64 (n - 1,), ascending and on one thread; return how many."""
     place = 0
     for e in range(in_forest.size):
         if in_forest[e]:

@@ -1,9 +1,8 @@
 """Borůvka's steps where every component has an owner thread (Durbhakula, §2.2).
 
-A thread looks at all edges and keeps the minima of the components that it owns, so that minima need no atomics; then it
-unites its components along them. Edges are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in
-the order of
-their ids, so that an edge's position is its id.
+A worker looks at all edges and lowers the minima of the components that it owns, so that minima need no atomics; then
+it unites its components along them. ``edges`` are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the
+order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices, and stay so.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ class State(NamedTuple):
     Attributes
     ----------
     parent : numpy.ndarray of int32 or int64, shape (n,)
-        `mst.kernels.union_find.concurrent`, linked by index.
+        `mst.kernels.union_find.concurrent`; linked by index, or with permissions from either root to the other.
     owner : numpy.ndarray of int32, shape (n,)
-        The worker that owns each root.
+        The worker that owns each root's component; not used at other vertices.
     minimum : numpy.ndarray of int32 or int64, shape (n,)
-        The lightest edge that leaves each root's component, or -1.
+        At each root the id of the lightest edge that leaves its component, or -1.
     covered : numpy.ndarray of uint8, shape (m,) or (0,)
-        1 for edges inside a component, which are skipped; without elements, that is off.
+        1 for edges that were found inside a component, which are skipped; without elements, none are skipped.
     permissions : numpy.ndarray of int32, shape (n,) or (0,)
-        The worker that holds each root, or `FREE`; without elements, unions are by compare-and-swap.
+        A lock for each root: the worker that holds it, or `FREE`; without elements, unions are by compare-and-swap.
     """
 
     parent: np.ndarray
@@ -50,7 +49,11 @@ class State(NamedTuple):
 
 @njit
 def scan(worker, first, last, edges, state):
-    """Lower the minima of the components that `worker` owns by the edges ``first … last - 1``."""
+    """Lower the minima of the components that `worker` owns to the edges ``first … last - 1``.
+
+    Also marks the edges that it finds inside a component as covered. Workers may run it at the same time, as long as
+    none unites.
+    """
     u, v, words, ids = edges
     parent, owner, minimum, covered, _ = state
     skip_covered = covered.size > 0
@@ -70,7 +73,10 @@ def scan(worker, first, last, edges, state):
 
 @njit(parallel=True)
 def find_minima(width, edges, state, staggered):
-    """Every worker passes over all edges, each from a different start if `staggered`."""
+    """Write the minimum of every root: each of `width` workers passes over all edges for the components that it owns.
+
+    If `staggered`, a bool, each worker starts at an edge of its own and goes round, else all start at edge 0.
+    """
     owner, minimum = state.owner, state.minimum
     m = edges.words.size
     for worker in prange(width):
@@ -84,9 +90,9 @@ def find_minima(width, edges, state, staggered):
 
 @njit
 def permit(permissions, x, y, worker):
-    """Acquire permission for both of two components or for neither, without waiting; return whether it was granted.
+    """Acquire the permissions of both of two different roots or of neither, without waiting; return whether it did.
 
-    The smaller component comes first: of threads that want the same two components, one gets both.
+    The smaller root's comes first, so that of threads that want the same two, one gets both.
     """
     low, high = min(x, y), max(x, y)
     if compare_and_swap(permissions, low, FREE, worker) != FREE:
@@ -99,7 +105,10 @@ def permit(permissions, x, y, worker):
 
 @njit
 def link_with_permission(state, x, y, worker):
-    """Link root `y` to root `x` if permission is granted and both are still roots; return whether it was linked."""
+    """Link `y` below `x` if both permissions are granted and both are still roots; return whether it was linked.
+
+    The worker then owns the union. Permissions are given back either way.
+    """
     parent, owner, permissions = state.parent, state.owner, state.permissions
     if not permit(permissions, x, y, worker):
         return False
@@ -114,7 +123,10 @@ def link_with_permission(state, x, y, worker):
 
 @njit
 def link_by_swap(state, x, y, worker):
-    """Link the larger of two roots to the smaller one if it is still a root; return whether it was linked."""
+    """Link the larger of two vertices below the smaller if it is still a root; return whether it was linked.
+
+    By compare-and-swap. The worker then owns the union.
+    """
     parent, owner = state.parent, state.owner
     low, high = min(x, y), max(x, y)
     if compare_and_swap(parent, high, high, low) != high:
@@ -125,10 +137,12 @@ def link_by_swap(state, x, y, worker):
 
 @njit(parallel=True)
 def unite_minima(width, edges, state, forest, counters):
-    """Every worker unites the components that it owns along their minima, and appends those to `forest`.
+    """Unite components along their minima: each of `width` workers those that it owns, by one try for each.
 
-    `forest` is int64, shape (n - 1,); ``counters[FOREST]`` is its size, ``counters[FAILED]`` counts unions that were
-    given up.
+    Ids are appended to `forest`, int64 of shape (n - 1,), in an order left to the schedule. `counters` is int64, from
+    `mst.kernels.parallel.runtime.new_counters`: ``counters[FOREST]`` is the size of the forest, ``counters[FAILED]``
+    counts the tries that failed, whose components are tried again in the next round. Minima that turn out to be inside
+    a component, or are united, are marked as covered.
     """
     u, v = edges.a, edges.b
     parent, owner, minimum, covered, permissions = state

@@ -4,9 +4,10 @@ Arrays that the kernels share:
 
 - ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the order of their ids, so that the first
   of equal ones wins;
-- ``cheapest``: int32 or int64, shape (n,): for each root a position in the edge list, or -1;
+- ``cheapest``: int32 or int64, shape (n,): for each root the position of its lightest edge in the list, or -1;
 - ``parent``: int32 or int64, shape (n,): a union-find whose roots are their own parents and whose links lead to
-  smaller vertices.
+  smaller vertices;
+- ``variant``: `PLAIN`, `GRANDPARENT` or `SPLITTING`: a find compresses no paths, halves them, or splits them.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ PLAIN, GRANDPARENT, SPLITTING = range(3)
 
 @njit
 def find_halving(parent, x):
-    """Return the root of `x`; links every other vertex of the path to its grandparent (path halving).
+    """Return the root of `x`, and link every other vertex of the path to its grandparent (path halving).
 
-    It writes only where the grandparent differs from the parent: a vertex that was a root when it was read may have
-    been linked since, and writing the old value back would undo that link.
+    For many threads, also while others link roots. It writes only where the grandparent differs from the parent: a
+    vertex that was a root when it was read may have been linked since, and writing the old value back would undo that
+    link.
     """
     p = load(parent, x)
     while p != x:
@@ -44,7 +46,7 @@ def find_halving(parent, x):
 
 @njit
 def find_root(parent, x, variant):
-    """Return the root of `x`; `variant` is `PLAIN`, `GRANDPARENT` or `SPLITTING`."""
+    """Return the root of `x` by the find of a variant; for many threads, also while others link roots."""
     if variant == PLAIN:
         return root(parent, x)
     if variant == GRANDPARENT:
@@ -54,7 +56,11 @@ def find_root(parent, x, variant):
 
 @njit(inline="always")
 def lower_cheapest(cheapest, x, words, i, compare):
-    """Make edge `i` the cheapest of component `x` if it is lighter; `compare` reads once more before the swap."""
+    """Set ``cheapest[x]`` to edge `i` if that is lighter than the present one; for many threads.
+
+    `words` are those of the edges. If `compare`, a bool, ``cheapest[x]`` is read once more before each
+    compare-and-swap, which is not tried where it would fail.
+    """
     mine = cheapest.dtype.type(i)
     seen = load(cheapest, x)
     while seen < 0 or words[i] < words[seen] or (words[i] == words[seen] and mine < seen):
@@ -71,7 +77,10 @@ def lower_cheapest(cheapest, x, words, i, compare):
 
 @njit(parallel=True)
 def find_cheapest(schedule, size, edges, cheapest, compare):
-    """Lower `cheapest` at both ends of each of the first `size` edges, self-loops apart."""
+    """Lower `cheapest` at both ends of each of the first `size` edges, except self-loops; ends are roots.
+
+    `compare` is as for `lower_cheapest`.
+    """
     width, grain, counters = schedule
     a, b, words, _ = edges
     reset_queue(counters, width)
@@ -87,7 +96,7 @@ def find_cheapest(schedule, size, edges, cheapest, compare):
 
 @njit
 def link(parent, x, y, variant):
-    """Unite the trees of `x` and `y`: the larger root is linked to the smaller one."""
+    """Unite the trees of `x` and `y`, if they differ: the larger root is linked to the smaller; for many threads."""
     while True:
         x, y = find_root(parent, x, variant), find_root(parent, y, variant)
         if x == y:
@@ -101,8 +110,9 @@ def link(parent, x, y, variant):
 def unite_cheapest(schedule, edges, cheapest, parent, variant, forest):
     """Unite components along their cheapest edges, and append the ids of those edges to `forest`, int64 (n - 1,).
 
-    An edge that is the cheapest of both ends counts once, for its first end. ``counters[FOREST]`` is the size of the
-    forest.
+    An edge that is the cheapest of both ends is appended once, for its end `a`. ``counters[FOREST]`` is the size of the
+    forest, whose order is left to the schedule. A chunk is a range of vertices; the ends of edges are those of
+    `find_cheapest`.
     """
     width, grain, counters = schedule
     a, b, words, ids = edges
@@ -126,7 +136,7 @@ def unite_cheapest(schedule, edges, cheapest, parent, variant, forest):
 
 @njit(parallel=True)
 def relabel(schedule, size, edges, new_ends, union_find, mask, counts):
-    """Replace ends by their components, and mark the edges that still join two of them.
+    """Replace ends by their roots, and mark the edges whose ends still differ.
 
     Parameters
     ----------
@@ -139,9 +149,9 @@ def relabel(schedule, size, edges, new_ends, union_find, mask, counts):
     union_find : tuple
         ``(parent, variant)``.
     mask : array of uint64, shape (ceil(size / 64),)
-        Written: bit ``i % 64`` of word ``i // 64`` says that edge `i` joins two components.
+        Bitmap of the edges that join two components; overwritten.
     counts : array of int64, shape (chunks,)
-        Written: how many edges of each chunk do.
+        How many edges of each chunk join two components; overwritten.
     """
     width, grain, counters = schedule
     a, b, _, _ = edges
@@ -166,14 +176,18 @@ def relabel(schedule, size, edges, new_ends, union_find, mask, counts):
 
 @njit(parallel=True)
 def compact(schedule, size, mask, starts, edges, out):
-    """Copy the edges marked in `mask` to `out`, in their order.
+    """Copy the edges that are marked in `mask` to `out`, in their order.
 
     Parameters
     ----------
+    schedule : Schedule
+        Of the grain that `relabel` had.
+    size : int
     mask : array of uint64, shape (ceil(size / 64),)
     starts : array of int64, shape (chunks,)
-        Where the output of each chunk begins.
+        Where the output of each chunk begins: the exclusive prefix sum of the counts of `relabel`.
     edges, out : PackedEdges
+        `out` is overwritten, and shares no memory with `edges`.
     """
     width, grain, counters = schedule
     a, b, words, ids = edges

@@ -1,10 +1,8 @@
 """Deterministic reservations: a sequential loop over edges, run in parallel with the same result.
 
-Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012):
-every round
-takes the next iterates; each reserves the two components of its edge by writing its index there if that is the
-smallest,
-and the iterates that hold a reservation commit; the others try again.
+Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012): every
+round takes the next iterates of the loop. Each reserves the two components that its edge joins, by an atomic minimum of
+the edge's index; the iterates that hold at least one of their two reservations commit, and the others try again.
 """
 
 from __future__ import annotations
@@ -28,11 +26,11 @@ class Loop(NamedTuple):
     Attributes
     ----------
     a, b : numpy.ndarray of int32 or int64, shape (m,)
-        Ends of the edges; replaced by components under way.
+        Ends of the edges; an edge's are replaced by their roots whenever it is tried.
     parent : numpy.ndarray of int32 or int64, shape (n,)
-        The union-find, `mst.kernels.union_find.concurrent`.
+        A union-find with the finds of `mst.kernels.union_find.concurrent`; `commit` links in either direction.
     reservations : numpy.ndarray of int32 or int64, shape (n,)
-        At each root the smallest index of an edge that has reserved it, else the dtype's largest value.
+        At each root the smallest index of an edge that reserved it in this round, else the dtype's largest value.
     chosen : numpy.ndarray of uint8, shape (m,)
         1 for edges of the forest.
     """
@@ -45,16 +43,16 @@ class Loop(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The iterates of a round: first those that are retried, then the next ones.
+    """The iterates of a round: first those that are tried again, then new ones.
 
     Attributes
     ----------
-    retried : numpy.ndarray of int32 or int64, shape (most,)
-        Indices of edges, of which the first `retries` count.
+    retried : numpy.ndarray of int32 or int64, shape (iterates of the largest round,)
+        Indices of the edges that are tried again, the first `retries` of this array.
     retries, done : int
-        Iterate `i` is edge ``retried[i]``, and from `retries` on edge ``done + i``.
-    waiting : numpy.ndarray of uint8, shape (most,)
-        1 for iterates that have yet to commit.
+        Iterate `i` is edge ``retried[i]`` below `retries`, and edge ``done + i`` from there on.
+    waiting : numpy.ndarray of uint8, shape (iterates of the largest round,)
+        1 for iterates that have yet to commit; written by `reserve` and `commit`.
     """
 
     retried: np.ndarray
@@ -71,16 +69,19 @@ def edge_of(iterates, i):
 
 @njit(parallel=True)
 def clear_inner(schedule, mask, u, v, parent, counts):
-    """Clear the bits of edges whose ends are in one tree.
+    """Clear the bits of the edges whose ends are in one tree.
 
     Parameters
     ----------
     schedule : Schedule
+        A chunk is a range of words of `mask`.
     mask : array of uint64, shape (ceil(m / 64),)
+        Bitmap of edges; written.
     u, v : array of int32 or int64, shape (m,)
     parent : array of int32 or int64, shape (n,)
+        The union-find; its paths are split.
     counts : array of int64, shape (chunks,)
-        Written: the bits of each chunk that stay set.
+        Overwritten: how many bits of each chunk stay set.
     """
     width, grain, counters = schedule
     reset_queue(counters, width)
@@ -102,7 +103,7 @@ def clear_inner(schedule, mask, u, v, parent, counts):
 
 @njit(parallel=True)
 def gather_ends(schedule, ids, u, v, a, b):
-    """Copy the ends of the edges `ids`, int32 or int64 (k,), from `u` and `v` to `a` and `b`, shape (k,)."""
+    """Copy the ends of the edges `ids`, int32 or int64 (k,), from `u` and `v`, (m,), to `a` and `b`, (k,)."""
     width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
@@ -115,7 +116,10 @@ def gather_ends(schedule, ids, u, v, a, b):
 
 @njit(parallel=True)
 def reserve(schedule, size, iterates, loop):
-    """Find both components of the first `size` iterates, and reserve them if they differ; the iterate then waits."""
+    """Replace the ends of the edges of the first `size` iterates by their roots, and reserve both where they differ.
+
+    ``iterates.waiting`` is written: 1 where they differ, else 0. `iterates` is a `Round`, `loop` a `Loop`.
+    """
     width, grain, counters = schedule
     a, b, parent, reservations, _ = loop
     waiting = iterates.waiting
@@ -136,11 +140,11 @@ def reserve(schedule, size, iterates, loop):
 
 @njit(parallel=True)
 def commit(schedule, size, iterates, loop, counts):
-    """Link, for each iterate that holds a reservation, the component held to the other; mark its edge as chosen.
+    """Link a component that each iterate has reserved to the other one, and mark the edge as chosen.
 
-    Every component is linked by its own reservation, which is the smallest index there: a cycle of links would need
-    indices that decrease all the way round. `counts`, int64 (chunks,), is written: how many of each chunk must
-    try again.
+    An iterate that holds both links its end `b` to its end `a`, whose reservation it clears. No component is linked
+    twice, since one iterate holds it; nor is there a cycle of links, whose indices would have to decrease all the way
+    round. `counts`, int64 (chunks,), is overwritten: how many iterates of each chunk must try again.
     """
     width, grain, counters = schedule
     a, b, parent, reservations, chosen = loop
@@ -172,7 +176,11 @@ def commit(schedule, size, iterates, loop, counts):
 
 @njit(parallel=True)
 def keep_waiting(schedule, size, iterates, starts, kept):
-    """Write the edges of the iterates that must try again to `kept`, in order; chunk `c` begins at ``starts[c]``."""
+    """Write the indices of the edges that must be tried again to `kept`, in the order of the iterates.
+
+    Those of chunk `c` begin at ``starts[c]``, int64 of shape (chunks,): the exclusive prefix sum of the counts of
+    `commit`, with the same grain. `kept` has the dtype of ``iterates.retried``, and shares no memory with it.
+    """
     width, grain, counters = schedule
     waiting = iterates.waiting
     reset_queue(counters, width)
@@ -193,12 +201,10 @@ def unite_in_order(loop: Loop, schedule: Schedule, granularity: int) -> int:
     Parameters
     ----------
     loop : Loop
-        No component is reserved and no edge chosen; ends, components and chosen edges are written. Afterwards,
-        no root is
-        reserved.
+        No component is reserved and no edge chosen before; all five arrays are written. No root is reserved afterwards.
     schedule : Schedule
     granularity : int
-        At most one `granularity`-th of all edges are tried in a round.
+        A round tries at most ``m // granularity + 1`` edges.
     """
     m = len(loop.a)
     largest = m // granularity + 1

@@ -1,7 +1,8 @@
 """The loops of Borůvka's algorithm over adjacency rows: what Shou and He propose as future work (§4.3, §4.4).
 
 A vertex looks through its own row alone, so that only the minimum of a whole row meets those of other vertices in
-an atomic minimum, and rows drop inner edges without tickets. Minima and marks are those of
+an atomic minimum, and rows drop inner edges (those inside a component) in place, without atomic additions. Only the
+worker that has a row's chunk writes to the row. ``state`` and ``in_forest`` are those of
 `mst.kernels.threads.edge_boruvka`.
 """
 
@@ -43,9 +44,9 @@ class Rows(NamedTuple):
     begins, ends : numpy.ndarray of int64, shape (n,)
         Row `x` has the slots ``begins[x] … ends[x] - 1``.
     root : numpy.ndarray of int32 or int64, shape (n,)
-        The root of the row's vertex.
+        The root of the row's vertex when it was scanned.
     lightest : numpy.ndarray of int64, shape (n,)
-        The lightest slot.
+        The lightest slot of the row.
     """
 
     begins: np.ndarray
@@ -62,15 +63,16 @@ def scan_rows(schedule, rows, slots, kept, state):
     ----------
     schedule : Schedule
     rows : Rows
-        The ends move down; roots and lightest slots are written.
+        ``ends`` move down; roots and lightest slots are written.
     slots, kept : Slots
-        Read and written; both may be the same arrays.
+        `slots` are read; those that leave their component are written to `kept`, from ``begins[x]`` on and in their
+        order, with the root for the other end. Both may be the same arrays.
     state : State
 
     Returns
     -------
     int
-        Slots that are left.
+        Slots that are left in all rows.
     """
     width, chunk, counters = schedule
     begins, ends, roots, lightest = rows
@@ -107,7 +109,10 @@ def scan_rows(schedule, rows, slots, kept, state):
 
 @njit(parallel=True)
 def break_row_ties(schedule, rows, slots, state):
-    """Lower, of the rows whose lightest word is their root's minimum, the id of that minimum."""
+    """Lower ``state.least_id`` at the roots of the rows whose lightest word is the least there, to that slot's id.
+
+    `slots` are those that `scan_rows` kept. Called where words do not hold the ids.
+    """
     width, chunk, counters = schedule
     begins, ends, roots, lightest = rows
     reset_queue(counters, width)
@@ -122,7 +127,11 @@ def break_row_ties(schedule, rows, slots, state):
 
 @njit(parallel=True)
 def unite_rows(schedule, rows, slots, both, state, in_forest):
-    """Unite the trees of every row's lightest edge that is the minimum of its root, or of `both` roots; mark it."""
+    """Unite the ends of each row's lightest edge if it is the minimum of the row's root, and mark it in `in_forest`.
+
+    If `both`, a bool, only if it is the minimum of the root at its other end, too. `slots` are those that `scan_rows`
+    kept.
+    """
     width, chunk, counters = schedule
     begins, ends, roots, lightest = rows
     reset_queue(counters, width)
@@ -143,7 +152,7 @@ def unite_rows(schedule, rows, slots, both, state, in_forest):
 
 @njit(parallel=True)
 def reset_rows(schedule, rows, state):
-    """Clear the minima of the roots of all rows."""
+    """Clear the minima of the roots of all rows that are not empty."""
     width, chunk, counters = schedule
     begins, ends, roots, _ = rows
     reset_queue(counters, width)
