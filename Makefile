@@ -1,4 +1,4 @@
-# Everything that a fresh clone needs. `make help` lists the targets.
+# Targets for a fresh clone. `make help` lists them.
 PYTHON ?= .venv/bin/python
 INSTALL ?= 1
 CORES ?= $(shell nproc)
@@ -30,12 +30,12 @@ help:  ## this list
 
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
-# Whole files, in the order of tests/conftest.py; one worker where pytest-xdist is not there.
+# Distribute whole files, in the order of tests/conftest.py; without pytest-xdist one worker runs all tests.
 TWO_WORKERS = --dist loadfile --no-loadscope-reorder -n 2
-test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an environment that is already there; TESTS=… a part)
+test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(PYTHON) -m pytest $(or $(TESTS),$$($(PYTHON) -c 'import xdist' 2>/dev/null && echo $(TWO_WORKERS)))
 
-test-cluster: $(SETUP_DEV)  ## of the test suite, only the workflow on a real SLURM of two nodes (as root)
+test-cluster: $(SETUP_DEV)  ## only the tests of the workflow on a real SLURM of two nodes (as root)
 	$(PYTHON) -m pytest tests/cluster
 
 lint: $(SETUP_DEV)  ## ruff, snakefmt, types, imports
@@ -45,13 +45,13 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types, imports
 	$(PYTHON) -m mypy
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
-# An experiment of config/benchmarks, measured graph by graph, and its table; the folder holds one more algorithm, the proof.
-# LIMIT='--within 60' begins no graph after a minute, ARGS='--part memory' prints another table.
-bench-%: $(SETUP)  ## measure config/benchmarks: sequential, threads, mpi or cuda; what is measured already is only printed
+# Measures an experiment of config/benchmarks graph by graph and prints its table; that folder also holds the proof as an algorithm.
+# LIMIT='--within 60' starts no graph after a minute, ARGS='--part memory' prints another table.
+bench-%: $(SETUP)  ## measure config/benchmarks: sequential, threads, mpi or cuda; existing results are only printed
 	MST_ALGORITHMS=config/benchmarks $(PYTHON) -m mst measure --configfile config/benchmarks/$*.yaml $(LIMIT)
 	MST_ALGORITHMS=config/benchmarks $(PYTHON) -m mst table --configfile config/benchmarks/$*.yaml $(ARGS)
 
-report: $(SETUP)  ## the default experiment; ends by printing where the report is
+report: $(SETUP)  ## the default experiment; prints the path of the report
 	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)
 	@echo "report: $(CURDIR)/results/report.html"
 
@@ -59,7 +59,7 @@ paper-%: $(SETUP)  ## one paper's experiment, such as make paper-durbhakula
 	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) papers/$* $(ARGS)
 	@echo "report: $(CURDIR)/results/reports/papers/$*/report.html"
 
-# Needs uv; resolves anew and exports names, versions and hashes.
+# Needs uv; resolves the requirements again and exports names, versions and hashes.
 EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate --format requirements-txt
 lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	uv lock $(if $(UPGRADE),--upgrade)
@@ -71,6 +71,6 @@ lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	! grep -n '://' envs/*.txt
 	$(BASE_PYTHON) envs/stamp.py
 
-clean:  ## everything produced but records, and the environment
+clean:  ## remove the environment and all results except records
 	rm -rf .venv .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find results -mindepth 1 -maxdepth 1 ! -name README.md ! -name reference ! -name records -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Write the digest of each lock into the conda files that install from it: another lock is another environment."""
+"""Write the digest of each lock into the conda files that install it: a changed lock makes a new environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOCK = re.compile(r"^# lock: (\S+) \S+$", re.MULTILINE)
 
 
 def stamped(text: str) -> str:
-    """Return a conda file's text with the digests of the locks as they are."""
+    """Return a conda file's text with the current digests of its locks."""
     return LOCK.sub(lambda m: f"# lock: {m[1]} {hashlib.sha256((HERE / m[1]).read_bytes()).hexdigest()}", text)
 
 
