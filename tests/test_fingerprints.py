@@ -45,7 +45,7 @@ class Copy:
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of every algorithm."""
         sources.forget()
-        files = (self.root / "algorithms").glob("*/[!_]*.py")
+        files = (self.root / "algorithms").glob("[!_]*/[!_]*.py")
         found = [registry.read_literal(file) for file in sorted(files)]
         return {algorithm.id: algorithm.source_fingerprint() for algorithm in found}
 

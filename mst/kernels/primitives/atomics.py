@@ -88,7 +88,7 @@ def compare_and_swap(typing_context, array, index, expected, value):
 
 @intrinsic
 def yield_core(typing_context):
-    """Let another thread run on this core, if one waits for it (``sched_yield``)."""
+    """Let another thread run on this core, if one waits for it."""
 
     def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.IntType(32), [])
