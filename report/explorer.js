@@ -165,7 +165,7 @@
     draw();
   }
 
-  // What is shown
+  // The chosen points
 
   function points() {
     const metric = metrics[state.metric];
@@ -202,7 +202,7 @@
     if (unit === "J") return scaled(value, [[1, "J"], [1e-3, "mJ"], [1e-6, "µJ"]]);
     return scaled(value, [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]]);
   }
-  const told = (point) => {
+  const described = (point) => {
     const unit = metrics[state.metric].unit;
     const interval = point.low && point.high > point.low ? ` (${format(point.low, unit)} to ${format(point.high, unit)})` : "";
     return `${seriesOf(point)} on ${point.graph.name}, ${point.machine.name}: ${format(point.value, unit)}${unit === "edges/s" ? " edges/s" : ""}${interval}`;
@@ -233,7 +233,7 @@
     };
     const made = shapes[point.algorithm.paradigm]();
     if (point.algorithm.paradigm !== "peer") made.setAttribute("fill", ink(point));
-    made.append(svg("title", {}, told(point)));
+    made.append(svg("title", {}, described(point)));
     placed.push({ point, x, y });
     return made;
   }
@@ -396,7 +396,7 @@
     const sign = metrics[state.metric].better === "left" ? 1 : -1;
     const best = [...list].sort((a, b) => sign * (a.value - b.value))[0];
     const cut = panels > MOST_PANELS ? ` The first ${MOST_PANELS} of ${panels} panels are drawn, the table and the CSV have all.` : "";
-    return `${list.length} points. Best: ${told(best)}.${cut}`;
+    return `${list.length} points. Best: ${described(best)}.${cut}`;
   }
 
   const COLUMNS = ["machine", "graph", "n", "m", "algorithm", "paradigm", "width", "metric", "unit", "value", "low", "high", "proof"];
@@ -446,7 +446,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  // Keys: arrows walk through the points, and each is told.
+  // Keys: arrows walk through the points, and announce each.
 
   chart.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -458,7 +458,7 @@
     const picture = chart.querySelector("svg");
     picture.querySelector(".here")?.remove();
     picture.append(svg("circle", { class: "here", cx: x, cy: y, r: 9, fill: "none", stroke: "currentColor", "stroke-width": 2 }));
-    output.textContent = told(point);
+    output.textContent = described(point);
   });
 
   form.addEventListener("change", (event) => {

@@ -207,7 +207,7 @@ def test_page_is_self_contained_and_whole(report):
         "All records",
         "Method",
         "Noise",
-        "What is fastest where",
+        "Fastest by hardware and kind of graph",
         "Explorer",
         "From one core to all hardware",
         "Provenance",

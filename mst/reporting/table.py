@@ -1,4 +1,4 @@
-"""The tidy table: one row per record, and one per planned run that was not possible; Parquet and CSV."""
+"""The tidy table: one row for each record, and for each planned run that was not possible; Parquet and CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mst.bench.records.store import load_records, table_rows
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
 
-# Types are stated, so that a column that is empty today has the same type tomorrow.
+# Stated types keep a column's type the same when it is empty.
 COLUMNS = {
     "machine": "string",
     "graph": "string",
@@ -67,7 +67,7 @@ def write_table(
     references: Iterable[Path] = (),
     stand_ins: Mapping[str, str] | None = None,
 ) -> int:
-    """Write the tidy table of every record and of every planned run that could not be; return its row count.
+    """Write the tidy table of every record and of every planned run that was not possible; return its row count.
 
     Parameters
     ----------
@@ -81,24 +81,23 @@ def write_table(
     out_parquet, out_csv : Path
         Where the table goes, twice.
     only_planned : bool
-        Leave out records that no row of the plan asks for; machine and width do not matter here, so that other
-        machines' records of the same runs stay.
+        Leave out records of runs that are not in the plan, whatever their machine and width, so that other machines'
+        records of the same runs stay.
     references : iterable of Path
-        Further folders of records, which came with the code: their origin is ``reference``.
+        Folders of committed records: their origin is ``reference``.
     stand_ins : mapping of str to str, optional
-        Graphs by the names of those that they stand in for: a run that the plan asks for on the one is asked for on
-        the other.
+        Stand-ins by the graphs that they replace: a run that is planned on a graph is planned on its stand-in, too.
     """
     plan = [dict(row) for row in plan_rows]
     rows = _records([*((f, "measured") for f in records_folders), *((f, "reference") for f in references)])
     if only_planned:
         others = stand_ins or {}
-        asked = {
+        planned = {
             (graph, row["algorithm"], row["options"])
             for row in plan
             for graph in (row["graph"], others.get(row["graph"], row["graph"]))
         }
-        rows = [row for row in rows if (row["graph"], row["algorithm"], row["options"]) in asked]
+        rows = [row for row in rows if (row["graph"], row["algorithm"], row["options"]) in planned]
     wanted = {_key(row): row["fingerprint"] for row in plan if row.get("fingerprint")}
     _mark_current(rows, wanted)
     measured = {_key(row) for row in rows}

@@ -1,4 +1,4 @@
-"""What all figures share: the figure itself, readable logarithmic axes, names at the ends of lines."""
+"""Shared parts of figures: the figure itself, readable logarithmic axes, names at the ends of lines."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_SERIES = 40
 """Most rows of a panel that has one for each series; where there are more, each algorithm has one."""
 
 MOST_LINES = 12
-"""Most lines of a panel: more cannot be told apart."""
+"""Most lines of a panel: more cannot be distinguished."""
 
 
 def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, run: Run = one_by_one) -> list[Figure]:

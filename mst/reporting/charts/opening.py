@@ -1,8 +1,7 @@
 """The picture that opens the README, from the committed reference measurements.
 
-``python -m mst.reporting.charts.opening docs/opening.svg`` draws it: the time to find a forest, graph by
-graph, of what a
-Python user has today and of this package on one core, sixteen and a GPU.
+``python -m mst.reporting.charts.opening docs/opening.svg`` draws it: the time to find a forest on a few graphs, of
+other libraries and programs and of this package on one core, on sixteen and on a GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ GRAPHS = {
     "dense-medium": "random, dense\n0.45 M edges",
     "rmat16.sym": "R-MAT\n0.48 M edges",
 }
-# What is drawn: algorithm and width; words, colour, marker.
+# By algorithm and width: words, colour, marker.
 SHOWN = {
     ("scipy", 1): ("SciPy", LIGHT[9], "X"),
     ("rustworkx", 1): ("rustworkx", LIGHT[9], "P"),
@@ -72,7 +71,7 @@ def draw(times: Mapping[tuple[str, str, int], float], out: Path) -> None:
 
 
 def fullest(bundles: Iterable[Mapping[tuple[str, str, int], float]]) -> Mapping[tuple[str, str, int], float]:
-    """Return the times of the machine that measured most of what is drawn: those of two do not compare."""
+    """Return the times of the machine that measured most of the drawn runs: times of two machines do not compare."""
     shown = {(graph, *key) for graph in GRAPHS for key in SHOWN}
     return max(bundles, key=lambda times: len(shown & times.keys()))
 

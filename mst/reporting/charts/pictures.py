@@ -1,8 +1,7 @@
 """A small picture for each family of graphs: a small member and its minimum spanning forest.
 
-The pictures are drawn once and committed as ``report/pictures/<family>.svg``; ``python -m
-mst.reporting.charts.pictures``
-draws them anew, always the same. Families of real graphs are stood for by a model of them, and say so.
+The pictures are committed as ``report/pictures/<family>.svg``; ``python -m mst.reporting.charts.pictures`` draws them
+anew, byte for byte. A model stands in for a family of real graphs, and its description says so.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Picture:
     layout : callable
         Returns the vertices' places, shape (n, 2).
     words : str
-        What is drawn.
+        Description of the drawing.
     """
 
     generator: str
@@ -122,7 +121,7 @@ def draw(picture: Picture) -> str:
     places = picture.layout(graph, picture.parameters)
     at = _fitted(places)
     if picture.generator != "grid":
-        # Lengths as weights: the forest then follows what one sees. A grid's are all alike.
+        # With lengths as weights the forest follows the drawing; a grid's are all equal.
         along = at[graph.u] - at[graph.v]
         graph = Graph(graph.n, graph.u, graph.v, np.hypot(along[:, 0], along[:, 1]))
     chosen = np.zeros(graph.m, bool)
@@ -151,7 +150,7 @@ def _path(at: np.ndarray, graph: Graph, some: np.ndarray) -> str:
 
 
 def symbols(families: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return, for each family that has a picture, what it shows and the picture as an SVG symbol."""
+    """Return, for each family with a picture, its description and the picture as an SVG symbol."""
     folder = resources.path("report/pictures")
     found = {}
     for family in dict.fromkeys(families):

@@ -1,7 +1,7 @@
-"""The table of advice as one reads it: on this hardware, for graphs of such a density and size, take that.
+"""The table of advice for reading: the algorithm to use on some hardware, for graphs of some density and size.
 
-Nothing is worked out here: `mst.advice` is asked at every size of its table, and neighbours with one answer are told
-together. First come even degrees and random weights, then the kinds of graph that are answered otherwise.
+Every entry is an answer of `mst.advice` at a size of its table; neighbouring sizes with one answer are joined. Even
+degrees and random weights come first, then the kinds of graph that have other answers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """What suits some hardware: `rows` by density, and those `others`, by kind of graph, that the kind changes."""
+    """Answers for some hardware: `rows` by density, and, by kind of graph, those `others` that the kind changes."""
 
     hardware: str
     rows: list[Row]
@@ -81,7 +81,7 @@ def settings(table: Table) -> list[tuple[str, int, str | None]]:
 
 
 def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: str | None) -> Panel:
-    def asked(density: float | None, degrees: str, weights: str) -> Sizes:
+    def answered(density: float | None, degrees: str, weights: str) -> Sizes:
         vertices = {m: round(m / density if density else (m / COMPLETE) ** 0.5) for m in sizes}
         return {
             m: table.choose(n, m, skew=SKEWED * (degrees == DEGREES[1]), weights=weights, width=cores, gpu=gpu)
@@ -94,10 +94,10 @@ def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: s
     others: dict[str, list[tuple[str, Sizes]]] = {}
     for density in DENSITIES:
         name = "nearly complete" if density is None else f"{density:g}"
-        answers = {(d, w): asked(density, d, w) for d in DEGREES for w in WEIGHTS}
+        answers = {(d, w): answered(density, d, w) for d in DEGREES for w in WEIGHTS}
         usual.append((name, answers[DEGREES[0], WEIGHTS[0]]))
         for (degrees, weights), own in answers.items():
-            # Skewed degrees are held against even ones with such weights, and those against random ones.
+            # Skewed degrees are compared with even ones of the same weights, and these with random weights.
             than = (DEGREES[0], weights if degrees == DEGREES[1] else WEIGHTS[0])
             if different := {
                 m: choice
@@ -106,15 +106,15 @@ def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: s
             }:
                 others.setdefault(kind_in_words(degrees, weights), []).append((name, different))
 
-    def told(rows: list[tuple[str, Sizes]]) -> list[Row]:
-        return [Row(name, _ranges(own, sizes, apart)) for name, own in rows]
+    def rows(joined: list[tuple[str, Sizes]]) -> list[Row]:
+        return [Row(name, _ranges(own, sizes, apart)) for name, own in joined]
 
-    changed = {kind: told(_joined(others[kind], _equal)) for kind in sorted(others)}
-    return Panel(hardware, told(_joined(usual, _agree)), changed)
+    changed = {kind: rows(_joined(others[kind], _equal)) for kind in sorted(others)}
+    return Panel(hardware, rows(_joined(usual, _agree)), changed)
 
 
 def kind_in_words(degrees: str, weights: str) -> str:
-    """Return a kind of graph as the page calls it; what is usual goes without saying.
+    """Return a kind of graph in words, without the usual random weights and even degrees.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _equal(one: Sizes, other: Sizes) -> bool:
 
 
 def _span(margins: Sequence[float]) -> str:
-    """Return the least and the most of ratios, as `words.times` does but to a tenth.
+    """Return the least and the greatest ratio, to two digits.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def _span(margins: Sequence[float]) -> str:
     ('1.0–12×', '2.0×', '')
     """
     ends = [min(margins), max(margins)] if margins else []
-    told = [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in ends]
-    return "–".join(dict.fromkeys(told)) + "×" * bool(told)
+    texts = [f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}" for ratio in ends]
+    return "–".join(dict.fromkeys(texts)) + "×" * bool(texts)
 
 
 def _closest(parts: Sequence[Sizes]) -> Sizes:
@@ -174,21 +174,21 @@ def _closest(parts: Sequence[Sizes]) -> Sizes:
 
 
 def _ranges(own: Sizes, sizes: Sequence[int], apart: bool) -> list[Range]:
-    """Return neighbouring sizes with one answer together; sizes that are missing in between part them."""
+    """Return runs of neighbouring sizes with one answer."""
     at = {m: place for place, m in enumerate(sizes)}
     runs = groupby(enumerate(sorted(own)), lambda it: (at[it[1]] - it[0], _what(own[it[1]])))
-    told = []
+    ranges = []
     for _, run in runs:
         here = [m for _, m in run]
         choice = own[here[0]]
         options = "".join(f" {k}={_text(v)}" for k, v in choice.options.items())
         margins = [margin for m in here if (margin := own[m].margin) is not None]
-        told.append(
+        ranges.append(
             Range(
                 _edges(here, sizes), choice.algorithm + options, _place(choice) if apart else "", _span(margins)
             )
         )
-    return told
+    return ranges
 
 
 def _edges(here: Sequence[int], sizes: Sequence[int]) -> str:

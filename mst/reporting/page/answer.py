@@ -230,10 +230,10 @@ def _widths(rows: Iterable[Row]) -> str:
 
 def missing(rows: pd.DataFrame, hardware: Hardware) -> str:
     """Return why a kind of hardware has no finding: the commonest reason of its planned runs."""
-    asked = rows[rows["paradigm"].isin(hardware.paradigms)]
+    of_it = rows[rows["paradigm"].isin(hardware.paradigms)]
     # A missing graph says nothing of the hardware.
-    planned = asked[asked["status"] != "unavailable"]
-    if len(asked) and planned.empty:
+    planned = of_it[of_it["status"] != "unavailable"]
+    if len(of_it) and planned.empty:
         return "none of its graphs is available"
     reasons = Counter(str(reason) for reason in planned["reason"].dropna())
     if reasons:

@@ -42,8 +42,7 @@ def write_report(
     machines : sequence of mapping
         Facts of each machine, as `mst.reporting.page.facts.machine_facts` collects them.
     config : mapping
-        What the experiment was asked to do; ``title``, ``description`` and ``baseline`` are used, all of it is
-        shown under *Method*.
+        The experiment; ``title``, ``description`` and ``baseline`` are used, all of it is shown under *Method*.
     out : Path
         The page.
     figures_folder : Path
@@ -51,7 +50,7 @@ def write_report(
     records : sequence of Path
         Folders of records: the papers' claims are judged by them.
     references : sequence of Reference
-        Machines whose records came with the code: shown apart, attributed and dated.
+        Machines of committed records: shown apart, attributed and dated.
     mirrors : sequence of Path
         Folders that may hold the coordinates of a road network.
     """
@@ -83,7 +82,7 @@ def write_report(
 
 
 def render(shown: Shown) -> str:
-    """Return the page's HTML: its frame and its sections, each of which brings what its template shows."""
+    """Return the page's HTML: its frame, and its sections with the context of each."""
     import jinja2
 
     from mst.reporting.page.sections import FOLDER, frame, sections
@@ -103,7 +102,7 @@ def render(shown: Shown) -> str:
 
 
 def _marked(rows: Any) -> Any:
-    """Return the rows with reference machines called so, for the figures."""
+    """Return the rows with reference machines marked in their names, for the figures."""
     reference = rows["origin"] == "reference"
     return rows.assign(machine=rows["machine"].where(~reference, rows["machine"] + " (reference)"))
 
@@ -117,7 +116,7 @@ def _papers(
     folder: Path,
     run: Run,
 ) -> Papers | None:
-    """Return what the page shows of the papers: all of them, one, or none where it is about one graph or algorithm."""
+    """Return the papers on the page: all, one, or none where the page is about one graph or algorithm."""
     from mst.reporting.page.sections import scope_of
     from mst.reporting.papers.observations import gather
     from mst.reporting.papers.section import papers_of

@@ -29,6 +29,7 @@ FILTERS = ("machine", "origin", "graph", "paradigm", "status")
 
 
 def record_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of one record, and the values that the page filters by."""
     from markupsafe import Markup, escape
 
     def text(value: Any, kind: str = "") -> Markup:

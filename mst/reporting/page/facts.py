@@ -1,4 +1,4 @@
-"""What the machines behind a set of records are, and which versions computed them."""
+"""Facts of the machines behind a set of records, and versions of the software that computed them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mst.bench.records.store import load_records
 
 
 def machine_facts(records_folders: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return one mapping per machine name: hardware, kernel, governor and every version that computed there."""
+    """Return one mapping per machine name: hardware, kernel, governor and every version used there."""
     found: dict[str, dict[str, Any]] = {}
     for folder in records_folders:
         for record in load_records(Path(folder)):

@@ -1,4 +1,4 @@
-"""The table of graphs: what each is, where it came from, and what was done to it."""
+"""The table of graphs: facts, source, and the edges merged to make each simple."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _MERGED = {"loops": "loops", "reciprocal": "back arcs", "parallel": "parallel ed
 
 
 def graph_rows(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for each graph that is there, the smallest first; one that came from several machines has one."""
+    """Return a row for each available graph, the smallest first; graphs of several machines have one row."""
     there = {(m["name"], m.get("digest")): m for m in reversed(manifests) if m["status"] == "ok"}
     return [_row(m) for m in sorted(there.values(), key=lambda m: (m.get("m") or 0, m["name"]))]
 
 
 def missing_graphs(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for each graph that is not to be had, with what was tried."""
+    """Return a row for each unavailable graph, with the locations that were tried."""
     absent = [m for m in manifests if m["status"] != "ok"]
     return [
         {
@@ -48,7 +48,7 @@ def _row(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merged(counts: Mapping[str, int]) -> str:
-    """Say what making a graph simple took away.
+    """Return the numbers of edges that making a graph simple removed.
 
     Examples
     --------

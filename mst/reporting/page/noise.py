@@ -1,4 +1,4 @@
-"""How quiet the machines were: flags on the records, and how far the processes of a run differ."""
+"""Noise of the machines: flags on the records, and the spread of a run's processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spread:
     median, ninth : float
         Half and nine tenths of the runs spread less.
     fewer : int
-        Runs of a single process, of which nothing can be said.
+        Runs of a single process, which have no spread.
     """
 
     machine: str

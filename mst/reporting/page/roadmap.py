@@ -1,7 +1,7 @@
 """The forest of a road network, drawn where its vertices lie on the map, as a small PNG.
 
 DIMACS publishes the coordinates of its road graphs beside them (``.co`` files of the 9th challenge). The picture is
-drawn where such a file is at hand, and left out where it is not.
+drawn where such a file is available, and left out otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_EDGES = 5_000_000
 SIDE = 760
 COLOUR = (0x3B, 0x82, 0xC4)
-"""Stands out on white and on the dark page."""
+"""Visible on the light and on the dark page."""
 LEVELS = 16
 
 
@@ -53,14 +53,14 @@ class Roads:
 
 
 def roads(manifests: Mapping[Path, Mapping[str, Any]], folders: Iterable[Path]) -> Roads | None:
-    """Draw the smallest road network whose graph and coordinates are at hand; None where no graph has coordinates.
+    """Draw the smallest road network whose graph and coordinates are available; None where no graph has coordinates.
 
     Parameters
     ----------
     manifests : mapping of Path to mapping
         Manifests by their files; the graphs lie beside them.
     folders : iterable of Path
-        Where coordinates are looked for: mirrors, caches.
+        Folders that may hold coordinates: mirrors, caches.
     """
     known = {path: m for path, m in manifests.items() if m.get("m") and _coordinates_name(m)}
     if not known:

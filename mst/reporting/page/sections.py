@@ -1,4 +1,4 @@
-"""What each section of the page shows."""
+"""Sections of the page, and the context of each one's template."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ _MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 
 @dataclass(frozen=True)
 class Shown:
-    """What the page is about, as `mst.reporting.page.build.write_report` found it, and what several sections
-    show of it."""
+    """Everything that sections show, as `mst.reporting.page.build.write_report` gathered it."""
 
     rows: Any
     manifests: Sequence[Mapping[str, Any]]
@@ -54,23 +53,23 @@ class Shown:
 
     @cached_property
     def about(self) -> dict[str, About]:
-        """What is told of each reference machine."""
+        """Attribution of each reference machine."""
         return {reference.machine: reference.about for reference in self.references}
 
     @cached_property
     def used(self) -> set[str]:
-        """Names of the machines that any row is of."""
+        """Names of the machines of all rows."""
         return set(self.rows["machine"])
 
     @cached_property
     def answers(self) -> list[Any]:
-        """What is fastest where."""
+        """The fastest algorithms by hardware and kind of graph."""
         largest = {m["name"]: m.get("maximum_degree") for m in self.manifests}
         return answer.groups(self.rows, self.baseline, largest, {m["name"]: m for m in self.machines})
 
     @cached_property
     def advised(self) -> list[Any]:
-        """Which algorithm to take, on a page that is about everything."""
+        """Advice on algorithms, on the page of everything."""
         return advised.panels(advice.table()) if scope_of(self.config)[0] == "default" else []
 
     @cached_property
@@ -81,7 +80,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: its template in ``report/sections``, what the navigation calls it, and what it shows."""
+    """A part of the page: its template in ``report/sections``, its links in the navigation, and its context."""
 
     template: str
     links: Sequence[tuple[str, str]]
@@ -113,7 +112,7 @@ def sections(shown: Shown) -> list[Section]:
 
 
 def frame(shown: Shown) -> dict[str, Any]:
-    """Return what is around the sections, and what more than one of them shows."""
+    """Return the context of the page around the sections, and of several sections."""
     rows, created = shown.rows, shown.rows["created"].dropna()
     machines = [_described(m, rows, shown.about) for m in shown.machines if m["name"] in shown.used]
     return {
@@ -195,7 +194,7 @@ def _records(shown: Shown) -> dict[str, Any]:
 
 
 def _method(shown: Shown) -> dict[str, Any]:
-    return {"asked": json.dumps(dict(shown.config), indent=1, default=str)}
+    return {"configuration": json.dumps(dict(shown.config), indent=1, default=str)}
 
 
 def _noise(shown: Shown) -> dict[str, Any]:
@@ -211,18 +210,18 @@ def _cite(shown: Shown) -> dict[str, Any]:
 
 
 def _nothing(shown: Shown) -> dict[str, Any]:
-    """Return nothing: all that the section shows others show, too."""
+    """Return an empty context, for sections that show the frame's alone."""
     return {}
 
 
 def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what the page is about: *default*, or a kind such as *papers*, and which."""
+    """Return the scope of the page: *default*, or a kind such as *papers*, and the name of one of them."""
     kind, _, name = str(config.get("scope", "default")).partition("/")
     return kind, name
 
 
 def _title(config: Mapping[str, Any]) -> str:
-    """Return the experiment's title, after the graph or algorithm that alone is shown of it."""
+    """Return the experiment's title, after the name of the graph or algorithm if the page shows only one."""
     title = str(config.get("title", "Minimum spanning forests"))
     kind, name = scope_of(config)
     return f"{name} · {title}" if kind in ("graphs", "algorithms") else title
@@ -245,7 +244,7 @@ def _paper_links(papers: Papers | None) -> list[tuple[str, str]]:
 
 
 def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, list[Any]]]:
-    """Return what was measured here and what came as reference, each under its heading."""
+    """Return the measurements made here and those of reference machines, each under its heading."""
     here = [b for b in best if b.machine not in about]
     elsewhere = [b for b in best if b.machine in about]
     groups = [(_HERE, here), (_ELSEWHERE, elsewhere)]
@@ -253,13 +252,13 @@ def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, l
 
 
 def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]]) -> str:
-    """Return how much was measured and proved, here and, apart from that, on reference machines."""
+    """Return the numbers of measured and proved runs, made here and on reference machines."""
     reference = rows["origin"] == "reference"
     kept = [("", rows[~reference]), ("Reference measurements: ", rows[reference])]
     text = " ".join(words + _counted(part) for words, part in kept if len(part))
     missing = [m["name"] for m in manifests if m["status"] != "ok"]
     if missing:
-        text += f" Graphs not to be had: {', '.join(missing)}."
+        text += f" Unavailable graphs: {', '.join(missing)}."
     return text
 
 
@@ -279,7 +278,7 @@ def _counted(rows: Any) -> str:
 
 
 def _described(machine: Mapping[str, Any], rows: Any, about: Mapping[str, About]) -> dict[str, Any]:
-    """Return a machine's facts with its commits and, of a reference machine, whose and of when they are."""
+    """Return a machine's facts with its commits, the times of its records, and its attribution."""
     own = rows[rows["machine"] == machine["name"]]
     reference = about.get(machine["name"])
     days = sorted({str(created)[:10] for created in own["created"].dropna()})

@@ -1,4 +1,4 @@
-"""What did not finish, was wrong, or was not run: runs of one reason together."""
+"""Runs that did not finish, were wrong, or were not possible, grouped by reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return what timed out, ran out of memory, failed or was wrong, worst first.
+    """Return runs that timed out, ran out of memory, failed or were wrong, worst first.
 
     Examples
     --------
@@ -28,9 +28,9 @@ def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def not_run(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return what was not run: hardware or graph did not fit, or the graph was not to be had.
+    """Return runs that were not possible: hardware or graph did not fit, or the graph was unavailable.
 
-    All algorithms of one reason are together: a missing GPU is one row.
+    All algorithms with one reason are in one row, so that a missing GPU is one row.
     """
     return _grouped(rows, NOT_RUN, together=True)
 
@@ -39,7 +39,7 @@ def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = Fa
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for row in rows[rows["status"].isin(statuses)].to_dict("records"):
         reason = row["reason"] if isinstance(row["reason"], str) else ""
-        # Two times that differ in a decimal are one reason.
+        # Reasons that differ only in a measured number are the same.
         like = re.sub(r"\d+\.\d+", "#", reason)
         series = "" if together else row["series"]
         key = (statuses.index(row["status"]), series, row["machine"], like)

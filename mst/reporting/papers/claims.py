@@ -1,19 +1,18 @@
-"""Published claims, and what the records say of them.
+"""Published claims, and the verdicts of the records on them.
 
-`report/claims.yaml` holds what five papers claim, each as a formula over records with what would confirm it. A claim
-has a verdict for every machine that has records:
+`report/claims.yaml` holds the claims of five papers, each as a formula over records with the criterion that confirms
+it. A claim has a verdict for every machine that has records:
 
 *confirmed*, *contradicted*
-    Its formula could be worked out whole, by those who may judge it. A range that counts on this kind of machine
-    holds the value and meets its 95 % interval, or does neither; or all of the interval, or none, lies on one side.
+    The whole formula could be computed, from runs of the programs that may judge it. A range is met by the value and by
+    its 95 % interval, or missed by both; for a bound, the whole interval lies on one side.
 *not comparable here*
-    The machine lacks what the claim needs; or the claim is about another kind of machine only; or the programs that it
-    is about were not measured, and ours only agrees or disagrees; or the interval lies on both sides of the bound, or
-    meets a range that the value misses; or inputs were not to be had, and with others in their place, `stand_ins`, it
-    would or would not be met.
+    The machine lacks hardware that the claim needs. Or the claim is only about another kind of machine. Or the original
+    programs were not measured, and our port only agrees or disagrees. Or the interval decides nothing. Or graphs were
+    unavailable, and with their stand-ins the claim would or would not be met.
 *not measured*
-    Something is missing. Of a claim about every graph or width a part can contradict, but nothing partial confirms. A
-    smaller machine than a claim needs may do for that: its ``counterexample`` says which.
+    Some number is missing. A claim about every graph or width can be contradicted by a part of them, but is confirmed
+    only by all. Its ``counterexample`` may name a smaller machine that suffices for that.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Judge = Literal["original", "port", "facts"]
 
 
 class Criterion(StrictModel):
-    """What confirms a claim: a range in which the value must lie, or a side on which all of its interval must."""
+    """The criterion of a claim: a range in which its value must lie, or a bound on one side of its interval."""
 
     quantity: str | None = Field(None, description="a formula in place of the claim's own")
     near: float | None = None
@@ -80,7 +79,7 @@ class Criterion(StrictModel):
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def judge(self, value: float, low: float, high: float) -> bool | None:
-        """Return whether a value and its interval confirm (True), contradict (False) or cannot tell (None).
+        """Return whether a value and its interval confirm (True), contradict (False) or leave open (None).
 
         A value outside a range does not confirm it, however far noise stretches the interval.
         """
@@ -109,7 +108,7 @@ class Criterion(StrictModel):
 
 
 class Needs(StrictModel):
-    """What a machine must have for a claim to mean anything on it."""
+    """Hardware without which a claim means nothing."""
 
     gpu: bool = False
     cores: int = 1
@@ -117,7 +116,7 @@ class Needs(StrictModel):
     threads_below: int | None = None
 
     def lacking(self, machine: Mapping[str, Any]) -> str | None:
-        """Return what the machine lacks, or None."""
+        """Return the hardware that the machine lacks, in words, or None."""
         if self.gpu and not machine.get("gpus"):
             return "needs a GPU, this machine has none"
         for name, unit in (("cores", "cores"), ("threads", "hardware threads")):
@@ -131,7 +130,7 @@ class Needs(StrictModel):
 
 
 class Kind(StrictModel):
-    """A kind of machine that a paper used: what its GPU's and processor's names contain (a regular expression)."""
+    """A kind of machine that a paper used, with regular expressions for the names of its GPU and processor."""
 
     title: str
     gpu: str | None = None
@@ -171,7 +170,7 @@ class Claim(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Claim:
         if self.anywhere is None and self.there is None:
-            raise ValueError("say what confirms it: there or anywhere")
+            raise ValueError("give a criterion: there or anywhere")
         if self.anywhere is not None and (self.there or self.elsewhere):
             raise ValueError("anywhere stands alone")
         if (self.standing is None) != (not self.arithmetic):
@@ -181,12 +180,12 @@ class Claim(StrictModel):
         return self
 
     def criterion(self, *, on_kind: bool) -> Criterion | None:
-        """Return what counts on the paper's kind of machine, or elsewhere."""
+        """Return the criterion on the paper's kind of machine, or on others."""
         return self.anywhere or (self.there if on_kind else self.elsewhere)
 
 
 class Paper(StrictModel):
-    """A paper: its title, and who judges its claims."""
+    """A paper: its title, and whose runs judge its claims."""
 
     title: str
     judge: Judge
@@ -230,7 +229,7 @@ def _frozen(value: Any) -> Any:
 
 @cache
 def document(file: Path | None = None) -> Document:
-    """Return the claims, or raise `ConfigError` with the place of what is wrong."""
+    """Return the claims, or raise `ConfigError` with the place of the error."""
     file = file or resources.path("report/claims.yaml")
     return parse(Document, read_yaml(file), str(file)).checked()
 
@@ -418,7 +417,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """What the paper's own printed numbers give for its claim."""
+    """The value of a claim's formula over the numbers that its paper prints."""
 
     value: float
     partial: bool
@@ -426,7 +425,7 @@ class Own:
 
 
 def own_value(claim: Claim, paper: str, names: Names) -> Own | None:
-    """Work a claim's formula out from what the paper prints; None where that does not suffice."""
+    """Compute a claim's formula from printed numbers; None where they do not suffice."""
     source = Printed(paper, claim.machine)
     try:
         result = evaluate(claim.quantity, source, names)
@@ -438,7 +437,7 @@ def own_value(claim: Claim, paper: str, names: Names) -> Own | None:
 
 
 def overall(outcomes: Iterable[Outcome]) -> str:
-    """Return one verdict of several machines: the paper's kind first, then what is worse, then what is known."""
+    """Return one verdict of several machines: of the paper's kind before others, contradicted before confirmed."""
     known = list(outcomes)
     for chosen in ([o for o in known if o.on_kind], known):
         for verdict in (CONTRADICTED, CONFIRMED):
@@ -446,5 +445,5 @@ def overall(outcomes: Iterable[Outcome]) -> str:
                 return verdict
     if any(o.verdict == NOT_COMPARABLE and o.value is not None for o in known):
         return NOT_COMPARABLE
-    # A machine that could measure it has not yet; where none could, that is what is to be said.
+    # Not measured where any machine could still measure it; not comparable where none can.
     return NOT_MEASURED if not known or any(o.verdict == NOT_MEASURED for o in known) else NOT_COMPARABLE

@@ -1,4 +1,4 @@
-"""An exhibit as pictures: what is printed hollow, what was measured filled, the same colour for the same column."""
+"""An exhibit as pictures: printed numbers hollow, measured ones filled, one colour for each column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk si
 def draw(filled: Filled, folder: Path) -> list[Panel]:
     """Draw every panel of an exhibit, one picture for each machine.
 
-    A panel without measured numbers is drawn once from what the paper prints, and not at all where it prints none.
+    A panel without measured numbers is drawn once, from printed ones, if there are any.
     """
     if filled.exhibit.draw == "table":
         return []
@@ -77,7 +77,7 @@ def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
 
 
 def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
-    """Rows from top to bottom, a bar for each column and an outline for what is printed."""
+    """Rows from top to bottom, a bar for each column and an outline for its printed number."""
     number, rows = len(grid.columns), _with_numbers(grid, printed)
     height = 0.8 / number
     figure, axes = _axes(
@@ -183,7 +183,7 @@ _DRAWERS = {"points": _points, "bars": _bars, "curves": _curves, "boxes": _boxes
 
 
 def _with_numbers(grid: Grid, printed: Grid | None) -> list[int]:
-    """Return the rows of which anything is measured or printed; why of others nothing is, the table says."""
+    """Return the rows with a measured or printed number; the table has the reasons of the others."""
     grids = [g for g in (grid, printed) if g]
     return [
         row

@@ -1,7 +1,7 @@
-"""Exhibits: what the tables and figures of the papers hold, and the numbers that go into them.
+"""Exhibits: the tables and figures of the papers, and their numbers.
 
 `report/exhibits.yaml` describes every table and figure as rows, columns and a formula for each column. `fill` works
-the formulas out from what the paper prints and from the records of each machine: one `Grid` for each panel, which
+the formulas out from the printed numbers and from the records of each machine: one `Grid` for each panel, which
 `mst.reporting.papers.tables` writes and `mst.reporting.papers.drawing` draws.
 """
 
@@ -26,7 +26,7 @@ Loop = dict[str, str | list[Any]]
 
 
 class Column(StrictModel):
-    """One column: its formula, the formula of what is printed where that is another, and its unit."""
+    """One column: its formula, another formula for the printed numbers if needed, and its unit."""
 
     quantity: str
     printed: str | None = None
@@ -74,7 +74,7 @@ class Exhibits(StrictModel):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of an exhibit; without a value, why."""
+    """One number of an exhibit, or the reason why there is none."""
 
     value: float | None = None
     low: float | None = None
@@ -94,11 +94,11 @@ class Grid:
     source : str
         ``printed``, or the name of a machine.
     panel : str
-        What the panel is about; empty where there is one.
+        Name of the panel; empty where there is one.
     cells : list of list of Cell
         By row, then by column; means follow the rows.
     marks : list of str
-        For each row what its label must say besides: that its input, or how many of them, are stand-ins.
+        For each row a mark on its label: that its graph, or how many of its graphs, are stand-ins.
     """
 
     source: str
@@ -167,7 +167,7 @@ class Filled:
 
 @cache
 def exhibits(file: Path | None = None) -> dict[str, list[Exhibit]]:
-    """Return every exhibit by paper, or raise `ConfigError` with the place of what is wrong."""
+    """Return every exhibit by paper, or raise `ConfigError` with the place of the error."""
     file = file or resources.path("report/exhibits.yaml")
     return parse(Exhibits, {"papers": read_yaml(file)}, str(file)).papers
 
@@ -197,7 +197,7 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
 
 
 def _merged(grids: Sequence[Grid]) -> list[Grid]:
-    """Put machines together whose numbers are the same, as the facts of graphs are."""
+    """Merge the grids of machines with the same numbers, as the facts of graphs are."""
     merged: dict[tuple, Grid] = {}
     for grid in grids:
         values = (grid.marks, *(tuple(cell.value for cell in row) for row in grid.cells))

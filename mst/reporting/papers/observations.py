@@ -1,4 +1,4 @@
-"""Where formulas get their numbers: the records of one machine, or what a paper printed."""
+"""Sources of formulas: the records of one machine, and the numbers that a paper printed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Measured:
         if value is None and name in ("n", "m"):
             value = next((r.measurement["graph"][name] for k, r in self.runs.items() if k[0] == graph), None)
         if value is None:
-            raise Missing(f"{graph} is not here")
+            raise Missing(f"{graph} has no facts here")
         return float(value)
 
     def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
@@ -175,20 +175,20 @@ class Measured:
         return Leaf(float(sum(r.status == "wrong" for r in judged)), record=str(judged[0].path))
 
     def _why(self, algorithm: str, options: str, selection: Selection, graph: str) -> str:
-        what = f"{algorithm}[{options}]" if options != "default" else algorithm
-        what += f" at width {selection.width}" if selection.width > 1 else ""
+        run = f"{algorithm}[{options}]" if options != "default" else algorithm
+        run += f" at width {selection.width}" if selection.width > 1 else ""
         width = selection.width or 1
         record = self.runs.get((graph, algorithm, options, width))
         if record is not None:
-            told = record.measurement.get("reason") or (record.proof or {}).get("reason") or "not proved"
-            return f"{what} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {told}"
-        # A program or algorithm that is not here has one row for all its options.
+            reason = record.measurement.get("reason") or (record.proof or {}).get("reason") or "not proved"
+            return f"{run} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {reason}"
+        # A program or algorithm that is not installed has one row for all its options.
         reasons = (self.reasons.get((graph, algorithm, *key)) for key in ((options, width), ("default", 1)))
         reason = next((r for r in reasons if r is not None), None)
         if reason is not None:
-            return f"{what} on {graph}: {reason.text}"
+            return f"{run} on {graph}: {reason.text}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
-        return f"{what} on {graph}: " + ("the graph is not to be had" if unavailable else "not run")
+        return f"{run} on {graph}: " + ("the graph is unavailable" if unavailable else "not run")
 
 
 @cache
@@ -329,9 +329,9 @@ def _preferred(old: Record | None, new: Record, *, by_age: bool) -> Record:
 class PublishedTable(StrictModel):
     """One table of ``report/published/index.yaml``.
 
-    ``values`` says what a column holds, as ``{quantity: {column: selection}}``; a selection may put in columns of
-    its row (``ghs-mpi@{ranks}``). Phases are rows: their column ``phase`` is the name. ``facts`` says which columns
-    are facts of graphs; a column ``arcs`` counts every edge twice.
+    ``values`` maps quantities to columns and their selections, ``{quantity: {column: selection}}``; a selection may
+    refer to columns of its row (``ghs-mpi@{ranks}``). Phases are rows: their column ``phase`` is the name. ``facts``
+    maps facts of graphs to columns; a column ``arcs`` counts every edge twice.
     """
 
     paper: str
@@ -369,7 +369,7 @@ class PublishedNumbers:
 
 @cache
 def published_tables() -> dict[str, PublishedTable]:
-    """Return what is known of every published table, by id."""
+    """Return the description of every published table, by id."""
     file = resources.path("report/published/index.yaml")
     return {name: parse(PublishedTable, value, f"{file}: {name}") for name, value in read_yaml(file).items()}
 
@@ -385,7 +385,7 @@ def published(table: str) -> PublishedNumbers:
 
 
 class Printed:
-    """What one paper printed for one kind of machine, as a source of formulas: values without intervals."""
+    """Printed numbers of one paper for one kind of machine, as a source of formulas: values without intervals."""
 
     def __init__(self, paper: str, machine: str | None = None):
         self.paper, self.machine = paper, machine
@@ -411,7 +411,7 @@ class Printed:
         return Leaf(value)
 
     def fact(self, name: str, graph: str) -> float:
-        """Return what the paper prints of a graph."""
+        """Return a printed fact of a graph."""
         if name == "degree":
             return 2 * self.fact("m", graph) / self.fact("n", graph)
         for table, about in published_tables().items():
@@ -422,8 +422,8 @@ class Printed:
 
     def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
         """Return the widths that the paper prints times for."""
-        what = _canonical(selection)[:2]
-        found = {k[1][2] for k in self._leaves if k[0] == "T" and k[1][:2] == what and k[2] == graph}
+        same = _canonical(selection)[:2]
+        found = {k[1][2] for k in self._leaves if k[0] == "T" and k[1][:2] == same and k[2] == graph}
         if not found:
             raise Missing(f"{selection} on {graph} is not printed")
         return tuple(sorted(found))

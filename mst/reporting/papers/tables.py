@@ -87,7 +87,7 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
 
 
 def write_latex(filled: Filled, path: Path) -> None:
-    """Write an exhibit's tables for LaTeX (packages booktabs and longtable are enough)."""
+    """Write an exhibit's tables for LaTeX (with the package booktabs)."""
     with replacing(path) as temporary:
         temporary.write_text(latex(filled), encoding="utf-8")
 
@@ -95,7 +95,7 @@ def write_latex(filled: Filled, path: Path) -> None:
 def latex(filled: Filled) -> str:
     """Return an exhibit as LaTeX tables: measured numbers, the printed ones in parentheses."""
     exhibit = filled.exhibit
-    lines = [f"% {exhibit.number}: {exhibit.title}. Measured numbers; in parentheses what the paper prints."]
+    lines = [f"% {exhibit.number}: {exhibit.title}. Measured numbers, with the printed ones in parentheses."]
     if exhibit.static:
         rows = published(exhibit.static).rows
         lines += _tabular(list(rows[0]), [list(row.values()) for row in rows])
@@ -124,7 +124,7 @@ def printed_text(printed: Grid | None, row: int, column: int, kind: str) -> str:
 
 
 def cell_text(cell: Cell, kind: str) -> str:
-    """Write a cell: its number, NC where the graph does not fit, a dash where nothing is known."""
+    """Write a cell: its number, NC where the graph does not fit, a dash where there is none."""
     return number(cell.value, kind) if cell.value is not None else "NC" if cell.unfit else "–"
 
 
