@@ -21,7 +21,7 @@ from mst.algorithms.mpi._spread import between, everything, slice_of
 from mst.edge_slice import EdgeSlice
 from mst.errors import UnsupportedError
 from mst.kernels.mpi import ghs as kernels
-from mst.kernels.mpi.exchange import allreduce, by_rank, exchange, gather, reduced
+from mst.kernels.mpi.exchange import allreduce, exchange, gather, order_by_rank, reduced
 from mst.kernels.primitives import radix
 from mst.kernels.proof import tree_paths
 
@@ -169,7 +169,7 @@ def distribute(part: EdgeSlice, comm: Any) -> Arcs:
     a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
     ids = (edges.ids if len(edges.ids) else edges.words & _LOW).astype(np.int64)
     source, target = np.concatenate([a, b]), np.concatenate([b, a])
-    order, counts = by_rank(source % comm.size, comm.size)
+    order, counts = order_by_rank(source % comm.size, comm.size)
     columns = source, target, np.tile(edges.words.view(np.int64), 2), np.tile(ids, 2)
     arcs, _ = exchange(comm, np.stack(columns, axis=1)[order], counts)
     if len(arcs) >= 2**31:
@@ -189,7 +189,7 @@ def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> Slots:
     # Each end sends the other its slot (or node); sorted by edge and end, sent and received rows match one to one.
     source, target = arcs.source[order] * comm.size + comm.rank, arcs.target[order]
     address = at if options["lookup"] == "linear" else np.arange(len(order))
-    places, counts = by_rank(target % comm.size, comm.size)
+    places, counts = order_by_rank(target % comm.size, comm.size)
     sent = np.stack([2 * ids + (target > source), address], axis=1)[places]
     received, incoming = exchange(comm, sent, counts)
     match = np.empty(len(order), order.dtype)
@@ -228,19 +228,21 @@ def run(problem: Problem, given: Slots) -> tuple[np.ndarray, np.ndarray, int]:
         linear_lookup=problem.options["lookup"] == "linear",
         queue_by_node=problem.options["queue"] == "vertex",
     )
-    nodes, post = kernels.new_nodes(given.offsets), kernels.new_post()
+    nodes, mailbox = kernels.new_nodes(given.offsets), kernels.new_mailbox()
     slots = kernels.aligned_records(len(given.records), kernels.SLOT)
     slots[:] = given.records
-    waiting, following = post.queue.copy(), np.empty(len(post.queue), np.int64)
-    post = kernels.wake_nodes(nodes, slots, post, options)
+    waiting, following = mailbox.queue.copy(), np.empty(len(mailbox.queue), np.int64)
+    mailbox = kernels.wake_nodes(nodes, slots, mailbox, options)
     supersteps = 0
     while True:
-        post, waiting, following = kernels.process_messages(nodes, slots, post, options, waiting, following)
+        mailbox, waiting, following = kernels.process_messages(
+            nodes, slots, mailbox, options, waiting, following
+        )
         supersteps += 1
-        out = kernels.take_outgoing(post)
+        out = kernels.take_outgoing(mailbox)
         if not reduced(comm, len(out)):
-            return slots, post.counts, supersteps
-        order, counts = by_rank(out["to"], comm.size)
+            return slots, mailbox.counts, supersteps
+        order, counts = order_by_rank(out["to"], comm.size)
         words = out[order].view(np.uint64).reshape(len(out), kernels.MESSAGE.itemsize // 8)
         arrived, _ = exchange(comm, words, counts)
-        post = kernels.add_arrived(post, arrived.reshape(-1).view(kernels.MESSAGE))
+        mailbox = kernels.add_arrived(mailbox, arrived.reshape(-1).view(kernels.MESSAGE))

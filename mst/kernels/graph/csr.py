@@ -92,9 +92,9 @@ def _empty_rows(slots: int, u: np.ndarray, w: np.ndarray, edge_type: np.dtype) -
 
 @njit
 def _count(u, v, offsets):
-    """Make `offsets`, int64 zeros of shape (n + 1,), the start of each row, one place to the right.
+    """Write the first slot of row `x` to ``offsets[x + 1]``; return the number of slots.
 
-    Returns the number of slots; `u` and `v` are as in `build_csr`.
+    `offsets` is int64 of shape (n + 1,), zeros before; `u` and `v` are as in `build_csr`.
     """
     n = offsets.size - 1
     for e in range(u.size):
@@ -113,7 +113,10 @@ def _count(u, v, offsets):
 
 @njit
 def _fill(u, v, w, offsets, rows):
-    """Fill `rows`; `offsets`, from `_count`, moves on to where each row ends, that is to where the next one starts."""
+    """Fill `rows`; `offsets`, from `_count`, becomes that of the CSR, as each entry moves on to the end of its row.
+
+    `u`, `v` and `w` are as in `build_csr`.
+    """
     neighbours, weights, edge_ids = rows
     for e in range(u.size):
         a, b = u[e], v[e]
@@ -165,7 +168,7 @@ def _count_blocks(u, v, shift, sizes):
 
 @njit
 def _scatter(u, v, w, blocks, ends, scattered):
-    """Append the slots of some blocks to their blocks.
+    """Write the slots of some blocks to `scattered`, block after block, by one pass over all edges.
 
     Parameters
     ----------
@@ -173,7 +176,7 @@ def _scatter(u, v, w, blocks, ends, scattered):
         As in `build_csr`.
     blocks : Blocks
     ends : numpy.ndarray of int64, shape (all blocks,)
-        Where each block ends so far; overwritten.
+        Where each block ends so far, counted in slots of all blocks; overwritten.
     scattered : numpy.ndarray of records (vertex, neighbour, weight, edge), shape (slots of these blocks + 1,)
         Overwritten.
     """
@@ -185,6 +188,7 @@ def _scatter(u, v, w, blocks, ends, scattered):
 
 @njit(inline="always")
 def _append(scattered, ends, blocks, vertex, neighbour, weight, edge):
+    """Append a slot to the block of its vertex, if that is one of `blocks` and the edge is no self-loop."""
     # Slots of other blocks go to a last place that is never read: a branch would be mispredicted.
     block = np.uint64(vertex) >> blocks.shift
     wanted = (block - blocks.first < blocks.last - blocks.first) & (vertex != neighbour)
@@ -196,7 +200,7 @@ def _append(scattered, ends, blocks, vertex, neighbour, weight, edge):
 
 @njit
 def _sort_blocks(scattered, blocks, starts, offsets, rows):
-    """Sort the slots of some blocks into their rows, and write where these end to `offsets`.
+    """Sort the slots of some blocks into their rows, and write where row `x` ends to ``offsets[x + 1]``.
 
     Parameters
     ----------
@@ -206,7 +210,7 @@ def _sort_blocks(scattered, blocks, starts, offsets, rows):
     starts : numpy.ndarray of int64, shape (all blocks + 1,)
         The first slot of each block.
     offsets : numpy.ndarray of int64, shape (n + 1,)
-        0 where these rows end; overwritten there.
+        0 at the entries of these rows; overwritten there.
     rows : Rows
         Overwritten.
     """

@@ -22,7 +22,7 @@ def shared_ends(rows, u, v, rank, reach):
     Parameters
     ----------
     rows : numpy.ndarray of int64, shape (k,)
-        The sampled edges, ascending; of equal rows only the first counts, self-loops not at all.
+        Ids of the sampled edges, ascending. Where not stated otherwise, of equal rows only the first is counted.
     u, v : numpy.ndarray of int32 or int64, shape (k,)
         Their ends.
     rank : numpy.ndarray of int64, shape (k,)
@@ -33,16 +33,17 @@ def shared_ends(rows, u, v, rank, reach):
     Returns
     -------
     edges : int
-        Edges that count.
+        Distinct edges, self-loops included; the next three counts leave those out.
     pairs : int
-        Pairs of these at a common end.
+        Pairs of edges with a common end.
     compared : int
-        Pairs of which the ranks were compared: each edge with the first one at the same vertex. (The rank of the one
+        Those of which the ranks were compared: each edge with the first one at the same vertex. (The rank of the one
         before it may be near only because weights ascend with the rows.)
     near : int
         Compared pairs of near ranks.
     anywhere : int
-        The same of k other pairs: each edge with the one half the sample further on.
+        Pairs of near ranks among k others: each sampled edge, repeated ones and self-loops too, with the one half the
+        sample further on.
     """
     k = len(rows)
     bits = 2

@@ -3,6 +3,9 @@
 MPI before version 4 counts elements, and offsets in buffers, in 31 bits. Every function here cuts its work into
 calls of at most `CHUNK` elements, packs what does not lie side by side, and takes one-dimensional arrays or rows of
 a two-dimensional one. Ranks may pass empty arrays, but all of them must call. mpi4py is imported on the first call.
+
+``comm`` is an ``mpi4py.MPI.Comm``, ``operation`` the name of an ``mpi4py.MPI.Op``, and ``chunk`` replaces `CHUNK` in
+tests.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ _HALF = np.uint64(32)
 
 
 def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: int | None = None) -> np.ndarray:
-    """Reduce equally long arrays element by element, in place on every rank; return the array."""
+    """Reduce equally long arrays, shape (k,), element by element, in place on every rank; return the array."""
     if comm.size > 1:
         from mpi4py import MPI
 
@@ -32,12 +35,12 @@ def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: in
 
 
 def reduced(comm: Any, value: int, operation: str = "SUM") -> int:
-    """Return the reduction of one integer of each rank."""
+    """Return the reduction of one integer of each rank, on every rank."""
     return int(allreduce(comm, np.array([value], np.int64), operation)[0])
 
 
 def broadcast(comm: Any, array: np.ndarray, root: int, *, chunk: int | None = None) -> np.ndarray:
-    """Send `array` of rank `root` to all others, which pass an array to overwrite."""
+    """Send `array` of rank `root` to all others, which pass one of its shape (k,) and dtype to overwrite; return it."""
     if comm.size > 1:
         step = chunk or CHUNK
         for first in range(0, len(array), step):
@@ -64,7 +67,7 @@ def exchange(
     incoming : numpy.ndarray of int64, shape (ranks,), optional
         How many rows each rank sends here, where all ranks know.
     limit : int, optional
-        More rows than any rank sends or gets, where all ranks know the same: saves a reduction.
+        An upper bound of the rows that any rank sends or gets, the same on all ranks: saves a reduction.
 
     Returns
     -------
@@ -126,25 +129,29 @@ def allgather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.nd
     return everything
 
 
-def by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stable order of rows by the rank that they go to, and how many go to each of `size` ranks."""
+def order_by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the permutation that sorts rows by the rank that they go to, and how many go to each of `size` ranks.
+
+    `ranks` is int of shape (k,), one for each row; the permutation, stable, is int64 of the same shape, the counts are
+    int64 of shape (size,).
+    """
     return np.argsort(ranks, kind="stable"), np.bincount(ranks, minlength=size).astype(np.int64)
 
 
 def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Cut an exchange so that at most `most` rows go from a rank to another at once, however they are spread.
+    """Cut an exchange into pieces in which no rank sends another one more than `most` rows.
 
     Parameters
     ----------
     counts : numpy.ndarray of int64, shape (ranks,)
-        How many rows there are for each rank, side by side.
+        How many rows go to each rank; they lie one rank after the other.
     most : int
-        The same on all ranks, which all get as many pieces.
+        The same on all ranks, so that all get the same number of pieces.
 
     Yields
     ------
     begins, out : numpy.ndarray of int64, shape (ranks,)
-        Where the rows of a piece begin for each rank, and how many they are.
+        Of a piece, where the rows for each rank begin, and how many they are.
     """
     begins = _starts(counts)
     for first in range(0, reduced(comm, int(counts.max()), "MAX"), most):
@@ -207,4 +214,5 @@ def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray,
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
+    """Return the exclusive prefix sum of `counts`, of their shape and dtype."""
     return np.cumsum(counts) - counts

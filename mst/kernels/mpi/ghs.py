@@ -1,17 +1,19 @@
 """The state machine of Gallager, Humblet and Spira, for all nodes of one rank.
 
 "A distributed algorithm for minimum-weight spanning trees", ACM TOPLAS 5(1), 1983: the procedures below are the
-paper's, (1) to (10) of its appendix, under its names. A *slot* is one end of an edge, at the node of that end. The name
+paper's, (1) to (12) of its appendix, under its names. A *slot* is one end of an edge, at the node of that end. The name
 of a fragment is the edge id of its core. Weights are (word, id), ascending in the order by (weight, edge id).
 
 Arrays that the procedures share:
 
 - ``nodes``: `NODE` records, shape (nodes of this rank,); ``node`` is one of them;
-- ``slots``: `SLOT` records, shape (ends of edges at this rank,); `j` is the position of one of them;
-- ``post``: a `Post`; ``options``: an `Options`;
-- ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): lists of messages
-that wait at
-  a node, each linked to the next by its position, or -1.
+- ``slots``: `SLOT` records, shape (ends of edges at this rank,), those of a node side by side; `j` is the position of
+  one of them, and of the slot that a message came in at;
+- ``mailbox``: a `Mailbox`; ``options``: an `Options`;
+- ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): for each node, a linked list
+  of the messages that wait there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
+
+A rank runs its nodes on one thread. A procedure returns whether the node could respond, where that may have to wait.
 
 Records keep the fields of a node, slot or message in one cache line, and keep the number of arrays small that one
 procedure passes to the next: counting references to each array would cost more than the work on a message.
@@ -87,17 +89,18 @@ MESSAGE = np.dtype(
 """A message to rank `to`."""
 
 
-class Post(NamedTuple):
-    """This rank's messages.
+class Mailbox(NamedTuple):
+    """The messages that this rank has to process and to send.
 
     Attributes
     ----------
     queue, out : numpy.ndarray of MESSAGE, shape (space,)
-        To this rank, and to the others.
+        Messages to nodes of this rank, first in, first out; and messages to nodes of other ranks.
     marks : numpy.ndarray of int64, shape (4,)
-        The length of `queue` and of `out`, the positions of `waiting` used so far, and the first that is free again.
+        The length of `queue`, the length of `out`, how many positions of `waiting` have ever been used, and the first
+        of those that are free again (`following` links them), or -1.
     counts : numpy.ndarray of int64, shape (7,)
-        Messages sent, by kind.
+        Messages sent so far, by kind.
     """
 
     queue: np.ndarray
@@ -134,7 +137,10 @@ def aligned_records(size: int, dtype: np.dtype) -> np.ndarray:
 
 
 def new_nodes(offsets: np.ndarray) -> np.ndarray:
-    """Return sleeping nodes; node `x` has the slots ``offsets[x] … offsets[x + 1] - 1``."""
+    """Return sleeping nodes: `NODE`, shape (nodes,).
+
+    Node `x` has the slots ``offsets[x] … offsets[x + 1] - 1``; `offsets` is int, of shape (nodes + 1,).
+    """
     nodes = aligned_records(len(offsets) - 1, NODE)
     nodes["begin"] = nodes["cursor"] = offsets[:-1]
     nodes["end"] = offsets[1:]
@@ -145,52 +151,57 @@ def new_nodes(offsets: np.ndarray) -> np.ndarray:
     return nodes
 
 
-def new_post() -> Post:
-    """Return a post without messages."""
+def new_mailbox() -> Mailbox:
+    """Return a mailbox without messages."""
     few = np.zeros(64, MESSAGE)
-    return Post(few, few.copy(), np.array([0, 0, 0, -1]), np.zeros(len(KINDS), np.int64))
+    return Mailbox(few, few.copy(), np.array([0, 0, 0, -1]), np.zeros(len(KINDS), np.int64))
 
 
-def take_outgoing(post: Post) -> np.ndarray:
-    """Return the messages to other ranks, which the next ones will overwrite."""
-    sent = int(post.marks[_SENT])
-    post.marks[_SENT] = 0
-    return post.out[:sent]
+def take_outgoing(mailbox: Mailbox) -> np.ndarray:
+    """Empty `out` of the mailbox; return the messages that were in it, a view that the next ones will overwrite."""
+    sent = int(mailbox.marks[_SENT])
+    mailbox.marks[_SENT] = 0
+    return mailbox.out[:sent]
 
 
-def add_arrived(post: Post, arrived: np.ndarray) -> Post:
-    """Return the post with messages appended to the queue."""
-    queued = int(post.marks[_QUEUED])
-    post.marks[_QUEUED] += len(arrived)
-    if queued + len(arrived) <= len(post.queue):
-        post.queue[queued : queued + len(arrived)] = arrived
-        return post
-    return post._replace(queue=np.concatenate([post.queue[:queued], arrived]))
+def add_arrived(mailbox: Mailbox, arrived: np.ndarray) -> Mailbox:
+    """Return the mailbox with the messages `arrived` appended to its queue, which may be another array then."""
+    queued = int(mailbox.marks[_QUEUED])
+    mailbox.marks[_QUEUED] += len(arrived)
+    if queued + len(arrived) <= len(mailbox.queue):
+        mailbox.queue[queued : queued + len(arrived)] = arrived
+        return mailbox
+    return mailbox._replace(queue=np.concatenate([mailbox.queue[:queued], arrived]))
 
 
 @njit(forceinline=True)
-def _send(slots, post, options, j, kind, fields):
-    """Send a message over slot `j`; `fields` are its level, whether it finds, and its first and second field."""
+def _send(slots, mailbox, options, j, kind, fields):
+    """Append a message over slot `j` to the queue or to `out`, which have space.
+
+    `fields` are the values of `MESSAGE`: ``(level, finding, first, second)``.
+    """
     slot = slots[j]
     if slot.peer_rank == options.rank:
-        message = post.queue[post.marks[_QUEUED]]
-        post.marks[_QUEUED] += 1
+        message = mailbox.queue[mailbox.marks[_QUEUED]]
+        mailbox.marks[_QUEUED] += 1
     else:
-        message = post.out[post.marks[_SENT]]
-        post.marks[_SENT] += 1
+        message = mailbox.out[mailbox.marks[_SENT]]
+        mailbox.marks[_SENT] += 1
     message.address, message.edge, message.to = slot.peer, slot.id, slot.peer_rank
     message.kind = kind
     message.level, message.finding, message.first, message.second = fields
-    post.counts[kind] += 1
+    mailbox.counts[kind] += 1
 
 
 @njit(inline="always")
 def _lighter(word, e, than_word, than_id):
+    """Return whether the weight ``(word, e)`` comes before ``(than_word, than_id)`` in the order."""
     return word < than_word or (word == than_word and e < than_id)
 
 
 @njit(forceinline=True)
 def _lightest_basic(node, slots, options):
+    """Return the lightest basic slot of a node, or -1."""
     if options.ordered:
         j = node.cursor
         while j < node.end and slots[j].state != BASIC:
@@ -207,144 +218,154 @@ def _lightest_basic(node, slots, options):
 
 
 @njit
-def _wake_up(node, slots, post, options):
+def _wake_up(node, slots, mailbox, options):
+    """Procedures (1) and (2), wakeup: connect over the lightest slot, if there is one."""
     j = _lightest_basic(node, slots, options)
     if j >= 0:
         slots[j].state = BRANCH
-        _send(slots, post, options, j, CONNECT, _NO_FIELDS)
+        _send(slots, mailbox, options, j, CONNECT, _NO_FIELDS)
 
 
 @njit(forceinline=True)
-def _on_connect(node, slots, post, options, j, level):
+def _on_connect(node, slots, mailbox, options, j, level):
+    """Procedure (3): absorb a fragment of lower level, merge with one that chose the same edge, or let it wait."""
     if level < node.level:
         slots[j].state = BRANCH
-        _send(slots, post, options, j, INITIATE, (node.level, node.finding, np.uint64(node.name), NEVER))
+        _send(slots, mailbox, options, j, INITIATE, (node.level, node.finding, np.uint64(node.name), NEVER))
         node.find_count += node.finding
     elif slots[j].state == BASIC:
         return False
     else:
-        _send(slots, post, options, j, INITIATE, (node.level + 1, 1, np.uint64(slots[j].id), NEVER))
+        _send(slots, mailbox, options, j, INITIATE, (node.level + 1, 1, np.uint64(slots[j].id), NEVER))
     return True
 
 
 @njit(forceinline=True)
-def _on_initiate(node, slots, post, options, j, message):
+def _on_initiate(node, slots, mailbox, options, j, message):
+    """Procedure (4): take the fragment's level, name and state, pass them on along branches, and begin to find."""
     level, name, finding = message.level, np.int64(message.first), message.finding
     node.level, node.name, node.finding, node.in_branch = level, name, finding, j
     node.best_edge, node.best_word, node.best_id = _NIL, _HEAVIEST, NEVER
     node.woken = 1
     for i in range(node.begin, node.end):
         if i != j and slots[i].state == BRANCH:
-            _send(slots, post, options, i, INITIATE, (level, finding, np.uint64(name), NEVER))
+            _send(slots, mailbox, options, i, INITIATE, (level, finding, np.uint64(name), NEVER))
             node.find_count += finding
     if finding:
-        _test(node, slots, post, options)
+        _test(node, slots, mailbox, options)
 
 
 @njit(forceinline=True)
-def _test(node, slots, post, options):
+def _test(node, slots, mailbox, options):
+    """Procedure (5): test the lightest basic slot, or report if there is none."""
     j = _lightest_basic(node, slots, options)
     node.test_edge = j
     if j >= 0:
-        _send(slots, post, options, j, TEST, (node.level, 0, np.uint64(node.name), NEVER))
+        _send(slots, mailbox, options, j, TEST, (node.level, 0, np.uint64(node.name), NEVER))
     else:
-        _report(node, slots, post, options)
+        _report(node, slots, mailbox, options)
 
 
 @njit(forceinline=True)
-def _on_test(node, slots, post, options, j, level, name):
+def _on_test(node, slots, mailbox, options, j, level, name):
+    """Procedure (6): accept or reject a slot by the names of both fragments; wait while this one's level is lower."""
     if level > node.level:
         return False
     if name != node.name:
-        _send(slots, post, options, j, ACCEPT, _NO_FIELDS)
+        _send(slots, mailbox, options, j, ACCEPT, _NO_FIELDS)
         return True
     if slots[j].state == BASIC:
         slots[j].state = REJECTED
     if node.test_edge != j:
-        _send(slots, post, options, j, REJECT, _NO_FIELDS)
+        _send(slots, mailbox, options, j, REJECT, _NO_FIELDS)
     else:
-        _test(node, slots, post, options)
+        _test(node, slots, mailbox, options)
     return True
 
 
 @njit(forceinline=True)
-def _on_accept(node, slots, post, options, j):
+def _on_accept(node, slots, mailbox, options, j):
+    """Procedure (7): slot `j` leaves the fragment: it is the best edge if it is lighter than the best so far."""
     node.test_edge = _NIL
     if _lighter(slots[j].word, slots[j].id, node.best_word, node.best_id):
         node.best_edge, node.best_word, node.best_id = j, slots[j].word, slots[j].id
-    _report(node, slots, post, options)
+    _report(node, slots, mailbox, options)
 
 
 @njit(forceinline=True)
-def _on_reject(node, slots, post, options, j):
+def _on_reject(node, slots, mailbox, options, j):
+    """Procedure (8): slot `j` lies inside the fragment: test the next one."""
     if slots[j].state == BASIC:
         slots[j].state = REJECTED
-    _test(node, slots, post, options)
+    _test(node, slots, mailbox, options)
 
 
 @njit(forceinline=True)
-def _report(node, slots, post, options):
+def _report(node, slots, mailbox, options):
+    """Procedure (9): once all branches and the node's own test are done, send the best weight towards the core."""
     if node.find_count == 0 and node.test_edge == _NIL:
         node.finding = 0
         node.woken = 1
-        _send(slots, post, options, node.in_branch, REPORT, (0, 0, node.best_word, node.best_id))
+        _send(slots, mailbox, options, node.in_branch, REPORT, (0, 0, node.best_word, node.best_id))
 
 
 @njit(forceinline=True)
-def _on_report(node, slots, post, options, j, word, e):
+def _on_report(node, slots, mailbox, options, j, word, e):
+    """Procedure (10): take a branch's best weight; at the core, find on which side of it the best edge is, or wait."""
     if j != node.in_branch:
         node.find_count -= 1
         if _lighter(word, e, node.best_word, node.best_id):
             node.best_edge, node.best_word, node.best_id = j, word, e
-        _report(node, slots, post, options)
+        _report(node, slots, mailbox, options)
         return True
     if node.finding:
         return False
     if _lighter(node.best_word, node.best_id, word, e):
-        _change_root(node, slots, post, options)
+        _change_root(node, slots, mailbox, options)
     # Else the other half has the lighter edge; or neither has one, and the fragment is a tree of the forest.
     return True
 
 
 @njit(forceinline=True)
-def _change_root(node, slots, post, options):
+def _change_root(node, slots, mailbox, options):
+    """Procedures (11) and (12): pass the root on towards the best edge, and connect over it at its node."""
     j = node.best_edge
     if slots[j].state == BRANCH:
-        _send(slots, post, options, j, CHANGE_ROOT, _NO_FIELDS)
+        _send(slots, mailbox, options, j, CHANGE_ROOT, _NO_FIELDS)
     else:
-        _send(slots, post, options, j, CONNECT, (node.level, 0, _HEAVIEST, NEVER))
+        _send(slots, mailbox, options, j, CONNECT, (node.level, 0, _HEAVIEST, NEVER))
         slots[j].state = BRANCH
         node.woken = 1
 
 
 @njit(forceinline=True)
-def _respond(node, slots, post, options, j, message):
+def _respond(node, slots, mailbox, options, j, message):
     """Let a node respond to a message; return False if the message must wait."""
     kind = message.kind
     if kind == INITIATE:
-        _on_initiate(node, slots, post, options, j, message)
+        _on_initiate(node, slots, mailbox, options, j, message)
     elif kind == REPORT:
-        return _on_report(node, slots, post, options, j, message.first, message.second)
+        return _on_report(node, slots, mailbox, options, j, message.first, message.second)
     elif kind == TEST:
-        return _on_test(node, slots, post, options, j, message.level, np.int64(message.first))
+        return _on_test(node, slots, mailbox, options, j, message.level, np.int64(message.first))
     elif kind == ACCEPT:
-        _on_accept(node, slots, post, options, j)
+        _on_accept(node, slots, mailbox, options, j)
     elif kind == REJECT:
-        _on_reject(node, slots, post, options, j)
+        _on_reject(node, slots, mailbox, options, j)
     elif kind == CONNECT:
-        return _on_connect(node, slots, post, options, j, message.level)
+        return _on_connect(node, slots, mailbox, options, j, message.level)
     else:
-        _change_root(node, slots, post, options)
+        _change_root(node, slots, mailbox, options)
     return True
 
 
-def with_space(post: Post, more: int) -> Post:
-    """Return a post with space for `more` messages in either array, even after all present ones are queued once more.
+def with_space(mailbox: Mailbox, more: int) -> Mailbox:
+    """Return a mailbox with space for `more` messages in either array, after all present ones are queued once more.
 
     With less, waiting messages would be retried before each of them has been tried.
     """
-    needed = [2 * int(mark) + more for mark in post.marks[:2]]
-    return post._replace(queue=longer(post.queue, needed[0]), out=longer(post.out, needed[1]))
+    needed = [2 * int(mark) + more for mark in mailbox.marks[:2]]
+    return mailbox._replace(queue=longer(mailbox.queue, needed[0]), out=longer(mailbox.out, needed[1]))
 
 
 def longer(messages: np.ndarray, size: int) -> np.ndarray:
@@ -356,27 +377,28 @@ def longer(messages: np.ndarray, size: int) -> np.ndarray:
     return more
 
 
-def wake_nodes(nodes: np.ndarray, slots: np.ndarray, post: Post, options: Options) -> Post:
-    """Wake up every node of this rank; return the post, whose arrays may have grown."""
-    post = with_space(post, len(nodes))
-    _wake_nodes(nodes, slots, post, options)
-    return post
+def wake_nodes(nodes: np.ndarray, slots: np.ndarray, mailbox: Mailbox, options: Options) -> Mailbox:
+    """Wake up every node of this rank; return the mailbox, whose arrays may have grown."""
+    mailbox = with_space(mailbox, len(nodes))
+    _wake_nodes(nodes, slots, mailbox, options)
+    return mailbox
 
 
 @njit
-def _wake_nodes(nodes, slots, post, options):
+def _wake_nodes(nodes, slots, mailbox, options):
+    """Wake up every node; the mailbox has space for a message from each."""
     for x in range(nodes.size):
-        _wake_up(nodes[x], slots, post, options)
+        _wake_up(nodes[x], slots, mailbox, options)
 
 
 def process_messages(
     nodes: np.ndarray,
     slots: np.ndarray,
-    post: Post,
+    mailbox: Mailbox,
     options: Options,
     waiting: np.ndarray,
     following: np.ndarray,
-) -> tuple[Post, np.ndarray, np.ndarray]:
+) -> tuple[Mailbox, np.ndarray, np.ndarray]:
     """Respond to messages until every remaining one must wait for another rank.
 
     A message that must wait goes to the end of the queue, and processing ends when all in the queue must wait; with
@@ -385,39 +407,42 @@ def process_messages(
 
     Returns
     -------
-    post, waiting, following
-        As given; the arrays may have grown.
+    mailbox, waiting, following
+        As given, but the arrays may have grown.
     """
     while True:
-        lacking = _process_messages(nodes, slots, post, options, waiting, following)
+        lacking = _process_messages(nodes, slots, mailbox, options, waiting, following)
         if lacking == 0:
-            return post, waiting, following
-        post = with_space(post, lacking)
-        if post.marks[_WAITING] == len(waiting):
+            return mailbox, waiting, following
+        mailbox = with_space(mailbox, lacking)
+        if mailbox.marks[_WAITING] == len(waiting):
             waiting, old = longer(waiting, len(waiting) + 1), following
             following = np.empty(len(waiting), np.int64)
             following[: len(old)] = old
 
 
 @njit
-def _process_messages(nodes, slots, post, options, waiting, following):
-    """Return 0 at the end, or the number of messages for which space is needed to go on.
+def _process_messages(nodes, slots, mailbox, options, waiting, following):
+    """Respond to messages as `process_messages` does, while there is space.
+
+    Returns 0 at the end, else for how many messages the queue and `out` need space to go on; `waiting` is full, too, if
+    all its positions have been used.
 
     Arrays are never replaced here: counting references to them would cost more than the work on a message.
     """
-    marks = post.marks
+    marks = mailbox.marks
     done, fruitless = np.int64(0), np.int64(0)
     while done < marks[_QUEUED] and fruitless < marks[_QUEUED] - done:
         # Processed messages are dropped before the array would have to grow.
-        if done > post.queue.size // 2:
-            _drop(post, done)
+        if done > mailbox.queue.size // 2:
+            _drop(mailbox, done)
             done = np.int64(0)
-        message = post.queue[done]
+        message = mailbox.queue[done]
         if not options.linear_lookup:
             # The next receivers are known, and their slots and nodes lie anywhere in memory.
             last = marks[_QUEUED] - 1
-            prefetch_to_write(slots, post.queue[min(done + _SLOTS_AHEAD, last)].address)
-            soon = slots[post.queue[min(done + _NODES_AHEAD, last)].address].node
+            prefetch_to_write(slots, mailbox.queue[min(done + _SLOTS_AHEAD, last)].address)
+            soon = slots[mailbox.queue[min(done + _NODES_AHEAD, last)].address].node
             prefetch_to_write(nodes, soon)
         j = np.int64(message.address)
         if options.linear_lookup:
@@ -427,39 +452,40 @@ def _process_messages(nodes, slots, post, options, waiting, following):
         x = slots[j].node
         most = nodes[x].end - nodes[x].begin + 2 + marks[_WAITING]
         if (
-            marks[_QUEUED] + most > post.queue.size
-            or marks[_SENT] + most > post.out.size
+            marks[_QUEUED] + most > mailbox.queue.size
+            or marks[_SENT] + most > mailbox.out.size
             or marks[_WAITING] == waiting.size
         ):
-            _drop(post, done)
+            _drop(mailbox, done)
             return most
         done += 1
-        if _respond(nodes[x], slots, post, options, j, message):
+        if _respond(nodes[x], slots, mailbox, options, j, message):
             fruitless = np.int64(0)
         elif options.queue_by_node:
             _wait(nodes[x], marks, waiting, following, message)
         else:
-            post.queue[marks[_QUEUED]] = message
+            mailbox.queue[marks[_QUEUED]] = message
             marks[_QUEUED] += 1
             fruitless += 1
         if options.queue_by_node and nodes[x].woken and nodes[x].waiting >= 0:
-            _retry(nodes[x], post, waiting, following)
+            _retry(nodes[x], mailbox, waiting, following)
         nodes[x].woken = 0
-    _drop(post, done)
+    _drop(mailbox, done)
     return np.int64(0)
 
 
 @njit
-def _drop(post, done):
+def _drop(mailbox, done):
     """Drop the first `done` messages of the queue."""
-    rest = post.marks[_QUEUED] - done
+    rest = mailbox.marks[_QUEUED] - done
     for i in range(rest):
-        post.queue[i] = post.queue[done + i]
-    post.marks[_QUEUED] = rest
+        mailbox.queue[i] = mailbox.queue[done + i]
+    mailbox.marks[_QUEUED] = rest
 
 
 @njit(forceinline=True)
 def _wait(node, marks, waiting, following, message):
+    """Put a message in front of the list of those that wait at a node; `waiting` has space."""
     at = marks[_FREE]
     if at >= 0:
         marks[_FREE] = following[at]
@@ -471,34 +497,40 @@ def _wait(node, marks, waiting, following, message):
 
 
 @njit(forceinline=True)
-def _retry(node, post, waiting, following):
+def _retry(node, mailbox, waiting, following):
     """Move all messages that wait at a node back to the queue."""
     at = np.int64(node.waiting)
     while at >= 0:
-        post.queue[post.marks[_QUEUED]] = waiting[at]
-        post.marks[_QUEUED] += 1
+        mailbox.queue[mailbox.marks[_QUEUED]] = waiting[at]
+        mailbox.marks[_QUEUED] += 1
         after = following[at]
-        following[at], post.marks[_FREE] = post.marks[_FREE], at
+        following[at], mailbox.marks[_FREE] = mailbox.marks[_FREE], at
         at = after
     node.waiting = _NIL
 
 
 @njit
 def contract(source, target, inner, words, ids, node, taken):
-    """Unite nodes whose lightest edge leads to a node of the same rank, until there is none; return the edges used.
+    """Unite nodes of this rank by Borůvka's rounds, as long as some component's lightest edge ends at this rank.
 
     Parameters
     ----------
     source, target : array of int64, shape (arcs,)
-        Nodes; `target` only where `inner`.
+        Nodes of this rank, by their positions; `target` is read only where `inner`.
     inner : array of bool, shape (arcs,)
         Whether the arc ends at a node of this rank.
     words : array of uint64, shape (arcs,)
     ids : array of int64, shape (arcs,)
+        The arcs' weights, as (word, edge id).
     node : array of int64, shape (nodes,)
-        A union-find of nodes; in the end ``node[x]`` is the smallest node that `x` was united with.
+        ``0 … nodes - 1``; overwritten. In the end ``node[x]`` is the smallest node that `x` was united with.
     taken : array of int64, shape (nodes,)
-        Written: the ids of the edges used.
+        The ids of the edges that united nodes, from the front; overwritten.
+
+    Returns
+    -------
+    int
+        How many edges united nodes.
     """
     count = 0
     best = np.empty(node.size, np.int64)

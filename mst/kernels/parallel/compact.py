@@ -17,7 +17,10 @@ from mst.kernels.primitives.jit import njit
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Return where the output of each chunk begins: the exclusive prefix sum of `counts`, int64 of shape (chunks,)."""
+    """Return where the output of each chunk begins: the exclusive prefix sum of `counts`.
+
+    Both are int64, of shape (chunks,).
+    """
     first = np.zeros(len(counts), np.int64)
     np.cumsum(counts[:-1], out=first[1:])
     return first
@@ -35,8 +38,8 @@ def compact(
     width : int
         Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
     grain : int
-        Words of one chunk.
-    counters : numpy.ndarray of int64
+        Words of `mask` in a chunk.
+    counters : numpy.ndarray of int64, shape (80 + 16 * width,)
         From `mst.kernels.parallel.runtime.new_counters`.
     dtype : dtype
         Of the positions.
@@ -64,7 +67,10 @@ def compact(
 
 @njit(parallel=True)
 def count_bits(width, grain, mask, counts, counters):
-    """Set ``counts[c]``, int64, to the number of set bits in chunk `c` of `mask`, uint64."""
+    """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`.
+
+    `mask` is uint64 of shape (words,), of which a chunk has `grain`; `counts` is int64 of shape (chunks,).
+    """
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, mask.size)
@@ -78,7 +84,10 @@ def count_bits(width, grain, mask, counts, counters):
 
 @njit(parallel=True)
 def write_positions(width, grain, mask, starts, out, counters):
-    """Write the positions of the set bits of chunk `c` of `mask`, uint64, from ``out[starts[c]]`` on."""
+    """Write the ascending positions of the set bits of chunk `c` of `mask` from ``out[starts[c]]`` on.
+
+    `mask` and `grain` are as for `count_bits`; `starts` is int64 of shape (chunks,), `out` int of shape (set bits,).
+    """
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, mask.size)

@@ -17,6 +17,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import extremes, fits_float32
 
 KEYS, INTEGERS, FLOATS = 0, 1, 2
+"""Kinds of words: keys, or the bits of signed integers or of floats."""
 
 _TOP32, _TOP64 = np.uint32(1 << 31), np.uint64(1 << 63)
 
@@ -98,6 +99,7 @@ def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.nda
         From `words_of`.
     ids : numpy.ndarray of int, shape (k,)
     width : int
+        As for `words_of`.
 
     Returns
     -------
@@ -111,6 +113,7 @@ def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.nda
 
 @njit(parallel=True)
 def _keys_at(width, grain, words, kind, ids, keys, counters):
+    """Write the keys of the edges `ids`, shape (k,), to `keys`, of the dtype of `words` and shape (k,)."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, ids.size)
@@ -122,6 +125,7 @@ def _keys_at(width, grain, words, kind, ids, keys, counters):
 
 @njit(parallel=True)
 def _extremes(width, grain, weights, low, high, counters):
+    """Write the least and the greatest of each chunk of `weights`, all int64, to `low` and `high`, shape (chunks,)."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)
@@ -132,6 +136,7 @@ def _extremes(width, grain, weights, low, high, counters):
 
 @njit(parallel=True)
 def _offsets(width, grain, weights, lowest, words, counters):
+    """Write the distance of each of `weights`, int64 (m,), from `lowest` to `words`, uint32 (m,), which it fits."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)
@@ -143,6 +148,7 @@ def _offsets(width, grain, weights, lowest, words, counters):
 
 @njit(parallel=True)
 def _fit(width, grain, weights, fits, counters):
+    """Write to `fits`, bool of shape (chunks,), whether each chunk of `weights`, float64, is exact in float32."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)
@@ -153,6 +159,7 @@ def _fit(width, grain, weights, fits, counters):
 
 @njit(parallel=True)
 def _narrow(width, grain, weights, narrow, counters):
+    """Write `weights`, float64 (m,), to `narrow`, float32 (m,)."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)

@@ -59,7 +59,10 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
 
 @njit(parallel=True)
 def count_digits(schedule, keys, shift, counts):
-    """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often chunk `c` has the digit `d` at `shift`."""
+    """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often chunk `c` of `keys` has the digit `d`.
+
+    `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on.
+    """
     width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
@@ -74,7 +77,10 @@ def count_digits(schedule, keys, shift, counts):
 
 @njit
 def prefix_digits(counts, m):
-    """Turn counts into places, by digit and then chunk; return False if all of `m` keys share one digit."""
+    """Replace counts by the places where the keys of each chunk and digit begin, in the order of (digit, chunk).
+
+    `counts` is that of `count_digits`. Returns False if all of `m` keys share one digit, and then leaves it half done.
+    """
     place = 0
     for d in range(counts.shape[1]):
         begin = place
@@ -92,14 +98,15 @@ def scatter(schedule, keys, ids, shift, places, out_keys, out_ids):
     Parameters
     ----------
     schedule : Schedule
+        Of the grain that `count_digits` had.
     keys : numpy.ndarray of uint32 or uint64, shape (m,)
     ids : numpy.ndarray of int32 or int64, shape (m,), or None
-        None stands for the keys' own places.
+        None stands for ``0 … m - 1``.
     shift : numpy.uint64
     places : numpy.ndarray of int64, shape (chunks, 2048)
         From `prefix_digits`; overwritten.
-    out_keys, out_ids : numpy.ndarray, shape (m,)
-        Overwritten.
+    out_keys, out_ids : numpy.ndarray of the dtypes of `keys` and `ids`, shape (m,)
+        Overwritten; they share no memory with `keys` and `ids`.
     """
     width, grain, counters = schedule
     reset_queue(counters, width)

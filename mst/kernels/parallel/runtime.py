@@ -23,7 +23,8 @@ from mst.kernels.primitives.atomics import fetch_add, load
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 
-# Places in an array of counters, 128 bytes apart: neighbouring cache lines are fetched in pairs.
+# Places in an array of counters, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts edges of
+# the forest, LIVE the elements that a kernel leaves to the next one; FINISHED is a third, which modules rename.
 FOREST, LIVE, FINISHED, _DELAY, _SPINS, _QUEUES = 0, 16, 32, 48, 64, 80
 
 
@@ -61,12 +62,12 @@ def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
 
 @njit
 def reset_queue(counters, width):
-    """Refill the work queue: the first statement of every parallel kernel.
+    """Refill the work queue: the first statement of every parallel kernel, before its workers start.
 
     Parameters
     ----------
     counters : array of int64, shape (80 + 16 * width,)
-        From `new_counters`; holds one queue per worker, of the chunks that it has yet to take.
+        From `new_counters`; holds for each worker how many chunks have been taken from its queue.
     width : int
         Workers.
     """
@@ -76,7 +77,7 @@ def reset_queue(counters, width):
 
 @njit
 def next_chunk(counters, worker, width, grain, size):
-    """Take a chunk from the work queue; return its range ``(first, last)``, empty once the queue is.
+    """Take a chunk from the work queue; return its range ``first … last - 1``, and ``(size, size)`` once it is empty.
 
     The chunks of ``0 … size - 1`` form `width` contiguous shares, one queue for each worker. A worker empties its own
     queue first, in order, and then steals from the others': pass after pass a core sees the same memory, unless it
@@ -118,7 +119,10 @@ def _wait(seed, chunk, counters):
 
 
 def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: int = 1) -> int:
-    """Return a chunk length that gives each worker some 16 chunks of `size`, within bounds."""
+    """Return a chunk length that gives each worker some 16 chunks of a work of `size`.
+
+    It lies between `smallest` and `largest`, and is then rounded down to a multiple of `multiple`, at least one.
+    """
     wanted = min(max(size // (16 * width), smallest), largest)
     return max(wanted // multiple, 1) * multiple
 

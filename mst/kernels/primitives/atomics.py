@@ -1,8 +1,8 @@
 """Atomic operations on elements of one-dimensional arrays, by LLVM intrinsics; for use inside `njit` code.
 
-Arrays hold integers of 32 or 64 bits. Loads acquire and stores release, so all that a thread wrote before it published
-an index is visible to every thread that reads that index. On x86-64 both are plain moves. Read-modify-write operations
-acquire and release at once.
+Arrays hold integers of 32 or 64 bits, and values are cast to their dtype. Loads acquire and stores release: a thread
+that loads a stored value sees all that the storing thread wrote before. On x86-64 both are plain moves.
+Read-modify-write operations acquire and release at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def store(typing_context, array, index, value):
 
 @intrinsic
 def store_where(typing_context, condition, array, index, other, place, value):
-    """`store` to ``array[index]`` where the condition holds, elsewhere to ``other[place]``; without a branch."""
+    """Store `value` in ``array[index]`` if the condition holds, else in ``other[place]``, without a branch (release).
+
+    Both arrays have one dtype.
+    """
 
     def generate(context, builder, signature, arguments):
         condition, array_value, index_value, other_value, place_value, word = arguments
@@ -100,7 +103,7 @@ def yield_core(typing_context):
 
 @njit(inline="always")
 def write_min(array, index, value):
-    """Set ``array[index]`` to the minimum of itself and `value`.
+    """Lower ``array[index]`` to `value`, of its dtype, if that is less: an atomic minimum. Returns nothing.
 
     A load comes first: most values are too high, and a load leaves the cache line shared where an atomic minimum would
     take it away from every other core.

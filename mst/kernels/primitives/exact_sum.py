@@ -22,6 +22,7 @@ def bin_sums(values):
     Parameters
     ----------
     values : numpy.ndarray of float32 or float64, shape (m,)
+        Without NaN.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def stream(seed: int, label: str) -> np.uint64:
 
 
 def permutation(seed: int, label: str, size: int) -> Permutation:
-    """Return a seeded permutation of ``0 … size - 1``, for any size up to 2⁶⁴ - 1.
+    """Return the pseudo-random permutation of ``0 … size - 1`` of a seed and label, for any size up to 2⁶⁴ - 1.
 
     Examples
     --------
@@ -113,13 +113,13 @@ def short_hash(key, i):
 
 @njit
 def hash1(key, i):
-    """Return 64 random bits for counter `i` of the stream `key`, both uint64."""
+    """Return 64 pseudo-random bits, a uint64, for counter `i` of the stream `key`, both uint64."""
     return mix(key + GOLDEN * np.uint64(i))
 
 
 @njit
 def hash2(key, i, j):
-    """Return 64 random bits for the pair of counters ``(i, j)`` of the stream `key`, all uint64."""
+    """Return 64 pseudo-random bits, a uint64, for the counters ``(i, j)`` of the stream `key`, all uint64."""
     return hash1(hash1(key, i), j)
 
 
@@ -186,7 +186,7 @@ def unpermuted(permutation, x):
 
 @njit(parallel=True)
 def permuted_range(permutation, count):
-    """Return the images of ``0 … count - 1``: uint64, shape (count,)."""
+    """Return the images of ``0 … count - 1`` under a `Permutation`: uint64, shape (count,)."""
     out = np.empty(count, np.uint64)
     for i in prange(count):
         out[i] = permuted(permutation, i)
@@ -217,9 +217,9 @@ def fill_hashed(out, u, v, key, count, start, unit):
 
 @njit(parallel=True)
 def fill_permuted(out, rows, permutation, start, unit):
-    """As `fill_hashed`, with the image of `i` as the number of edge ``rows[i]``: none occurs twice.
+    """As `fill_hashed`, but the number of edge ``rows[i]`` is the image of `i` under a `Permutation`: no two are equal.
 
-    `rows` has an int dtype and shape (m,).
+    `rows`, int of shape (m,), has every edge once.
     """
     start = np.uint64(start)
     for i in prange(rows.size):

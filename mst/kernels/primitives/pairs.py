@@ -1,4 +1,8 @@
-"""Edges as packed pairs: two ends of 32 bits in one uint64, ``u << 32 | v``, so that one array is sorted and moved."""
+"""Edges as packed pairs: two ends of 32 bits in one uint64, ``u << 32 | v``, so that one array is sorted and moved.
+
+``pairs`` is uint64 of shape (m,). ``permutation`` is a `mst.kernels.primitives.hashing.Permutation`, of the vertices or
+of the places in ``pairs``, and the *image* of `i` is what it maps `i` to. Loops over all pairs run on numba's threads.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,16 @@ DROPPED = np.uint64(2**64 - 1)
 
 @njit
 def packed(a, b):
-    """Return the pair ``{a, b}`` as a uint64, smaller end first."""
+    """Return the pair ``{a, b}`` of two int as a uint64, the smaller end in the high half."""
     a, b = np.uint64(a), np.uint64(b)
     return a << _S32 | b if a < b else b << _S32 | a
 
 
 @njit(parallel=True)
 def pack_ends(u, v, shift):
-    """Return the packed ends of every edge, the smaller one above the lowest `shift` bits: uint64, shape (m,).
+    """Return ``smaller << shift | larger`` of the ends of every edge: uint64, shape (m,).
 
-    `u` and `v` are int, of shape (m,).
+    `u` and `v`, int of shape (m,), are below ``2**shift``.
     """
     out = np.empty(u.size, np.uint64)
     for i in prange(u.size):
@@ -36,14 +40,14 @@ def pack_ends(u, v, shift):
 
 @njit(parallel=True)
 def unpack(u, v, pairs):
-    """Write the ends of every pair to `u` and `v`: int and uint64, all of shape (m,)."""
+    """Write the high and the low end of every pair to `u` and `v`, int of shape (m,)."""
     for i in prange(pairs.size):
         u[i], v[i] = pairs[i] >> _S32, pairs[i] & _LOW32
 
 
 @njit(parallel=True)
 def unpack_permuted(u, v, pairs, permutation):
-    """As `unpack`; row `i` gets the pair at the image of `i`."""
+    """As `unpack`, but ``u[i]`` and ``v[i]`` are those of the pair at the image of `i`, a place."""
     for i in prange(pairs.size):
         pair = pairs[permuted(permutation, i)]
         u[i], v[i] = pair >> _S32, pair & _LOW32
@@ -51,7 +55,7 @@ def unpack_permuted(u, v, pairs, permutation):
 
 @njit(parallel=True)
 def relabel(pairs, permutation):
-    """Replace the ends of every pair, uint64 of shape (m,), by their images; the smaller end comes first again."""
+    """Replace the ends of every pair by their images, vertices too, in place; the smaller end comes first again."""
     for i in prange(pairs.size):
         a, b = pairs[i] >> _S32, pairs[i] & _LOW32
         pairs[i] = packed(permuted(permutation, a), permuted(permutation, b))
@@ -59,7 +63,7 @@ def relabel(pairs, permutation):
 
 @njit
 def compact(pairs):
-    """Move the pairs that are not DROPPED to the front, in their order; return how many there are."""
+    """Move the pairs that are not `DROPPED` to the front, in their order; return how many there are."""
     kept = 0
     for i in range(pairs.size):
         if pairs[i] != DROPPED:
@@ -79,14 +83,14 @@ def gather(pairs, permutation, count):
 
 @njit(parallel=True)
 def erase_random(pairs, permutation, count):
-    """Overwrite the pairs at the images of ``0 … count - 1`` by DROPPED."""
+    """Overwrite the pairs at the images of ``0 … count - 1`` with `DROPPED`."""
     for i in prange(count):
         pairs[permuted(permutation, i)] = DROPPED
 
 
 @njit
 def unique(pairs):
-    """Move the distinct ones of sorted pairs to the front, without DROPPED; return how many there are."""
+    """Move one of each run of equal pairs, sorted ones, to the front, none for `DROPPED`; return how many there are."""
     kept = 0
     previous = DROPPED
     for pair in pairs:

@@ -60,6 +60,7 @@ def records(keys: np.ndarray) -> Records:
 
 @njit
 def _write_words(keys, packed, words):
+    """Write the word of each of `keys`, (m,), to `words`, uint64 (m,): the key, or with its place below if `packed`."""
     for i in range(np.uint64(keys.size)):
         words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
 
@@ -108,7 +109,7 @@ def _argsort(keys):
 
 
 def sorted_records(words: np.ndarray, ids: np.ndarray) -> Records:
-    """Return the records in order; the arrays given, as in `Records`, are overwritten."""
+    """Return the records in order; the given arrays, as in `Records`, are overwritten, and may be the ones returned."""
     given = Records(words, ids)
     spare = given.empty()
     return spare if sort_words(*given, 0, len(words), *spare) else given
@@ -116,11 +117,12 @@ def sorted_records(words: np.ndarray, ids: np.ndarray) -> Records:
 
 @njit
 def sort_words(words, ids, start, stop, spare_words, spare_ids):
-    """Sort the records of ``start … stop - 1``; return whether the result lies in the spare arrays, from 0 on.
+    """Sort the records of ``start … stop - 1`` by their keys.
 
-    `words` and `ids` are as in `Records`, and so are `spare_words` and `spare_ids`, at least as long as the range.
-    Leading and trailing bits that all keys share cost nothing, and where ids lie below the keys, they are in order
-    already.
+    `words` and `ids` are as in `Records`, and so are `spare_words` and `spare_ids`, at least as long as the range; both
+    are overwritten. Returns whether the result lies in the spare arrays, from 0 on; else it is where the records were.
+    Leading and trailing bits that all keys share cost nothing. Where words hold the ids, these ascend in the range: the
+    stable order of the keys is then that of the words.
     """
     start, m = np.uint64(start), np.uint64(stop - start)
     if m <= _FEW:
@@ -155,6 +157,7 @@ def sort_words(words, ids, start, stop, spare_words, spare_ids):
 
 @njit
 def _insertion_sort(words, ids, start, m):
+    """Sort the `m` records from `start` on, both uint64, by their words, in place; stable."""
     for i in range(start + _ONE, start + m):
         word = words[i]
         e = id_at(words, ids, i)
@@ -171,9 +174,10 @@ def _insertion_sort(words, ids, start, m):
 
 @njit
 def _sort_by_digit(records, start, target, to, m, shift, counts):
-    """Write `m` records from `start` on to `target` from `to` on, in the stable order of the digit at `shift`.
+    """Write `m` records from `start` on to `target` from `to` on, in the stable order of the digit at bit `shift`.
 
-    `records` and `target` are `Records`; `counts`, uint64 of shape (2^b,) for digits of b bits, is overwritten.
+    `records` and `target` are `Records` without common memory; `start`, `to`, `m` and `shift` are uint64. `counts`,
+    uint64 of shape (2^b,) for digits of b bits, is overwritten.
     """
     words, ids = records
     target_words, target_ids = target

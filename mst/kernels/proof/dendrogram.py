@@ -19,12 +19,13 @@ def merges(u, v, heights, parent, clusters, linkage):
     heights : numpy.ndarray of any weight dtype, shape (k,)
         Their weights.
     parent : numpy.ndarray of int32 or int64, shape (n,)
-        Scratch space for the union-find; the cluster of vertex x is x, that of row i is n + i.
+        Scratch space for the union-find.
     clusters : numpy.ndarray of int64, shape (n, 2)
-        Scratch space for the cluster and the size of each root.
+        Scratch space: at each root, the number of its cluster, and how many vertices that has.
     linkage : numpy.ndarray of float64, shape (n - 1, 4)
-        Overwritten: both clusters, smaller first; height; vertices in the new cluster. The trees of a forest are
-        joined by the last rows, at infinite height, in the order of their smallest vertices.
+        Overwritten: the numbers of both clusters, smaller first; height; vertices in the new cluster. Vertex `x` alone
+        is cluster `x`, and row `i` makes cluster ``n + i``. The trees of a forest are joined by the last rows, at
+        infinite height, in the order of their smallest vertices.
     """
     n = parent.size
     for x in range(n):
@@ -45,7 +46,7 @@ def merges(u, v, heights, parent, clusters, linkage):
 
 @njit
 def _merge(a, b, height, row, parent, clusters, linkage):
-    """Write the merge of the clusters of the roots `a` and `b` as row `row`, and link the smaller root."""
+    """Write the merge of the clusters of two roots as row `row`; link the root of the smaller cluster to the other."""
     if clusters[a, 1] < clusters[b, 1]:
         a, b = b, a
     linkage[row, 0] = min(clusters[a, 0], clusters[b, 0])

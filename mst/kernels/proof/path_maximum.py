@@ -36,14 +36,15 @@ class PathMaxima(NamedTuple):
     ids : numpy.ndarray of int64, shape (k,)
         The forest's edges, ascending.
     ranked : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
-        The same, lightest first, and
+        The same edges, lightest first. After `mst.kernels.proof.reconstruction.link_trees`, so that ``u`` and ``v`` are
+        a linked root and its parent; here, only ``weight`` and ``id`` are read.
     links : numpy.ndarray of uint32 or uint64, shape (n, 2)
-        the reconstruction tree, both from `mst.kernels.proof.reconstruction.link_trees`.
+        The reconstruction tree, from the same.
     root_paths : numpy.ndarray of `mst.kernels.proof.reconstruction.root_path_dtype`, shape (n,)
         From `mst.kernels.proof.reconstruction.find_root_paths`.
     tie_bounds : numpy.ndarray of uint32 or uint64, shape (n,) or (0,)
-        From `mst.kernels.proof.reconstruction.find_tie_bounds`; empty where few edges are as heavy as the heaviest of
-        their ends' paths.
+        From `mst.kernels.proof.reconstruction.find_tie_bounds` where the forest has few distinct weights; else empty,
+        and not read.
     """
 
     ids: np.ndarray
@@ -55,27 +56,27 @@ class PathMaxima(NamedTuple):
 
 @njit
 def first_violation(edges, forest, strict):
-    """Return the first edge that contradicts a minimum spanning forest.
+    """Return the first edge that shows that a spanning forest is not minimum: one below the heaviest edge of its path.
 
     Parameters
     ----------
     edges : EdgeList
     forest : PathMaxima
     strict : bool
-        Whether equal weights compare by edge id; otherwise they pass.
+        Whether equal weights compare by edge id; else an edge of the same weight as the heaviest is no violation.
 
     Returns
     -------
     edge, rank : int
-        The edge and the rank of the heaviest edge on its path, n or more if there is no path; ``(-1, -1)`` if no edge
-        contradicts the forest.
+        The edge, smallest id first, and the place in ``forest.ranked`` of the heaviest edge on its path, which is n or
+        more if there is no path; ``(-1, -1)`` if no edge violates the forest.
     """
     return _scan(0, edges.u.size, edges, forest, strict)
 
 
 @njit(parallel=True)
 def first_violation_parallel(edges, forest, strict, blocks):
-    """As `first_violation`, with `blocks` equal parts of the edges shared among numba's threads."""
+    """Return the result of `first_violation`, by numba's threads, which share `blocks` equal parts of the edges."""
     m = edges.u.size
     found = np.empty(blocks, np.int64)
     ranks = np.empty(blocks, np.int64)
@@ -121,20 +122,20 @@ def _scan(low, high, edges, forest, strict):
 
 @njit
 def _keep_undecided(edges, root_paths, ids, count, a, b):
-    """Keep the edges that may be below the heaviest edge between their ends; return how many.
+    """Drop the edges that are surely no violation; return how many are kept.
 
-    The path between two vertices is part of their paths to the root: an edge heavier than the maxima of both passes.
-    So do self-loops.
+    The path between two vertices of one tree is part of their paths to the root: an edge heavier than the maxima of
+    both is dropped. So are self-loops. Edges between two trees are kept.
 
     Parameters
     ----------
     edges : EdgeList
     root_paths : numpy.ndarray, shape (n,)
         As in `PathMaxima`.
-    ids : numpy.ndarray of uint64, shape (count + 1,) or more
+    ids : numpy.ndarray of uint64, shape (count,) or more
         The edges; overwritten by those that are kept, in their order.
     count : numpy.uint64
-    a, b : numpy.ndarray of the dtype of the ends, shape (count + 1,) or more
+    a, b : numpy.ndarray of the dtype of the ends, shape (count,) or more
         Overwritten by the ends of those that are kept.
     """
     u, v, w = edges
@@ -151,7 +152,10 @@ def _keep_undecided(edges, root_paths, ids, count, a, b):
 
 @njit
 def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
-    """As `_keep_undecided`, where an edge as heavy as the maximum of a path passes if its id is larger."""
+    """As `_keep_undecided`, but an edge as heavy as the maximum of a path counts as heavier if its id is larger, too.
+
+    `a` and `b` are read, and overwritten.
+    """
     kept = _ZERO
     for j in range(count):
         e, x, y = ids[j], a[j], b[j]
@@ -165,7 +169,11 @@ def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
 
 @njit
 def _first_below_path(w, ranked, ids, ranks, count, strict):
-    """Return the place in `ids` of the first edge below the one of its rank, or without a path; else `count`."""
+    """Return the place in `ids` of the first violation, else `count`.
+
+    Edge ``ids[j]`` is one if it is below ``ranked[ranks[j]]``, or if there is no such rank; `ids` and `ranks` are
+    uint64, of shape (count,) or more, the others as in `PathMaxima` and `EdgeList`.
+    """
     for j in range(count):
         e, rank = ids[j], ranks[j]
         if rank >= np.uint64(ranked.size):

@@ -1,11 +1,11 @@
 """The Kruskal reconstruction tree: which two trees each forest edge joined.
 
 Edges are linked in ascending order, the root of the smaller tree below that of the larger one (union by size). Each
-vertex is linked at most once, by the edge of a known *rank*, its place in that order, and ranks ascend on every path to
-a root: the edge that joined two vertices is that of the highest rank on their paths to the lowest common ancestor.
-Union by size keeps every path below log₂ n steps. (The structure is folklore; King, *A simpler minimum spanning tree
-verification algorithm*, 1997, builds the same tree from Borůvka's rounds.) Roots are found in a second array, whose
-paths are compressed.
+vertex is linked at most once, by an edge of one *rank*, its place in that order from 0 on, and ranks ascend on every
+path to a root: the edge that joined two vertices is that of the highest rank on their paths to the lowest common
+ancestor. Union by size keeps every path below log₂ n steps. (The structure is folklore; King, *A simpler minimum
+spanning tree verification algorithm*, 1997, builds the same tree from Borůvka's rounds.) Roots are found in a second
+array, whose paths are compressed.
 
 Callers allocate the arrays that are accessed at random: the operating system gives numpy's allocations huge pages, and
 those that numba makes itself none, which costs a third of the speed. Their integers are unsigned: a signed index might
@@ -26,17 +26,17 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 def edge_dtype(ends: np.dtype, m: int, weights: np.dtype) -> np.dtype:
-    """Return the record of a forest edge: both ends, ``weight``, and ``id`` below `m`."""
+    """Return the dtype of a forest edge's record: ``u`` and ``v`` of dtype `ends`, ``weight``, and ``id`` below `m`."""
     return np.dtype([("u", ends), ("v", ends), ("weight", weights), ("id", id_dtype(m))], align=True)
 
 
 def root_path_dtype(ends: np.dtype, weights: np.dtype) -> np.dtype:
-    """Return the record of `find_root_paths`: ``root`` and ``weight``."""
+    """Return the dtype of the records of `find_root_paths`: ``root``, of dtype `ends`, and ``weight``."""
     return np.dtype([("root", ends), ("weight", weights)], align=True)
 
 
 def id_dtype(m: int) -> type:
-    """Return the smallest unsigned integer that holds the ids below `m`, and `m`."""
+    """Return uint32 if that holds the ids below `m`, and `m` itself; else uint64."""
     return np.uint32 if m < 2**32 - 1 else np.uint64
 
 
@@ -64,21 +64,21 @@ def gather_edges(u, v, weights, ids, edges):
 
 @njit
 def put_in_order(edges, words, places, ranked):
-    """Write the edges in the order of the sorted records of their places.
+    """Write the edges to `ranked` in the order of sorted records, whose ids are places in `edges`.
 
     Parameters
     ----------
     edges : numpy.ndarray of `edge_dtype`, shape (k,)
     words, places : numpy.ndarray
-        `mst.kernels.primitives.radix.Records`, sorted.
+        The sorted records (`mst.kernels.primitives.radix.Records`): words and ids.
     ranked : numpy.ndarray of `edge_dtype`, shape (k,)
         Overwritten.
 
     Returns
     -------
     int
-        How many edges are as heavy as the one before; -1 if the order is not that by (weight, id): the proof does not
-        rely on the sort.
+        How many edges are as heavy as the one before; -1 if `ranked` does not ascend by (weight, id): the proof does
+        not rely on the sort.
     """
     size = np.uint64(words.size)
     for rank in range(size):
@@ -98,17 +98,18 @@ def put_in_order(edges, words, places, ranked):
 
 @njit
 def link_trees(ranked, parent, links):
-    """Join the ends of forest edges, lightest first.
+    """Build the reconstruction tree: join the ends of forest edges, lightest first.
 
     Parameters
     ----------
     ranked : numpy.ndarray of `edge_dtype`, shape (k,)
-        Lightest first. The ends are overwritten: by the root that the edge linked, and its parent.
+        Lightest first. ``u`` is overwritten with the root that the edge linked, ``v`` with its parent in `links`.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
-        A union-find of single vertices; overwritten.
+        ``0 … n - 1``; overwritten. The union-find with compressed paths.
     links : numpy.ndarray of the same dtype, shape (n, 2)
         Overwritten: ``(parent, rank)`` for a vertex linked by the edge of that rank, ``(x, n - 1 + size)`` for a
-        root. The second entries thus ascend on every path to a root, and only those of roots are n or more.
+        root `x` of a tree of ``size`` vertices. The second entries thus ascend on every path to a root, and only those
+        of roots are n or more.
 
     Returns
     -------
@@ -151,9 +152,9 @@ def find_joining_ranks(links, a, b, count, pairs, ranks):
     ----------
     links : numpy.ndarray of uint32 or uint64, shape (n, 2)
         From `link_trees`.
-    a, b : numpy.ndarray of the same dtype, shape (count + 1,) or more
+    a, b : numpy.ndarray of the same dtype, shape (count,) or more
         The pairs; overwritten.
-    pairs : numpy.ndarray of uint32, shape (count + 1,) or more
+    pairs : numpy.ndarray of uint32, shape (count,) or more
         Scratch space.
     ranks : numpy.ndarray of uint64, shape (count,) or more
         Overwritten: the rank of each pair, n or more where no edge joined the two.
@@ -176,7 +177,7 @@ def find_joining_ranks(links, a, b, count, pairs, ranks):
 
 @njit
 def find_root_paths(ranked, root_paths):
-    """Find each vertex's root, and the weight of the last and so heaviest edge on the path to it.
+    """Find each vertex's root in the reconstruction tree, and the weight of the heaviest edge, the last, on its path.
 
     Parents are linked after their children, so one sweep from the last edge to the first finds all.
 
@@ -185,7 +186,8 @@ def find_root_paths(ranked, root_paths):
     ranked : numpy.ndarray of `edge_dtype`, shape (k,)
         From `link_trees`.
     root_paths : numpy.ndarray of `root_path_dtype`, shape (n,)
-        Overwritten: the root, and the weight of that edge. A root has no such edge: the lightest weight of all.
+        Overwritten. A root has no such edge: its weight is that of the lightest edge of all, or left uninitialised
+        where there are no edges.
     """
     size = np.uint64(ranked.size)
     for x in range(np.uint64(root_paths.size)):
@@ -205,10 +207,10 @@ def find_root_paths(ranked, root_paths):
 
 @njit
 def find_tie_bounds(ranked, tie_bounds):
-    """Find the id after that of the heaviest edge on each vertex's path to its root; 0 for a root.
+    """Write one more than the id of the heaviest edge on each vertex's path to its root to `tie_bounds`; 0 for a root.
 
-    Edges of that weight are above the path from this id on. `ranked` is from `link_trees`; `tie_bounds`, of the dtype
-    `id_dtype` and shape (n,), is overwritten.
+    An edge of the same weight is above that edge in the order if its id is at least the bound. `ranked` is from
+    `link_trees`; `tie_bounds`, of the dtype `id_dtype` and shape (n,), is overwritten.
     """
     size = np.uint64(ranked.size)
     tie_bounds[:] = 0

@@ -29,13 +29,13 @@ def is_ascending(weights):
 
 @njit
 def move_light(w, split, ids, count, light):
-    """Move the ids of the edges below a split to `light`, and close the gaps; return how many were moved.
+    """Move the ids of the edges below a split, by (weight, id), to `light`; return how many were moved.
 
     Parameters
     ----------
     w : numpy.ndarray of any weight dtype, shape (m,)
     split : Split
-        Of the weights themselves, not of keys: ``key`` is a weight.
+        An edge is below it if its weight is below ``key``, or equal and its id below ``tie``; ``key`` is a weight here.
     ids : numpy.ndarray of uint32 or uint64, shape (count,) or more
         Edges; overwritten by those that stay, in their order.
     count : int
@@ -54,13 +54,13 @@ def move_light(w, split, ids, count, light):
 
 @njit
 def drop_cycle_edges(u, v, label, outside, ids, count):
-    """Drop edges whose ends are in one tree; return how many are kept.
+    """Drop edges whose ends are in one tree, by labels or by a bitmap; return how many are kept.
 
     Parameters
     ----------
     u, v : numpy.ndarray of uint32 or uint64, shape (m,)
     label : numpy.ndarray of the same dtype, shape (n,)
-        The root of each vertex.
+        The root of each vertex; read where `outside` is empty.
     outside : numpy.ndarray of uint32, shape (⌈n / 32⌉,) or (0,)
         Bitmap of the vertices outside the giant tree: edges without an end there are dropped. Where it is empty, edges
         whose ends have one label are.

@@ -35,6 +35,7 @@ def longest_path(n: int, u: np.ndarray, v: np.ndarray) -> int:
 
 @njit
 def _longest(offsets, neighbours, seen, queue, before, depth):
+    """Return the edges of the longest path; `seen`, bool of shape (n,), is False before, the others as in `_search`."""
     longest = 0
     for x in range(seen.size):
         if not seen[x]:
@@ -50,7 +51,8 @@ def _longest(offsets, neighbours, seen, queue, before, depth):
 def _search(start, offsets, neighbours, queue, before, depth):
     """Breadth-first search of a tree from `start`: write its vertices, parents and depths; return how many there are.
 
-    `queue`, `before` (the parent) and `depth` are int64 of shape (n,); the latter two are by vertex.
+    `offsets` and `neighbours` are those of the forest's CSR. Overwritten are `queue` (the vertices, nearest first, so
+    that the last one is a farthest), `before` and `depth` (by vertex): int64 of shape (n,).
     """
     queue[0], before[start], depth[start] = start, -1, 0
     size = 1

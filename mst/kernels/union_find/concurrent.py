@@ -7,7 +7,8 @@ children, so no interleaving makes a cycle. `parent` is an array of int or unsig
 Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
 compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
 
-In both versions, a linked vertex never becomes a root again, and parents only ever change to ancestors.
+In both versions, a linked vertex never becomes a root again, and parents only ever change to ancestors. All functions
+are for many threads at once. While others unite, a root that one returns may have been linked by then.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mst.kernels.primitives.jit import njit
 
 @njit
 def root(parent, x):
-    """Return the root of `x` at some moment during the call, without changing any parent."""
+    """Return the vertex that was the root of `x` at some moment during the call, without changing any parent."""
     p = load(parent, x)
     while p != x:
         x = p
@@ -32,9 +33,10 @@ def root(parent, x):
 
 @njit
 def find(parent, x):
-    """Return the root of `x` at some moment during the call, with path splitting.
+    """Return the vertex that was the root of `x` at some moment during the call, with path splitting.
 
-    ``parent[x] == x`` marks a root. Release stores suffice: both of two concurrent ones write an ancestor.
+    ``parent[x] == x`` marks a root. Release stores suffice, without compare-and-swap: `x` is no root when they write to
+    it, so that they undo no link, and both of two concurrent ones write an ancestor.
     """
     p = load(parent, x)
     while p != x:
@@ -72,7 +74,10 @@ def ranked_forest(n: int) -> np.ndarray:
 
 @njit
 def rank_find(words, x):
-    """Return the root of `x`, int64, with path splitting by compare-and-swap; O(log n) steps."""
+    """Return the vertex, int64, that was the root of `x` at some moment during the call; O(log n) steps.
+
+    With path splitting, by compare-and-swap.
+    """
     x = np.uint64(x)
     word = load(words, x)
     while word & _PARENT != x:
@@ -98,7 +103,7 @@ def rank_same_set(words, x, y):
 
 @njit
 def rank_root(words, x):
-    """Return the root of `x`, int64, at some moment during the call, without changing any parent."""
+    """Return the vertex, int64, that was the root of `x` at some moment during the call; changes no parent."""
     x = np.uint64(x)
     word = load(words, x)
     while word & _PARENT != x:
@@ -109,7 +114,12 @@ def rank_root(words, x):
 
 @njit
 def rank_link(words, x, y):
-    """Link the root of lower rank below the other; return False if another thread changed one of them first."""
+    """Link the one of two roots that has the lower rank below the other; return whether it was linked.
+
+    `x` and `y`, int64, are two vertices that were roots when they were found; of equal ranks the smaller vertex is
+    linked, and the rank of the other one then goes up. False means that another thread has linked the lower one, or
+    raised its rank, first: the caller finds both roots again.
+    """
     low, high = load(words, x), load(words, y)
     rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS
     if rank_low > rank_high or (rank_low == rank_high and x > y):

@@ -44,10 +44,10 @@ def is_connected(n, pairs):
 
 @njit
 def keep_connected(n, pairs, m):
-    """Of pairs that connect `n` vertices, move `m` to the front that still do; their order stays.
+    """Of pairs that connect `n` vertices, move `m` to the front that still connect them; their order stays.
 
-    Kept are the pairs that join two components when taken one by one, and the first of the others. `pairs` is as for
-    `is_connected`.
+    Kept are the n - 1 pairs that join two components when taken one by one, and the first m - (n - 1) of the others;
+    `m` is at least n - 1. `pairs` is as for `is_connected`, and overwritten.
     """
     parent = np.arange(n)
     spare = m - (n - 1)
@@ -65,4 +65,5 @@ def keep_connected(n, pairs, m):
 
 @njit
 def _unite_ends(parent, pair):
+    """Join the trees of the ends of a packed pair; return whether they were apart."""
     return unite(parent, np.int64(pair >> _S32), np.int64(pair & _LOW32))
