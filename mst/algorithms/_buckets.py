@@ -10,14 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from mst.errors import UnsupportedError
-from mst.facts import Facts
-
-
-def refusal_of(facts: Facts) -> str | None:
-    """Return why the approximations do not take a graph, or None."""
-    if facts.weight_min is not None and facts.weight_min < 0:
-        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
-    return None
 
 
 def refuse_negative(algorithm: str, weights: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refusal_of, refuse_negative
+from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refuse_negative
 from mst.algorithms.cuda import filter_boruvka
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def skip(facts: Facts, *, width: int, epsilon: float, start: str) -> str | None:
         return f"it runs on one GPU, not on {width}"
     if start == "csr" and facts.m >= 2**31 - 2**20:
         return f"2m = {2 * facts.m:,} slots do not fit 32 bits: use start=edges"
-    return refusal_of(facts)
+    if facts.weight_min is not None and facts.weight_min < 0:
+        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
+    return None
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, epsilon: float, start: str) -> filter_boruvka.Prepared:

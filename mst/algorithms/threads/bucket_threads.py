@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refusal_of, refuse_negative
+from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refuse_negative
 from mst.algorithms.threads.filter_boruvka_threads import Options, Result, edge_list, solve_storage
 from mst.errors import UnsupportedError
 from mst.facts import Facts
@@ -42,7 +42,9 @@ class Problem(NamedTuple):
 
 
 def skip(facts: Facts, *, width: int, epsilon: float) -> str | None:
-    return refusal_of(facts)
+    if facts.weight_min is not None and facts.weight_min < 0:
+        return f"its bound needs weights ≥ 0, and the lightest is {facts.weight_min}"
+    return None
 
 
 def prepare(graph: Graph, *, width: int, epsilon: float) -> Problem:
