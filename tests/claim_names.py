@@ -19,7 +19,7 @@ has it."""
 class Everything:
     """A source with every number of every known algorithm and graph; times fall with the width.
 
-    `selections` collects the selections asked for, without their widths.
+    `selections` collects the selections of all formulas, without their widths.
     """
 
     name = "everything"
@@ -86,19 +86,21 @@ def asked() -> frozenset[tuple[str, Selection, str]]:
     return frozenset(source.found)
 
 
-def lacking(paradigm: str, told: Callable[[Selection], tuple[Collection[str], Collection[str]]]) -> list[str]:
-    """Return what formulas ask of the algorithms of a paradigm and their records do not have.
+def lacking(
+    paradigm: str, measured_names: Callable[[Selection], tuple[Collection[str], Collection[str]]]
+) -> list[str]:
+    """Return the counters and phases that formulas name and the records of a paradigm's algorithms lack.
 
     Parameters
     ----------
-    told : callable
+    measured_names : callable
         Returns the names of the counters and of the phases that a selection's record has.
     """
     known = registry.algorithms()
     wanted: dict[Selection, set[tuple[str, str]]] = {}
     for quantity, selection, name in asked():
         if known[selection.algorithm].paradigm == paradigm:
-            # A seed changes no name, a place in a list none either.
+            # Neither a seed nor an index of a list changes the name.
             options = tuple((k, v) for k, v in selection.options if k != "seed")
             kind = "counter" if quantity == "counter" else "phase"
             wanted.setdefault(Selection(selection.algorithm, options), set()).add(
@@ -107,7 +109,7 @@ def lacking(paradigm: str, told: Callable[[Selection], tuple[Collection[str], Co
     assert wanted
     found = []
     for selection, names in wanted.items():
-        counters, phases = told(selection)
+        counters, phases = measured_names(selection)
         for kind, name in sorted(names):
             if name not in (counters if kind == "counter" else phases):
                 found.append(f"{selection}: {kind} {name}")

@@ -152,7 +152,7 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
 
 
 @pytest.mark.parametrize(
-    ("needs", "told"),
+    ("needs", "message"),
     [
         ({"gpu": True}, "needs a GPU"),
         ({"cores": 64}, "needs 64 cores, this machine has 8"),
@@ -160,10 +160,10 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
         ({"threads_below": 4}, "fewer than 4 hardware threads"),
     ],
 )
-def test_machine_without_needed_hardware_is_not_comparable(records, book, needs, told):
+def test_machine_without_needed_hardware_is_not_comparable(records, book, needs, message):
     source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     outcome = judged(claim(anywhere={"above": 1}, needs=needs), source, book)
-    assert outcome.verdict == NOT_COMPARABLE and told in outcome.reason and outcome.value is None
+    assert outcome.verdict == NOT_COMPARABLE and message in outcome.reason and outcome.value is None
 
 
 def test_missing_numbers_never_confirm(records, book):

@@ -91,7 +91,7 @@ def send_range(handler, body=BODY, *, upto=None, etag='"v1"'):
 
 @pytest.fixture
 def serve(monkeypatch):
-    """Start servers that are closed after the test; proxies are never asked for the loopback."""
+    """Start servers that are closed after the test; the loopback is never reached through a proxy."""
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
     servers = []
 
@@ -251,7 +251,7 @@ def test_wrong_range_restarts_the_download(serve, sources):
 
 def test_a_complete_part_is_accepted_without_its_bytes(serve, sources):
     def behave(handler, number):
-        # No length is told: the client cannot know that it has everything before a 416 says so.
+        # No length is sent: the client cannot know that it has everything before a 416 says so.
         if number == 1:
             handler.send_response(200)
             handler.send_header("Transfer-Encoding", "chunked")

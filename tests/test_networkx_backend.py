@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif("mst" not in backends, reason="this package is n
 def test_tests_of_networkx_pass_with_this_backend(tmp_path):
     environment = {**os.environ, "NETWORKX_TEST_BACKEND": "mst", "NETWORKX_FALLBACK_TO_NX": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"]
-    told = subprocess.run(
+    done = subprocess.run(
         [*command, "networkx.algorithms.tree.tests.test_mst"],
         cwd=tmp_path,
         env=environment,
@@ -28,8 +28,8 @@ def test_tests_of_networkx_pass_with_this_backend(tmp_path):
         text=True,
         timeout=280,
     )
-    assert told.returncode == 0, told.stdout[-3000:]
-    assert " passed" in told.stdout and "xfailed" not in told.stdout
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout and "xfailed" not in done.stdout
 
 
 @pytest.mark.parametrize(
