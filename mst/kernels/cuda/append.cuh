@@ -2,7 +2,7 @@
 #pragma once
 #include "base.cuh"
 
-// The index of each appending lane's item, by one addition a warp. Call with all lanes.
+// Returns the index in the list of each appending lane's item, by one addition a warp. Call with all lanes.
 DEVICE u32 append_in_warp(u32* length, bool appends) {
   const u32 votes = __ballot_sync(FULL, appends);
   u32 base = 0;
@@ -18,7 +18,7 @@ struct Appender {
 
   __device__ __forceinline__ Appender(u32* list_length, u32 indices) : length(list_length), chunk(indices), next(0), end(0) {}
 
-  // Indices for the valid items of all lanes.
+  // Writes an index in the list for each valid item of each lane.
   template <u32 N>
   __device__ __forceinline__ void append(const bool (&valid)[N], u32 (&indices)[N]) {
     u32 votes[N], wanted = 0;
@@ -48,7 +48,7 @@ struct Appender {
 };
 
 // Indices to reserve at once for a list of `items`: an eighth of a warp's expected share, so that at most about an
-// eighth of the list is holes.
+// eighth of the list is holes. A power of two up to 256.
 DEVICE u32 chunk_for(u32 items) {
   const u32 share = items / (8 * warp_count());
   return share < 2 ? 1 : share > 256 ? 256 : 1u << (31 - __clz(share));
@@ -58,8 +58,8 @@ struct Ranges {
   u32 a, b, c;  // first index of this thread's range in each of three lists
 };
 
-// Ranges of a, b and c indices for each thread in three lists of these lengths: one addition per block and list. Call
-// with all threads of the block.
+// Reserves `a`, `b` and `c` indices for each thread in three lists, whose lengths it raises: one addition per block and
+// list. A list for which no thread wants an index may be null. Call with all threads of the block.
 DEVICE Ranges reserve(u32 a, u32 b, u32 c, u32* length_a, u32* length_b, u32* length_c) {
   __shared__ u64 totals[32];
   __shared__ u32 bases[3];

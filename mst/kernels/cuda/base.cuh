@@ -24,7 +24,7 @@ typedef u32 Key;
 typedef u64 Key;
 #endif
 
-#define FULL 0xffffffffu  // all lanes of a warp
+#define FULL 0xffffffffu  // all 32 lanes of a warp
 #define DEVICE static __device__ __forceinline__
 
 // No index, no edge id, no vertex.
@@ -59,12 +59,14 @@ DEVICE void store_relaxed(u32* p, u32 x) {
 }
 #endif
 
+// Of a lane in its warp; of a warp, or a thread, among those of the whole grid. Blocks are one-dimensional and of whole
+// warps.
 DEVICE u32 lane_id() { return threadIdx.x & 31; }
 DEVICE u32 warp_index() { return (blockIdx.x * blockDim.x + threadIdx.x) >> 5; }
 DEVICE u32 warp_count() { return (gridDim.x * blockDim.x) >> 5; }
 DEVICE u32 thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 DEVICE u32 thread_count() { return gridDim.x * blockDim.x; }
-// How many lanes below this one voted.
+// How many lanes below this one have their bit set in `votes`.
 DEVICE u32 lanes_below(u32 votes) { return __popc(votes & ((1u << lane_id()) - 1)); }
 
 // High and low words. A 32-bit key has no low word.
@@ -85,7 +87,7 @@ DEVICE T stream(const T* p) {
   return __ldcs(p);
 }
 
-// Inclusive prefix sum over the lanes of a warp.
+// Inclusive prefix sum over the lanes of a warp. Call with all lanes.
 template <class T>
 DEVICE T scan_in_warp(T x) {
   for (u32 distance = 1; distance < 32; distance *= 2) {

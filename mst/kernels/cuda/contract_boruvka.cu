@@ -28,7 +28,7 @@ struct ContractBoruvka {
   u32* colours;               // [n] parent, then root of each vertex's tree
   u32* new_labels;            // [n] 1 for a root; after the scan, each root's vertex in the next round
   u32* leaving;               // [n] slots of each vertex that leave its component
-  u32* next_slot;             // [n of the next round] where the next slot of a new row goes
+  u32* next_slot;             // [n of the next round] where the next slot of a new row goes; at first its offset
   unsigned char* chosen;      // [m] 1: of the forest
   u32* changed;               // [1] whether a colour changed
   u32* scanned;               // [length] the array that is scanned
@@ -36,6 +36,7 @@ struct ContractBoruvka {
   u32 n, slots, length, tiles;
 };
 
+// Slots compare by their keys and edge ids.
 struct Lighter {
   const ContractBoruvka& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
@@ -125,6 +126,7 @@ extern "C" __global__ void flag_roots(const ContractBoruvka g) {
   if (x < g.n) g.new_labels[x] = g.colours[x] == x;
 }
 
+// The vertex of the next round that a root becomes.
 DEVICE u32 new_vertex(const ContractBoruvka& g, u32 colour) { return g.new_labels[colour]; }
 
 // A thread per vertex: writes leaving, and adds it to the degree of the new vertex in next_offsets, zero before.
@@ -146,14 +148,15 @@ extern "C" __global__ void count_slots_by_edge(const ContractBoruvka g) {
   if (g.colours[g.neighbours[slot]] != colour) atomicAdd(g.next_offsets + new_vertex(g, colour), 1u);
 }
 
+// Copies a slot to `place` in the next round's rows; `other_colour` is the root of its other end.
 DEVICE void insert_slot(const ContractBoruvka& g, u32 slot, u32 other_colour, u32 place) {
   g.next_neighbours[place] = new_vertex(g, other_colour);
   g.next_keys[place] = g.keys[slot];
   g.next_ids[place] = g.ids[slot];
 }
 
-// A thread per vertex: copies the slots that leave its component to the next round's row, as many places as leaving
-// says taken from next_slot at once.
+// A thread per vertex: copies the slots that leave its component to its component's row in the next round; it reserves
+// the places of all of them by one addition to next_slot. Writes next_neighbours, next_keys, next_ids.
 extern "C" __global__ void insert_slots(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n || g.leaving[x] == 0) return;
@@ -165,7 +168,7 @@ extern "C" __global__ void insert_slots(const ContractBoruvka g) {
   }
 }
 
-// A thread per slot: the same, a place at a time.
+// The same with a thread per slot, which reserves one place.
 extern "C" __global__ void insert_slots_by_edge(const ContractBoruvka g) {
   const u32 slot = thread_index();
   if (slot >= g.slots) return;

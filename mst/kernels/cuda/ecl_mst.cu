@@ -53,6 +53,7 @@ struct EclMst {
   u32 n, slots, source, heavy, warp_degree, unused;  // source: the worklist that is read
 };
 
+// Entry i of a worklist.
 DEVICE Edge load_edge(const EclMst& g, u32 list, u32 i) {
   Edge edge;
   u32 high;
@@ -133,6 +134,7 @@ DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
   }
 }
 
+// Lowers a minimum to `word`.
 DEVICE void lower_minimum(u64* minimum, u64 word) {
 #if RUNG < 1
   if (load_relaxed(minimum) <= word) return;  // the atomic guard
@@ -152,8 +154,8 @@ extern "C" __global__ void initialise(const EclMst g) {
 
 #if RUNG < 7
 
-// Lines 4 to 8 of Algorithm 2 for a slot of vertex v, whose representative is p: appends it to the worklist if its phase
-// takes it. The second phase takes the heavy slots that still join two sets.
+// Lines 4 to 8 of Algorithm 2 for a slot of vertex v: appends it to the worklist if this phase takes it. The first
+// phase takes the light slots; the second takes the heavy ones that still join two sets, and p represents v.
 DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
 #if RUNG < 5
   if (v > neighbour) return;
@@ -175,7 +177,7 @@ DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, 
   store_edge(g, g.source, atomicAdd(g.lengths + g.source, 1u), edge);
 }
 
-// The slots of a row: begin, begin + step, … below end; some are in flight together.
+// Appends slots begin, begin + step, … below end of the row of v, reading BATCH of them at once.
 DEVICE void append_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
   for (u32 first = begin; first < end; first += BATCH * step) {
     u32 neighbours[BATCH];
@@ -291,6 +293,7 @@ DEVICE Edge edge_of(const EclMst& g, u32 v, u32 slot) {
   return edge;
 }
 
+// Visits the edges of this thread's slot, or of all slots of its row.
 template <class Visit>
 DEVICE void each_slot(const EclMst& g, const Visit& visit) {
   const u32 i = thread_index();

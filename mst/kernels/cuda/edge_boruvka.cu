@@ -11,8 +11,8 @@
 // Geometry: a thread per entry of the worklist that is read (or of the input), as many as `length`; any block size.
 //
 // Ordering: a launch ends every step. Within a step, threads meet in atomic minima, in the length of the list that they
-// append to, and in the words of `wait_free_union_find.cuh`. A union that is met half-way still leads to the root
-// of its set, which is where `unite_sets` looks.
+// append to, and in the words of `wait_free_union_find.cuh`. A thread that reads these while another unites still gets
+// to a root of the set, and `unite_sets` tries again if that has been linked meanwhile.
 #include "append.cuh"
 #include "edge_minimum.cuh"
 #include "wait_free_union_find.cuh"
@@ -80,8 +80,9 @@ extern "C" __global__ void initialise(const EdgeBoruvka g) {
 
 #if BY_VERTEX
 
-// The lightest edge of each row that leaves its set. Entries that have one go to the other list. Lowers minimum; without
-// WORKLIST every vertex has an entry, and appended says whether any has an edge.
+// A thread per entry, all lanes to the end: finds the lightest edge of the vertex's row that leaves its set. Entries
+// that have one go to the other list. Lowers minimum; without WORKLIST every vertex has an entry, and appended says
+// whether any has an edge.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge best = {0, 0, NONE, 0};
@@ -131,7 +132,7 @@ extern "C" __global__ void unite(const EdgeBoruvka g) {
   g.chosen[edge.id] = 1;
 }
 
-// Resets minimum and minimum_id of every set that is left.
+// Resets minimum and minimum_id at the representative that each entry had in `minimise`, before the unions.
 extern "C" __global__ void reset_minima(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i < g.length) reset_minimum(g, load_entry(g, g.source, i).b);

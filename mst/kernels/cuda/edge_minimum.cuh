@@ -7,11 +7,13 @@
 #pragma once
 #include "base.cuh"
 
+// The ends are representatives where an edge's minima are taken.
 struct Edge {
   u32 a, b, id;
   Key key;
 };
 
+// The word that an edge lowers minima to.
 DEVICE u64 minimum_word(const Edge& edge) {
 #if KEY_BITS == 32
   return pack(edge.key, edge.id);
@@ -20,6 +22,7 @@ DEVICE u64 minimum_word(const Edge& edge) {
 #endif
 }
 
+// Whether the edge is the lightest of the representative, once all passes over the minima have ended.
 template <class Argument>
 DEVICE bool is_minimum(const Argument& g, u32 representative, const Edge& edge) {
 #if KEY_BITS == 32
@@ -29,7 +32,7 @@ DEVICE bool is_minimum(const Argument& g, u32 representative, const Edge& edge) 
 #endif
 }
 
-// The second pass, for one end of an edge.
+// The second pass with 64-bit keys, for one end of an edge, once all keys have been taken in.
 template <class Argument>
 DEVICE void lower_minimum_id(const Argument& g, u32 representative, const Edge& edge) {
   if (g.minimum[representative] == edge.key) atomicMin(g.minimum_id + representative, edge.id);

@@ -166,20 +166,21 @@ DEVICE void extract_edges(const FilterBoruvka& g, const Threshold& threshold, co
   fill_holes(appender, g.worklist[round.index & 1]);
 }
 
-// The finished component, as a hook, that component x of `round` is part of. Paths have been compressed.
+// The hook (ROOT, FINISHED and label) of the finished component that component x of `round` became part of. The hooks
+// of all rounds have been compressed.
 DEVICE u32 finished_component_of(const FilterBoruvka& g, u32 round, u32 x, const u32* hook_offsets) {
   u32 hook = g.component_hooks[hook_offsets[round] + x];
   while (!(hook & FINISHED)) hook = g.component_hooks[hook_offsets[++round] + (hook & LABEL)];
   return hook;
 }
 
-// The same for a vertex with its hook of round 0; NONE stays NONE.
+// The same for a vertex, from its hook of round 0 and light_component; NONE stays NONE.
 DEVICE u32 light_component_of(const FilterBoruvka& g, u32 hook) {
   return hook & FINISHED ? hook : g.light_component[hook & LABEL];
 }
 
-// Most frequent component among some random vertices, the same in every block; NONE when all were isolated. Labels
-// may be replaced by their components meanwhile, which changes nothing here.
+// Returns the most frequent component (as a hook) of some random vertices, the same in every block; NONE when all were
+// isolated. Other blocks may be replacing labels by components in `mark_outside`, which changes nothing here.
 DEVICE u32 find_giant(const FilterBoruvka& g) {
   __shared__ u32 sampled[GIANT_SAMPLES];
   __shared__ u64 winner;
@@ -197,8 +198,8 @@ DEVICE u32 find_giant(const FilterBoruvka& g) {
   return low_word(winner);
 }
 
-// Writes the labels of all vertices, and in outside those that lie outside the giant: a list of rows, or a bit per
-// vertex.
+// Replaces the labels of all vertices, hooks of round 0, by their components, and writes to outside the vertices that
+// lie outside the giant: a list of them, or a bit per vertex. Isolated vertices are not among them.
 template <bool LIST>
 DEVICE void mark_outside(const FilterBoruvka& g, u32 giant) {
   const u32 items = tile_items(g.n), tile = blockDim.x * items;
@@ -233,7 +234,8 @@ DEVICE void mark_outside(const FilterBoruvka& g, u32 giant) {
   }
 }
 
-// Between the phases: the components that the light edges made become those of `round`. Returns the giant.
+// Between the phases: the `components` that the light edges left become those of `round`, whose minima are reset.
+// Writes light_component, labels and outside. Returns the giant's label, which is LABEL if there is none.
 template <bool CSR>
 DEVICE u32 label_light_components(const FilterBoruvka& g, GridBarrier& grid, u32 round, u32 components,
                                   const u32* hook_offsets) {

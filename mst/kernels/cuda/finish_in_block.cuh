@@ -6,6 +6,7 @@
 #pragma once
 #include "worklist.cuh"
 
+// At most 65536: an edge's two ends share a word.
 #ifndef BLOCK_COMPONENTS
 #define BLOCK_COMPONENTS 1024
 #endif
@@ -25,10 +26,12 @@ struct BlockForest {
   u32 forest_edges, finished;     // of Control
 };
 
+// Whether a round with so many components and entries of its worklist can be finished in one block.
 DEVICE bool fits_block(u32 components, u32 length) {
   return components <= BLOCK_COMPONENTS && length <= BLOCK_ITEMS * blockDim.x;
 }
 
+// The root of component c.
 DEVICE u32 root_in_block(const BlockForest& block, u32 c) {
   u32 parent = block.parent[c];
   while (parent != c) {
@@ -38,12 +41,12 @@ DEVICE u32 root_in_block(const BlockForest& block, u32 c) {
   return c;
 }
 
-// The guard may read an older, larger minimum, and then the atomic decides.
+// Lowers a minimum to `word`. The guard may read an older, larger minimum, and then the atomic decides.
 DEVICE void lower_in_block(u64* minimum, u64 word) {
   if (*(volatile u64*)minimum > word) atomicMin(minimum, word);
 }
 
-// The key of an edge and, if the key has 32 bits, its id.
+// The word by which the edge at `index` of the worklist is compared: its key and, if that has 32 bits, its id.
 DEVICE u64 word_in_block(const FilterBoruvka& g, u32 round, u32 index, const WorkEdge& edge) {
 #if KEY_BITS == 32
   return pack(edge.key_high, edge.id);
@@ -52,6 +55,7 @@ DEVICE u64 word_in_block(const FilterBoruvka& g, u32 round, u32 index, const Wor
 #endif
 }
 
+// Whether an edge is the lightest of root c.
 DEVICE bool is_minimum_in_block(const BlockForest& block, u32 c, u64 word, u32 id) {
 #if KEY_BITS == 32
   return block.minimum[c] == word;
@@ -65,7 +69,8 @@ DEVICE bool is_minimum_in_block(const BlockForest& block, u32 c, u64 word, u32 i
 // only read. `partner` is written by the edge that is the minimum of a component, and there is one. What the
 // block reads of the grid was published by the last grid barrier, and the next one publishes what it writes.
 //
-// Appends the forest of the round's worklist. If `label_finished`, writes hooks: each component's finished label.
+// Appends the forest of the round's worklist to g.forest. If `label_finished`, writes hooks[0 … components): ROOT |
+// FINISHED | the label that the component's root gets from control's `finished`. Call with all threads of the block.
 DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 round, u32 components, u32* hooks,
                             bool label_finished) {
   const u32 length = g.control->worklist_length[round];

@@ -53,6 +53,7 @@ struct FlatBoruvka {
 
 DEVICE u32 id_of(const FlatBoruvka& g, u32 index) { return g.ids_are_indices ? index : g.ids[index]; }
 
+// Indices into the list compare by the keys and ids of their edges.
 struct Lighter {
   const FlatBoruvka& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
@@ -61,9 +62,10 @@ struct Lighter {
   }
 };
 
+// The array of cheapest edges that this round lowers.
 DEVICE u32* cheapest_of(const FlatBoruvka& g) { return g.cheapest[MERGED ? g.round & 1 : 0]; }
 
-// The root of x, which becomes its parent: path compression.
+// Returns the root of x, and makes it the parent of x: path compression.
 DEVICE u32 flatten(u32* parent, u32 x) {
   const u32 first = load_relaxed(parent + x);
   u32 root = first, next = load_relaxed(parent + root);
@@ -75,6 +77,7 @@ DEVICE u32 flatten(u32* parent, u32 x) {
   return root;
 }
 
+// The root of x in this round.
 DEVICE u32 component(const FlatBoruvka& g, u32 x) {
 #if WAIT_FREE
   return find(g.sets, x);
@@ -112,7 +115,8 @@ extern "C" __global__ void prepare(const FlatBoruvka g) {
 }
 #endif
 
-// From round 1 on, ends are replaced by components, in a copy that round 1 makes.
+// Lowers cheapest at the ends of an edge. From round 1 on, ends are first replaced by components, in a copy of the list
+// that round 1 makes.
 DEVICE void assign_edge(const FlatBoruvka& g, u32 index) {
   Edge edge = g.round < 2 ? g.edges[index] : g.relabelled[index];
   const u32 a = edge.a, b = edge.b;
@@ -149,7 +153,8 @@ extern "C" __global__ void assign_cheapest(const FlatBoruvka g) {
 #endif
 }
 
-// Whether this component is the one that adds the edge and hooks.
+// Returns whether component x is the one that adds its cheapest edge and hooks, and if so marks the edge in chosen.
+// `other` is the component across the edge, `index` its place in the list.
 DEVICE bool adds_edge(const FlatBoruvka& g, u32 x, u32 other, u32 index, u32 id) {
 #if FLAG
   const u32 bit = 1u << 8 * (id & 3);

@@ -21,7 +21,7 @@ struct Gunrock {
   u32* new_roots;           // [n] the same after `add_edges`, not yet shortened
   Key* minimum_key;         // [n] smallest key of each supervertex; all ones before a round
   u32* minimum_id;          // [n] smallest id among the edges of that key; NONE before a round
-  u32* frontier;            // [slots / 2] slots that lowered a minimum, or equalled it
+  u32* frontier;            // [slots / 2] slots that lowered a minimum, or equalled it, when they were compared
   unsigned char* chosen;    // [m] 1: of the tree
   u32* counters;            // [2] see Counter
   u32 n, slots, frontier_length, unused;

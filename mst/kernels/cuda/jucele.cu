@@ -91,7 +91,7 @@ extern "C" __global__ void jump_pointers(const Jucele g) {
   g.counters[CHANGED] = 1;
 }
 
-// A thread per vertex: gives roots their new labels, from counters[VERTICES].
+// A thread per vertex: gives roots their new labels from counters[VERTICES], in the order in which threads arrive.
 extern "C" __global__ void label_roots(const Jucele g) {
   const u32 x = thread_index();
   if (x < g.n && g.component[x] == x) g.new_label[x] = atomicAdd(g.counters + VERTICES, 1u);

@@ -11,7 +11,8 @@ struct ProveForest {
   const u32* a;           // [count] ends of the forest's edges that still join two components, ascending in the order
   const u32* b;           // [count]
   u32* lightest;          // [components] row of each component's lightest edge; NONE before the launch
-  const u32* parent;      // [nodes of the tree of components] the node above; a root is its own
+  const u32* parent;      // [nodes of the tree of components] the node above; a root is its own. The leaves are the
+                          // vertices, and all at one depth: a component that chose no edge has a parent like the others
   const u32* heaviest;    // [nodes] 1 + the rank of the edge that the component chose, or 0
   const Key* tree_keys;   // [forest edges] by rank
   const u32* tree_ids;    // [forest edges]
@@ -37,8 +38,9 @@ DEVICE void count_violation(const ProveForest& p, u32 kind, u32 edge) {
   atomicMin(p.violations + 2 + kind, edge);
 }
 
-// An item is an edge of the graph. Its ends climb the tree of components until they meet; the heaviest edge of the
-// tree path between them is the heaviest that was chosen on the way. Adds to violations, writes nothing else.
+// An item is an edge of the graph. Its ends climb the tree of components in step until they meet; the heaviest edge of
+// the forest's path between them is the heaviest that was chosen on the way. Counts an edge whose ends do not meet, and
+// one that comes before that heaviest edge. Adds to violations, writes nothing else.
 extern "C" __global__ void check_edges(const ProveForest p) {
   for (u64 i = thread_index(); i < p.count; i += thread_count()) {
     const u32 edge = (u32)i;

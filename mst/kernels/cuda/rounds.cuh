@@ -20,11 +20,11 @@ struct Round {
   u32 inactive;  // a component that takes no candidates in this round and chooses no edge, or NONE
 };
 
-// Path compression: replaces every hook by the root that it leads to. Accesses are relaxed, because paths are shortened
-// while other threads follow them: a hook is read as it was published by the last barrier, or as its root, and either
-// leads to the same root. Hooks make trees, because the order is total; so a walk is no longer than a tree is high, and
-// waits for no thread. It is a pass of its own, so that the next pass finds roots in the first-level cache: many edges
-// share few of them.
+// Path compression: replaces every hook by the word of the root that it leads to, which is ROOT and the root's label in
+// the next round. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is read as
+// it was published by the last barrier, or as its root's word, and either leads to the same root. Hooks make trees,
+// because the order is total; so a walk is no longer than a tree is high, and waits for no thread. It is a pass of its
+// own, so that the next pass finds roots in the first-level cache: many edges share few of them.
 DEVICE void compress_paths(u32* hooks, u32 count) {
   for (u32 x = thread_index(); x < count; x += thread_count()) {
     u32 hook = load_relaxed(hooks + x);
@@ -34,12 +34,12 @@ DEVICE void compress_paths(u32* hooks, u32 count) {
   }
 }
 
-// Items per thread of a pass over `count` components.
+// Items per thread and tile of a pass over `count` vertices or components.
 DEVICE u32 tile_items(u32 count) { return count > thread_count() ? TILE : 1; }
 
 // Round 0 over CSR. lightest_neighbour[] has no cycles but pairs that chose each other, because the order is total; the
 // lower end of a pair is the root. Others hook to the neighbour's neighbour: half the path to follow. Appends the chosen
-// edges to the forest, writes labels.
+// edges to the forest. Writes labels: the hook of each vertex, NONE if it is isolated.
 DEVICE void hook_vertices(const FilterBoruvka& g) {
   const u32 items = tile_items(g.n), tile = blockDim.x * items;
   for (u64 first = (u64)blockIdx.x * tile; first < g.n; first += (u64)gridDim.x * tile) {
@@ -85,7 +85,7 @@ DEVICE void hook_vertices(const FilterBoruvka& g) {
   }
 }
 
-// No candidate for up to `count` components, whatever the spread of their minima will be.
+// Resets the minima of up to `count` components, at all words where any spread could put them.
 DEVICE void reset_minima(u64* minima, u32 count) {
   const u32 words = count > SPREAD ? count : count << 5 > SPREAD ? SPREAD : count << 5;
   for (u32 x = thread_index(); x < words; x += thread_count()) minima[x] = NO_CANDIDATE;
@@ -151,7 +151,8 @@ DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool lab
   reset_minima(g.minima[(round.index + 1) & 1], round.components / 2 + 1);
 }
 
-// Appends the edges of round `from` that still join two components to the worklist of round `to`, and lowers its minima.
+// Appends the edges of round `from` that still join two components to the worklist of round `to`, with the labels of
+// that round for ends, and lowers its minima. `hooks` are those of round `from`, compressed.
 DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32* hooks) {
   const u32 length = g.control->worklist_length[from];
   const WorkEdge* worklist = g.worklist[from & 1];
@@ -202,8 +203,9 @@ DEVICE void finish_minima(const FilterBoruvka& g, GridBarrier& grid, u32 round, 
   }
 }
 
-// Rounds until no edge is left, the last ones in one block. Enter and leave with everything published. The shared
-// hook_offsets[r] become where the hooks of round r lie in component_hooks.
+// Runs rounds until no edge is left, the last ones in one block, and leaves `round` as the last one. Enter and leave
+// with everything published. Writes the shared hook_offsets: the hooks of round r begin at
+// component_hooks[hook_offsets[r]].
 DEVICE void boruvka_rounds(const FilterBoruvka& g, GridBarrier& grid, Round& round, bool label_finished,
                            BlockForest& block, u32* hook_offsets) {
   for (;;) {

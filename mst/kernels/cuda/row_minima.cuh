@@ -19,6 +19,7 @@
 #endif
 #endif
 
+// Makes `a` the slot (key, slot) if that is lighter.
 DEVICE void take_lighter(LightestSlot& a, Key key, u32 slot) {
   if (key < a.key || (key == a.key && slot < a.slot)) {
     a.key = key;
@@ -48,7 +49,7 @@ DEVICE LightestSlot lightest_of_lane(const FilterBoruvka& g, u32 begin, u32 end,
   return lightest;
 }
 
-// The lightest of groups of `width` lanes, in all of their lanes.
+// Writes the lightest slot of each group of `width` lanes, a power of two, to all of its lanes. Call with all lanes.
 DEVICE void reduce_lightest(LightestSlot& lightest, u32 width) {
   for (u32 distance = width / 2; distance; distance /= 2) {
     const Key key = __shfl_xor_sync(FULL, lightest.key, distance);
@@ -57,7 +58,7 @@ DEVICE void reduce_lightest(LightestSlot& lightest, u32 width) {
   }
 }
 
-// The lightest edge of vertex v lies in `slot`.
+// Writes lightest_neighbour and lightest_id of vertex v, whose lightest edge lies in `slot`; NONE: it has no edge.
 DEVICE void store_lightest(const FilterBoruvka& g, u32 v, u32 slot) {
   u32 neighbour = v, id = NONE;
   if (slot != NONE) {
@@ -69,7 +70,7 @@ DEVICE void store_lightest(const FilterBoruvka& g, u32 v, u32 slot) {
   g.lightest_id[v] = id;
 }
 
-// The pieces of a row lie side by side; the first one says how many they are.
+// Lists the pieces of a long row, side by side; the first one says how many they are.
 DEVICE void split_row(const FilterBoruvka& g, u32 v, u32 begin, u32 end) {
   const u32 pieces = (end - begin + PIECE - 1) / PIECE;
   const u32 first = atomicAdd(&g.control->pieces, pieces);
@@ -110,7 +111,7 @@ DEVICE void find_row_minima(const FilterBoruvka& g) {
   }
 }
 
-// A warp a piece: writes piece_minima.
+// A warp per piece: writes piece_minima.
 DEVICE void find_piece_minima(const FilterBoruvka& g, u32 pieces) {
   for (u32 i = warp_index(); i < pieces; i += warp_count()) {
     const RowPiece piece = g.pieces[i];
@@ -123,7 +124,7 @@ DEVICE void find_piece_minima(const FilterBoruvka& g, u32 pieces) {
   }
 }
 
-// A warp a long row: its lightest slot from its pieces. Writes lightest_neighbour and lightest_id.
+// A warp per long row: finds its lightest slot among those of its pieces. Writes lightest_neighbour and lightest_id.
 DEVICE void combine_pieces(const FilterBoruvka& g, u32 pieces) {
   for (u32 i = warp_index(); i < pieces; i += warp_count()) {
     const RowPiece piece = g.pieces[i];

@@ -8,7 +8,8 @@
 
 static const u32 SCAN_ITEMS = 4;  // elements per thread
 
-// Exclusive sum over the block's threads; `total` becomes the block's sum. Call with all threads.
+// Returns the sum of `x` over the threads of the block before this one; `total` becomes that over all. Call with all
+// threads of the block.
 DEVICE u32 scan_in_block(u32 x, u32& total) {
   __shared__ u32 sums[32];
   const u32 upto = scan_in_warp(x);
@@ -26,7 +27,7 @@ DEVICE u32 scan_in_block(u32 x, u32& total) {
   return (warp ? sums[warp - 1] : 0) + upto - x;
 }
 
-// First step: values[0 … length) become sums within their tile, tile_sums[tile] the tile's sum.
+// First step: values[0 … length) become exclusive sums within their tile, tile_sums[tile] the tile's sum.
 DEVICE void scan_tile(u32* values, u32* tile_sums, u32 length) {
   const u32 first = thread_index() * SCAN_ITEMS;
   u32 own[SCAN_ITEMS], sum = 0, total;
@@ -58,7 +59,7 @@ DEVICE void scan_tile_sums(u32* tile_sums, u32 tiles) {
   if (threadIdx.x == 0) tile_sums[tiles] = before;
 }
 
-// Third step.
+// Third step: values[0 … length) become exclusive sums over all tiles.
 DEVICE void add_tile_sum(u32* values, const u32* tile_sums, u32 length) {
   const u32 first = thread_index() * SCAN_ITEMS;
 #pragma unroll

@@ -6,21 +6,21 @@
 
 static const u32 SAMPLES_PER_THREAD = 8;  // at most
 
-// A 32-bit counter as a random number: sample positions, without tables or state.
+// A pseudo-random number for a 32-bit counter: positions of samples need no table and no state.
 DEVICE u32 hash32(u32 x) {
   x = (x ^ (x >> 16)) * 0x45d9f3bu;
   x = (x ^ (x >> 16)) * 0x45d9f3bu;
   return x ^ (x >> 16);
 }
 
-// Lies in shared memory: how many active samples have each digit, and the digit that was selected with its rank among
-// its equals, and how many these are.
+// Lies in shared memory.
 struct Histogram {
-  u32 bins[256];
-  u32 digit, rank, equal;
+  u32 bins[256];           // how many active samples have each digit
+  u32 digit, rank, equal;  // the digit selected; the rank searched among the samples with it; how many these are
 };
 
-// One addition where a warp agrees, as it does on the leading digits.
+// Adds each active lane's digit to its bin: by one addition where a warp agrees, as it does on the leading digits. Call
+// with all lanes.
 DEVICE void count_digit(u32* bins, u32 digit, bool active) {
   const u32 votes = __ballot_sync(FULL, active);
   if (votes == 0) return;
@@ -32,8 +32,9 @@ DEVICE void count_digit(u32* bins, u32 digit, bool active) {
   }
 }
 
-// The rank-th smallest word among the active ones. `rank` becomes the rank among those equal to it, which stay
-// active; returns how many these are.
+// Selects the rank-th smallest (from 0 on) of the active words of all threads of the block; sample i * blockDim.x +
+// threadIdx.x is words[i]. `word` becomes the selected word, and `rank` the rank among the samples equal to it, which
+// alone stay active; returns how many these are. Call with all threads of the block.
 DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], bool (&active)[SAMPLES_PER_THREAD],
                        u32 samples, u32& rank, u32& word) {
   word = 0;
@@ -69,7 +70,8 @@ DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], boo
   return h.equal;
 }
 
-// The threshold, the same in every block. Ids are compared only where a sampled key came twice.
+// Returns the threshold, the same in every block: the sample of rank g.threshold_rank. Samples are drawn with
+// replacement, and ids are compared only where a sampled key occurs more than once. Call with all threads of the block.
 DEVICE Threshold sample_threshold(const FilterBoruvka& g, Histogram& h) {
   u32 at[SAMPLES_PER_THREAD], words[SAMPLES_PER_THREAD];
   Key keys[SAMPLES_PER_THREAD];

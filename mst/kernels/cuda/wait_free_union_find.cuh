@@ -1,8 +1,8 @@
 // Wait-free union-find: Anderson and Woll, "Wait-free Parallel Algorithms for the Union-Find Problem" (STOC '91), as
-// Shou-He's Listing 4 and Bhargava-Zaia use it. An element is (rank, parent) in one 64-bit word, so that one
-// compare-and-swap checks that a root is still one of that rank.
+// Shou-He's Listing 4 and Bhargava-Zaia use it. An element of `sets` is one 64-bit word, the rank in its high half and
+// the parent in its low half, so that one compare-and-swap checks that a root is still one of that rank.
 //
-// COMPRESSION: split paths during find.
+// COMPRESSION: finds split paths.
 //
 // Ordering: a root is linked below one of larger (rank, number), and that pair only grows towards the root, so no cycle
 // arises. A union retries until its compare-and-swap meets the word that it read; it reads past the first-level
@@ -15,11 +15,12 @@
 #define COMPRESSION 0
 #endif
 
+// The element of a vertex that is the root of itself alone.
 DEVICE u64 singleton(u32 x) { return pack(0, x); }
 
 DEVICE u32 parent_cached(const u64* sets, u32 x) { return load_cached((const u32*)(sets + x)); }
 
-// Root of x while no union runs.
+// Root of x while no union runs; other threads may be finding.
 DEVICE u32 find(u64* sets, u32 x) {
   u32 parent = parent_cached(sets, x);
   while (parent != x) {
@@ -36,7 +37,7 @@ DEVICE u32 find(u64* sets, u32 x) {
   return x;
 }
 
-// Root of x while other threads unite sets.
+// A root of x at some moment during the call, while other threads unite sets.
 DEVICE u32 find_during_unions(u64* sets, u32 x) {
   u64 element = load_relaxed(sets + x);
   while (low_word(element) != x) {
@@ -52,6 +53,7 @@ DEVICE u32 find_during_unions(u64* sets, u32 x) {
   return x;
 }
 
+// Unites the sets of a and b, if they differ: links the root of smaller (rank, number) below the other.
 DEVICE void unite_sets(u64* sets, u32 a, u32 b) {
   for (;;) {
     a = find_during_unions(sets, a);

@@ -1,15 +1,16 @@
 // Walking listed CSR rows with the whole grid, however skewed their lengths: a warp takes some rows at a time, lays
 // their slots end to end, and walks these in chunks, a slot per lane and item. So lanes are busy whatever the rows
-// are, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are walked by their pieces.
+// are, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are left out of the list's
+// walk; instead, the pieces of all long rows of the graph are walked that the visitor wants, listed or not.
 //
 // Warps share nothing here but the list that their visitor appends to; the list of rows and the pieces were published
 // by a barrier before.
 //
 // A visitor has
 //   ITEMS               slots per lane and chunk
-//   begin(row)          before rows: lane l holds the l-th row, NONE if there is none
-//   visit(chunk)        a chunk of their slots; all lanes together
-//   wants_row(row)      whether the pieces of a long row are walked
+//   begin(row)          called before the slots of some rows: `row` is the one that this lane holds, or NONE
+//   visit(chunk)        called with each chunk of their slots, by all lanes
+//   wants_row(row)      whether the pieces of a long row are walked; equal in all lanes
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -26,14 +27,15 @@ DEVICE u32 or_in_warp(u32 x) {
 #endif
 }
 
-// A chunk of slots: each item's slot, and the lane that holds its row.
+// A chunk of slots, ITEMS for each lane.
 template <u32 ITEMS>
 struct Chunk {
-  u32 slot[ITEMS], row[ITEMS];
-  bool valid[ITEMS];
+  u32 slot[ITEMS], row[ITEMS];  // each item's slot, and the lane that holds its row
+  bool valid[ITEMS];            // whether there is such an item
 };
 
-// Walks the first `rows` rows of `list`, `rows_at_once` (up to 32) a warp, then the pieces of long rows.
+// Walks the first `rows` rows of `list`, of which a warp takes `rows_at_once` (up to 32) at a time, then the pieces of
+// long rows. Call with all threads of the grid.
 template <class Visitor>
 DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 rows_at_once, Visitor& visitor) {
   __shared__ u32 row_lanes[BLOCK / 32][32];  // per warp: lanes that hold a row with slots, in order

@@ -1,11 +1,11 @@
 // The worklist of a round, and the minimum that each component takes over its edges in the order of (key, edge id).
 //
-// A minimum is one 64-bit word, lowered by atomicMin to the smallest candidate. An edge's candidate is its index in the
-// worklist below a prefix of its (key, edge id), of as many bits as the index leaves. Where keys and graph are small the
-// prefix is all of it, and the minimum exact. Else two edges of one component may have equal prefixes: they tie. The
-// second of the two to arrive sees the other's prefix, in the guard or in what its atomicMin returns, and notes the one
-// that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by compare-and-swap in the full
-// order. So the full minimum is found.
+// A minimum is one 64-bit word, lowered by atomicMin to the smallest candidate. An edge's candidate has its index in
+// the worklist in the low bits and, in the high bits that the index leaves, a prefix of its (key, edge id). Where keys
+// and graph are small the prefix is all of it, and the minimum exact. Else two edges of one component may have equal
+// prefixes: they tie. The second of the two to arrive sees the other's prefix, in the guard or in what its atomicMin
+// returns, and notes the one that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by
+// compare-and-swap in the full order. So the full minimum is found.
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -14,8 +14,9 @@
 #define SPREAD 65536
 #endif
 
-// A hook is the label of a component of the same round, or, with ROOT set, of one of the next round; with FINISHED
-// set too, of one that no light edge leaves. An isolated vertex keeps NONE.
+// A hook is a component's word in the forest of its round. Without ROOT it is the component that this one was linked
+// to; with ROOT set, the label of the root in the next round; with FINISHED set, too, the label of a component that no
+// light edge leaves, among the finished ones. An isolated vertex keeps NONE.
 static const u32 ROOT = 1u << 31;
 static const u32 FINISHED = 1u << 30;
 static const u32 LABEL = FINISHED - 1;
@@ -50,7 +51,8 @@ DEVICE u64 candidate_of(const FilterBoruvka& g, const WorkEdge& edge, u32 key_lo
 DEVICE u64 prefix_of(const FilterBoruvka& g, u64 candidate) { return candidate >> g.index_bits; }
 DEVICE u32 index_of(const FilterBoruvka& g, u64 candidate) { return (u32)(candidate & ((1ull << g.index_bits) - 1)); }
 
-// Past the capacity only the overflow matters, so the contended counter is left alone. An old value of it, read relaxed,
+// Notes that the edge at `index` tied for the minimum of a component, for `resolve_ties`. Past the capacity only the
+// overflow matters, so the contended counter is left alone. An old value of it, read relaxed,
 // costs one more addition; each note has an index for itself, and is read after the next barrier.
 DEVICE void note_tie(const FilterBoruvka& g, u32 round, u32 component, u32 index) {
   u32* count = g.control->ties + round;
@@ -59,6 +61,7 @@ DEVICE void note_tie(const FilterBoruvka& g, u32 round, u32 component, u32 index
   if (at < TIE_CAPACITY) g.ties[at] = pack(component, index);
 }
 
+// Writes an edge to `index` of the worklist of a round.
 DEVICE void store_edge(const FilterBoruvka& g, u32 round, u32 index, const WorkEdge& edge, u32 key_low) {
   *(uint4*)(g.worklist[round & 1] + index) = make_uint4(edge.a, edge.b, edge.key_high, edge.id);
 #if KEY_BITS == 64
@@ -138,7 +141,8 @@ DEVICE void resolve_tie(const FilterBoruvka& g, u32 round, u32 spread, u32 compo
   }
 }
 
-// By the whole grid, between two barriers. If the notes overflowed, every edge of the worklist is tried.
+// Makes the minima of a round exact, by the whole grid, between two barriers. `ties` is how many were noted; if the
+// notes overflowed, every edge of the worklist is tried.
 DEVICE void resolve_ties(const FilterBoruvka& g, u32 round, u32 spread, u32 ties) {
   if (ties <= TIE_CAPACITY) {
     for (u32 i = thread_index(); i < ties; i += thread_count())
