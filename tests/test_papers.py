@@ -53,7 +53,7 @@ def test_every_numbered_table_and_figure_is_there():
     assert len(ids) == len(set(ids))
 
 
-def test_every_cell_can_be_worked_out_once_everything_is_measured(names):
+def test_every_cell_is_computed_once_everything_is_measured(names):
     for paper, exhibit in EVERY:
         filled = fill(paper, exhibit, [Everything(names)], names)
         for _, _, grids in filled.panels:
@@ -61,7 +61,7 @@ def test_every_cell_can_be_worked_out_once_everything_is_measured(names):
             assert grid.known == len(grid.rows) * len(grid.columns), (paper, exhibit.id)
 
 
-def test_verdicts_of_the_paper_s_kind_of_machine_and_of_others_are_kept_apart(tmp_path, monkeypatch):
+def test_verdicts_count_the_papers_kind_of_machine_apart_from_others(tmp_path, monkeypatch):
     def judge(claim, paper, source, book, names):
         on_kind = source.name == "theirs"
         verdict = {
@@ -170,7 +170,7 @@ def test_printed_and_measured_stand_side_by_side(names, sources):
     assert "(0.0006)" in latex(filled) and "(NC)" in latex(filled)
 
 
-def test_means_of_a_part_are_not_shown(names, sources):
+def test_mean_with_missing_numbers_has_no_value(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
     ((_, printed, grids),) = filled.panels
     assert printed.cells[-2][0].value == pytest.approx(0.0103, rel=0.03)
@@ -218,12 +218,12 @@ def test_numbers(value, kind, text):
         },
     ],
 )
-def test_exhibits_that_make_no_sense(bad):
+def test_inconsistent_exhibit_is_refused(bad):
     with pytest.raises(ConfigError):
         parse(Exhibits, {"papers": {"p": [bad]}}, "test")
 
 
-def test_page_shows_papers_and_links_that_lead_somewhere(report):
+def test_page_shows_papers_and_its_links_exist(report):
     page = (report / "report.html").read_text()
     for paper in exhibits():
         assert f'id="paper-{paper}"' in page
@@ -275,7 +275,7 @@ def test_rows_of_stand_ins_are_labelled_beside_published_rows(names, measured_in
     ]
 
 
-def test_pictures_call_stand_ins_so(names, measured_in_place, tmp_path):
+def test_pictures_mark_stand_ins(names, measured_in_place, tmp_path):
     setup()
     ((_, svg),) = drawing.draw(
         fill("ecl-mst", one("ecl-mst", "figure-3"), [measured_in_place], names), tmp_path

@@ -149,7 +149,7 @@ def test_local_records_come_before_references(rows, tmp_path):
     assert {machine for machine, _, _ in second[3]} == set(machines[1:])
 
 
-def test_panels_hold_no_more_than_can_be_read(rows, tmp_path, monkeypatch):
+def test_panels_have_a_limited_number_of_rows_and_lines(rows, tmp_path, monkeypatch):
     before = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
     assert not any(figure.note for name, figure in before.items() if name != "scaling")
     for name, most in (("MOST_SERIES", 5), ("MOST_LINES", 3), ("MOST_TIMES", 4)):
@@ -177,13 +177,13 @@ def words(figure, machine: str) -> list[str]:
 
 def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):
     shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
-    told = data.representative(shown, "kruskal", 4)
-    assert told[0] == "kruskal" and len(told) == len(set(told)) == 4
+    chosen = data.representative(shown, "kruskal", 4)
+    assert chosen[0] == "kruskal" and len(chosen) == len(set(chosen)) == 4
     everything = data.representative(shown, "kruskal", 100)
     counts = shown.groupby("algorithm")["graph"].nunique()
     assert set(everything) == set(counts[counts >= counts.max() / 2].index)
     assert {*shown.set_index("algorithm").loc[everything, "paradigm"]} == {
-        *shown.set_index("algorithm").loc[told, "paradigm"]
+        *shown.set_index("algorithm").loc[chosen, "paradigm"]
     }, "each paradigm has one among the first"
     assert data.representative(shown.iloc[:0], "kruskal", 4) == []
 

@@ -42,7 +42,7 @@ TABLE = Table(
 )
 
 
-def told(rows: list[advised.Row]) -> list[tuple]:
+def lines(rows: list[advised.Row]) -> list[tuple]:
     return [(row.name, r.edges, r.algorithm, r.place, r.margin) for row in rows for r in row.ranges]
 
 
@@ -52,20 +52,20 @@ def test_neighbouring_cells_with_the_same_answer_are_described_together():
         "One core", "8 cores", "8 cores and a GPU, the graph in host memory"
     ]  # fmt: skip
     every = "1.5 to nearly complete"
-    assert told(core.rows) == [
+    assert lines(core.rows) == [
         (every, "up to 4,096", "kruskal", "", "1.5–2.0×"),
         (every, "from 16.4\u00a0k", "filter-boruvka", "", "3.0×"),
     ]
-    assert told(cores.rows)[1] == (every, "from 16.4\u00a0k", "filter-boruvka-threads", "8\u00a0cores", "3.0×")
-    assert told(gpu.rows) == [(every, "any", "filter-boruvka-cuda", "GPU", "10×")]
+    assert lines(cores.rows)[1] == (every, "from 16.4\u00a0k", "filter-boruvka-threads", "8\u00a0cores", "3.0×")
+    assert lines(gpu.rows) == [(every, "any", "filter-boruvka-cuda", "GPU", "10×")]
 
 
 def test_kinds_that_change_the_answer_are_named_where_they_were_measured():
     core, cores, gpu = advised.panels(TABLE)
     assert list(core.others) == ["equal weights"]
     # Nearest to 1,024 edges, too, is the cell of equal weights.
-    assert told(core.others["equal weights"]) == [("1.5 to nearly complete", "any", "prim-dense", "", "10×")]
-    assert told(cores.others["equal weights"])[0][3] == "1\u00a0core" and not gpu.others
+    assert lines(core.others["equal weights"]) == [("1.5 to nearly complete", "any", "prim-dense", "", "10×")]
+    assert lines(cores.others["equal weights"])[0][3] == "1\u00a0core" and not gpu.others
 
 
 def test_every_line_is_an_answer_of_the_table(monkeypatch):
@@ -83,7 +83,7 @@ def test_every_line_is_an_answer_of_the_table(monkeypatch):
 
 
 @pytest.mark.parametrize("scope", ["default", "graphs/g"])
-def test_the_page_has_it_where_it_is_about_everything(monkeypatch, tmp_path, scope):
+def test_advice_is_on_the_page_of_everything_alone(monkeypatch, tmp_path, scope):
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     write_table([], [], tmp_path / "table.parquet", tmp_path / "table.csv")
     write_report(

@@ -65,7 +65,7 @@ def test_a_gpu_s_library_is_compared_with_gpus_only():
     assert dict(mpi.over_library.names) == {"scipy": 1}
 
 
-def test_a_winner_that_ours_did_not_run_against_says_so():
+def test_finding_says_that_our_algorithm_did_not_run():
     theirs, ours = ("a", "ecl-mst-cuda", "cuda", 1, 1.0), ("b", "filter-boruvka-cuda", "cuda", 1, 1.0)
     (found,) = answer.findings(made(theirs, ours), GPU, "kruskal", ["a"])
     assert found.left_out == "filter-boruvka-cuda"
@@ -129,7 +129,7 @@ def test_programs_on_disk_are_no_libraries():
     assert {best.peer for best in data.best_of_each(program)} == {"igraph", "scipy"}
 
 
-def test_many_cores_are_judged_where_many_ran():
+def test_many_cores_are_judged_on_graphs_where_many_ran():
     threads = [("a", "filter-boruvka-threads", "threads", 2, 0.5), ("b", "kruskal", "threads", 1, 0.1)]
     (found,) = answer.findings(made(*TWO_GRAPHS, *threads), CORES, "kruskal")
     assert (found.algorithm, found.wins, found.graphs) == ("filter-boruvka-threads", 1, 1)

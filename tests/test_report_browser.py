@@ -56,7 +56,7 @@ def test_sorting_a_column_up_and_down(open_page):
     assert numbers == sorted(numbers, reverse=True)
 
 
-def test_filtering_by_words_and_by_choice(open_page):
+def test_records_are_filtered_by_words_and_by_choice(open_page):
     page = open_page(1280)
     visible = "Array.from(document.querySelectorAll('#all-records tbody tr:not([hidden])'), r => r.textContent)"
     everything = len(page.evaluate(visible))
@@ -109,7 +109,7 @@ def test_the_answer_is_on_the_first_screen(open_page):
     assert phone.evaluate("document.querySelector('.lead').getBoundingClientRect().bottom") < 844
 
 
-def test_prints(open_page):
+def test_page_prints_on_paper(open_page):
     page = open_page(1280)
     page.emulate_media(media="print")
     assert not page.locator("form.filters").first.is_visible()

@@ -41,7 +41,7 @@ def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, 
     assert str(given["out"]) in capsys.readouterr().out
 
 
-def test_nothing_to_report_is_an_error_and_leaves_nothing(tmp_path, asked, capsys):
+def test_report_without_records_is_an_error_and_writes_nothing(tmp_path, asked, capsys):
     assert main(["report", "--results", str(tmp_path / "results")]) == 2
     assert "holds no records" in capsys.readouterr().err
     assert not asked and not list(tmp_path.rglob("table.*"))

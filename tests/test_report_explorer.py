@@ -1,4 +1,4 @@
-"""The explorer in a real browser: keyboard, address, exports, and what a screen reader is told."""
+"""The explorer in a real browser: keyboard, address, exports, and announcements of a screen reader."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_self_speedup_is_drawn_against_the_width(open_page, rows):
     assert any(float(row["value"]) > 1.5 for row in saved)
 
 
-def test_the_address_brings_the_same_chart_back(open_page, report):
+def test_address_restores_the_chart(open_page, report):
     page = open_page(1280)
     page.select_option(".explorer select[name=metric]", "throughput")
     page.select_option(".explorer select[name=view]", "size")
@@ -126,7 +126,7 @@ def test_an_address_of_another_report_is_no_error(open_page):
     assert "No run fits" in page.locator(".explorer output").inner_text()
 
 
-def test_everything_by_keyboard(open_page):
+def test_every_control_works_by_keyboard(open_page):
     page = open_page(1280)
     page.locator(".explorer select[name=metric]").focus()
     reached = []
@@ -173,7 +173,7 @@ def test_svg_stands_alone(open_page, view):
 
 
 @pytest.mark.parametrize("view", ["graph", "size", "width"])
-def test_nothing_of_a_chart_lies_outside_it(open_page, view):
+def test_chart_has_no_part_outside_its_frame(open_page, view):
     for width in (390, 1280):
         page = open_page(width, address=f"#explorer?view={view}")
         outside = page.evaluate(

@@ -56,7 +56,7 @@ def test_png_holds_the_shades(width):
     assert np.array_equal(decoded(roadmap.png(shades)), shades)
 
 
-def test_roads_are_drawn_where_they_lie():
+def test_roads_are_drawn_at_their_coordinates():
     # An L: north to south at the west end, then east along the southern edge.
     places = np.array([[0.0, 0.5], [0.0, 0.0], [0.5, 0.0]])
     graph = Graph(3, [0, 1], [1, 2], [1.0, 1.0])
@@ -89,7 +89,7 @@ def test_coordinates_are_read_packed_or_not(tmp_path):
         ("c\nv 1 2 x\n", "not a DIMACS file"),
     ],
 )
-def test_bad_coordinates_are_named(tmp_path, text, said):
+def test_malformed_coordinates_are_refused_with_their_file(tmp_path, text, said):
     file = tmp_path / "g.co"
     file.write_text(text)
     with pytest.raises(FormatError, match=said):
@@ -129,7 +129,7 @@ def test_map_is_drawn_from_graph_and_coordinates(tmp_path):
 @pytest.mark.parametrize(
     "low,high", [(1e-6, 10.0), (0.011, 0.98), (0.6, 1.07), (0.98, 1.4), (2.2, 4.4), (0.995, 1.01), (1.0, 128.0)]
 )
-def test_values_can_be_read_off_a_logarithmic_axis(label, low, high):
+def test_logarithmic_axis_has_three_labels(label, low, high):
     figure, axes = (plt := setup()).subplots()
     axes.set_yscale("log", base=2 if label is label_ratios else 10)
     axes.set_ylim(low, high)
