@@ -84,6 +84,7 @@ def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.n
 
 
 def _empty_rows(slots: int, u: np.ndarray, w: np.ndarray, edge_type: np.dtype) -> Rows:
+    """Return uninitialised rows of the dtypes of `u` and `w`, and with `edge_type` for edge ids."""
     return Rows(np.empty(slots, u.dtype), np.empty(slots, w.dtype), np.empty(slots, edge_type))
 
 

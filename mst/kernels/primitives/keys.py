@@ -82,11 +82,13 @@ def key_at(keys, i):
 
 @njit(inline="always")
 def _none_or_all(bit):
+    """Return a uint64 with all bits equal to `bit`, a uint64 of 0 or 1."""
     return np.uint64(0) - bit
 
 
 @njit
 def _write_keys(keys, out):
+    """Write all keys of `LazyKeys` to `out`, of the dtype of their words and shape (m,)."""
     for i in range(out.size):
         out[i] = key_at(keys, i)
 
