@@ -207,10 +207,9 @@ def _gain(mine: Mapping[str, Row], other: Mapping[str, Row]) -> Gain | None:
     mean = geometric_mean(ratios)
     error = math.sqrt(sum(e * e for e in errors)) / len(common)
     # NaN where any run has no interval.
-    low, high = (mean * math.exp(sign * NORMAL_95 * error) for sign in (-1, 1))
-    interval = (None, None) if math.isnan(error) else (low, high)
+    low, high = (None if math.isnan(error) else mean * math.exp(z * error) for z in (-NORMAL_95, NORMAL_95))
     names = Counter(named(other[g]) for g in common).most_common()
-    return Gain(mean, *interval, min(ratios), max(ratios), len(common), tuple(names))
+    return Gain(mean, low, high, min(ratios), max(ratios), len(common), tuple(names))
 
 
 def _error(row: Row) -> float:

@@ -318,15 +318,19 @@ class _Case:
                 reason += f"; skipped: {'; '.join(result.failed)}"
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, **more)
 
-    def measure(self, formula: str, **options: bool) -> _Found:
+    def measure(self, formula: str, *, stand_ins: bool = False, accept_few: bool = True) -> _Found:
         """Return the formula's value and whose runs gave it: the original programs where they were measured."""
+
+        def value(source: Measured) -> Result:
+            return evaluate(formula, source, self.names, stand_ins=stand_ins, accept_few=accept_few)
+
         if self.judge != "original":
-            return _Found(evaluate(formula, self.source, self.names, **options), self.judge)
+            return _Found(value(self.source), self.judge)
         with suppress(Missing):
-            result = evaluate(formula, self.source.of_programs(self.book.originals), self.names, **options)
+            result = value(self.source.of_programs(self.book.originals))
             if not result.missing:
                 return _Found(result, "original")
-        return _Found(evaluate(formula, self.source, self.names, **options), "port")
+        return _Found(value(self.source), "port")
 
     def judged(self) -> Outcome:
         """Return the verdict on a machine that has what the claim needs, stand-ins aside."""
@@ -360,8 +364,8 @@ class _Case:
             )
         if found.is_port(self.judge):
             way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
-            reason = f"the program itself was not measured; our port {way}"
-            return self.outcome(NOT_COMPARABLE, reason, found, agrees=holds)
+            port = f"the program itself was not measured; our port {way}"
+            return self.outcome(NOT_COMPARABLE, port, found, agrees=holds)
         if holds is None:
             return self.outcome(NOT_COMPARABLE, f"cannot tell: {criterion.undecided}", found)
         return self.outcome(CONFIRMED if holds else CONTRADICTED, f"counts: {criterion}", found)

@@ -84,14 +84,14 @@ def papers_of(
         )
     )
     shown = []
-    for paper, made in filled.items():
+    for paper, exhibits_of in filled.items():
         tally = Counter(row["overall"] for row in rows if row["paper"] == paper)
         shown.append(
             {
                 "id": paper,
                 "title": book.papers[paper].title,
                 "tally": [(v, _SHORT[v], tally[v]) for v in claims.VERDICTS if tally[v]],
-                "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in made],
+                "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in exhibits_of],
             }
         )
     counts = []
