@@ -1,6 +1,9 @@
 """Edges on their way through batches: their ends, which joining replaces by roots, beside key and id.
 
 The top bit of the second end is not part of it: it says that the edge is out of the forest (`set_dropped`).
+
+Functions that store are compiled as calls, not inlined into their caller's source: inside a `prange` numba would drop a
+store through an attribute as dead code (`mst.kernels.parallel.runtime`). LLVM inlines them all the same.
 """
 
 from __future__ import annotations
@@ -155,7 +158,7 @@ def _id_at(records, i):
     return lambda records, i: np.int64(records.ids[i])
 
 
-@overload(put, inline="always")
+@overload(put)
 def _put(records, i, a, b, key, e):
     if records.instance_class is WideRecords:
 
@@ -196,7 +199,7 @@ def _prefetch_edge(records, i):
     return prefetch_edge
 
 
-@overload(move, inline="always")
+@overload(move)
 def _move(records, i, j, a, b):
     if records.instance_class is WideRecords:
 
@@ -219,7 +222,7 @@ def _move(records, i, j, a, b):
     return move
 
 
-@overload(swap, inline="always")
+@overload(swap)
 def _swap(records, i, j):
     if records.instance_class is WideRecords:
 
@@ -250,7 +253,7 @@ def _exchange(values, i, j):
     values[i], values[j] = values[j], values[i]
 
 
-@overload(set_dropped, inline="always")
+@overload(set_dropped)
 def _set_dropped(records, i, out):
     if records.instance_class is WideRecords:
 
