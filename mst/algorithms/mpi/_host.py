@@ -211,11 +211,8 @@ class Host:
         if self.copy is None:
             self.copy = select.new_copy(own, len(own.words) + 1, len(own.words))
         everything_left = Round(p.highest, own.words[:0], np.empty(0, np.int64), False, 0, 0)
-        wanted, size = p.wanted(everything_left), len(rows.words)
-        counted, picked = np.zeros(select.SELECTED + 1, np.int64), np.empty(select.BLOCK + 1, np.uint64)
-        for first in range(0, size, select.BLOCK):
-            last = min(first + select.BLOCK, size)
-            select.copy_chunk(first, last, rows, wanted, self.copy, counted, picked)
+        counted = np.zeros(select.SELECTED + 1, np.int64)
+        select.copy_outside_alone(rows, p.wanted(everything_left), self.copy, counted)
         count = int(counted[select.SELECTED])
         self.rows, p.size = self.copy.resized(count, frozen), reduced(self.comm, count)
         p.in_giant = None

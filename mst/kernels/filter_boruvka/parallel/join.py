@@ -3,10 +3,10 @@
 A batch is joined in two phases with a barrier between them. First every end is replaced by the root of its tree,
 as the trees stood before the batch. Then the edges between different trees link them, in any order, by
 compare-and-swap. If no edge of a batch finds its ends linked already, the batch closes no cycle: all its edges
-belong to the forest, whatever their order (Kruskal 1956). An edge that does is a *closing* edge. Whichever edges link,
-the trees are the same sets of vertices, so that the next batch need not wait for a decision which edge of a cycle
-is the heaviest: one worker drops the cycle edges of a batch (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`)
-while the others join the next ones.
+belong to the forest, whatever their order (Kruskal 1956). An edge that does is a *closing* edge. In any order of
+links the trees are the same sets of vertices, so that the next batch need not wait for a decision which edge of a
+cycle is the heaviest: one worker drops the cycle edges of a batch
+(`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Batches(NamedTuple):
     chunks : numpy.ndarray of int64, shape (batches + 1,)
         Chunks before each batch, and in all.
     any_order : numpy.ndarray of bool, shape (batches,)
-        Batches whose edges may be taken in any order, since all have one key and ties are nobody's concern: their
-        closing edges are the ones that are dropped.
+        Batches whose edges may be taken in any order, since all have one key and any choice among ties will do: the
+        closing edges are dropped.
     """
 
     starts: np.ndarray
@@ -141,18 +141,18 @@ def chunked(starts, width):
 
 
 @njit
-def find_roots(records, first, last, forest):
+def find_roots(records, first, last, parent, contended):
     """Move the edges between two trees to the front, ends replaced by roots; return where they end.
 
-    Many edges at a time, few enough that what was loaded is still at hand when the roots are checked.
+    Many edges at a time, few enough that loaded lines are still in the cache when the roots are checked. `parent` and
+    `contended` are those of `Forest`.
     """
-    parent = forest.parent
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
     for block in range(first, last, _BLOCK):
         # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
         size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
-        if forest.contended:
+        if contended:
             fourth_ancestors_contended(records, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
         else:
             fourth_ancestors(records, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
@@ -326,44 +326,42 @@ def wait_for_end(state, phase):
 
 @njit
 def work(worker, width, shared, batches, records, joined, forest):
-    """Do chunks until no phase is left; drop the cycle edges of batches whose last chunk was done here."""
-    state, counters = shared
-    end = np.int64(2 * batches.any_order.size)
+    """Find the roots of chunks, or link them, until no phase is left; drop the cycle edges of batches that end here."""
+    # Unpacked once: each time that an array is taken from a tuple its references are counted, by all workers.
+    (state, counters), parent, contended = shared, forest.parent, forest.contended
+    starts, lengths, chunks_before, any_order = batches
+    chunks, closing = joined
+    end = np.int64(2 * any_order.size)
     scratch = new_scratch(0)
     phase = load(state, _PHASE)
     while phase < end:
         for step in range(width):
             owner, done = (worker + step) % width, np.int64(0)
-            phase, chunk = take_chunk(state, owner, width, batches.chunks, phase)
+            phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
             while chunk >= 0:
                 inject_delay(counters, chunk)
-                do_chunk(chunk, phase, batches, records, joined, forest, width == 1)
+                batch = phase >> 1
+                first = starts[batch] + (chunk - chunks_before[batch]) * lengths[batch]
+                if phase & 1:
+                    last = chunks[chunk, LAST]
+                    chunks[chunk, CLOSING] = link(records, first, last, parent, width == 1)
+                    count = last - chunks[chunk, CLOSING]
+                    if count:
+                        fetch_add(closing, batch, count)
+                else:
+                    last = min(first + lengths[batch], starts[batch + 1])
+                    chunks[chunk, FIRST] = first
+                    chunks[chunk, LAST] = find_roots(records, first, last, parent, contended)
                 done += 1
-                phase, chunk = take_chunk(state, owner, width, batches.chunks, phase)
+                phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
             # At once: while the others' shares are looked through, a worker may wait for this report.
-            if report_done(state, batches.chunks, phase, done):
+            if report_done(state, chunks_before, phase, done):
                 if phase & 1:
                     inject_delay(counters, phase)
                     scratch = append_batch(phase >> 1, batches, records, joined, forest, counters, scratch)
                 break
         wait_for_end(state, phase)
         phase = load(state, _PHASE)
-
-
-@njit
-def do_chunk(chunk, phase, batches, records, joined, forest, alone):
-    """Find the roots of the edges of one chunk, or link them."""
-    batch = phase >> 1
-    chunks = joined.chunks
-    first = batches.starts[batch] + (chunk - batches.chunks[batch]) * batches.lengths[batch]
-    if phase & 1:
-        chunks[chunk, CLOSING] = link(records, first, chunks[chunk, LAST], forest.parent, alone)
-        closing = chunks[chunk, LAST] - chunks[chunk, CLOSING]
-        if closing:
-            fetch_add(joined.closing, batch, closing)
-    else:
-        last = min(first + batches.lengths[batch], batches.starts[batch + 1])
-        chunks[chunk, FIRST], chunks[chunk, LAST] = first, find_roots(records, first, last, forest)
 
 
 @njit(parallel=True)

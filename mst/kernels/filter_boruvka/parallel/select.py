@@ -358,23 +358,31 @@ def select_chunk(first, last, storage, wanted, bounds, chunk, picked):
 
     `chunk` is a `SelectedChunk`; `picked`, uint64 of shape (BLOCK + 1,), is scratch.
     """
-    places, batch, counts = chunk
-    low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
-    counts[:] = 0
+    chunk.counts[:] = 0
     at = np.uint64(0)
     for block in range(first, last, BLOCK):
         size = pick(storage, block, min(block + BLOCK, last), wanted, picked)
         if wanted.compare_roots:
             size = _keep_between_trees(storage, wanted.roots, picked, size)
-        for i in range(np.uint64(size)):
-            place = picked[i]
-            key, e = key_of(storage.words[place], storage.kind), edge_at(storage, place, 0)[2]
-            b = batch_of(key, e, bounds)
-            places[at], batch[at] = place, b
-            here = ((key != low) | (e > low_id)) & ((key != high) | (e <= high_id))
-            counts[b] += here
-            at += np.uint64(here)
+        at = _number_picked(storage, picked[:size], wanted, bounds, chunk, at)
     return np.int64(at)
+
+
+@njit
+def _number_picked(storage, picked, wanted, bounds, chunk, at):
+    """Append the picked edges that are wanted, ties at the bounds by id, to the chunk; return how many it has then."""
+    words, kind = storage.words, storage.kind
+    places, batch, counts = chunk
+    low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
+    for i in range(np.uint64(picked.size)):
+        place = picked[i]
+        key, e = key_of(words[place], kind), edge_at(storage, place, 0)[2]
+        b = batch_of(key, e, bounds)
+        places[at], batch[at] = place, b
+        here = ((key != low) | (e > low_id)) & ((key != high) | (e <= high_id))
+        counts[b] += here
+        at += np.uint64(here)
+    return at
 
 
 @njit(parallel=True)
@@ -446,8 +454,7 @@ def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndar
 def copy_chunk(first, last, storage, wanted, copy, counters, picked):
     """Append the edges of one chunk above the lower bound with an end outside the giant tree to a copy.
 
-    ``counters[SELECTED]`` says how many edges the copy has. `picked`, uint64, has space for the chunk and one more. One
-    worker alone may copy edges to where they are read from, chunk by chunk.
+    ``counters[SELECTED]`` says how many edges the copy has. `picked`, uint64, has space for the chunk and one more.
     """
     low, low_id = wanted.low, wanted.low_id
     size = pick_outside(storage, first, last, wanted.in_giant, picked)
@@ -467,6 +474,14 @@ def copy_chunk(first, last, storage, wanted, copy, counters, picked):
         a, b, e = edge_at(storage, place, row)
         j = at + np.int64(i)
         copy.words[j], copy.u[j], copy.v[j], copy.rows[j] = storage.words[place], a, b, e - copy.start
+
+
+@njit
+def copy_outside_alone(storage, wanted, copy, counters):
+    """`copy_chunk` over all chunks by one worker, in order: edges may be copied to where they are read from."""
+    picked = np.empty(BLOCK + 1, np.uint64)
+    for first in range(0, storage.words.size, BLOCK):
+        copy_chunk(first, min(first + BLOCK, storage.words.size), storage, wanted, copy, counters, picked)
 
 
 @njit(parallel=True)
