@@ -88,7 +88,6 @@ def report(tmp_path_factory) -> Path:
     import fake_records
 
     from mst.reporting.page.build import write_report
-    from mst.reporting.page.facts import machine_facts
     from mst.reporting.table import write_table
 
     root = tmp_path_factory.mktemp("report")
@@ -97,10 +96,8 @@ def report(tmp_path_factory) -> Path:
     write_report(
         table=root / "table.parquet",
         graphs=made["manifests"],
-        machines=machine_facts([made["records"]]),
         config=made["config"],
         out=root / "report.html",
-        figures_folder=root / "figures",
         records=[made["records"]],
     )
     return root

@@ -225,8 +225,8 @@ def test_page_of_nothing_measured_says_so(tmp_path):
                  status="unavailable", reason="no location has it")]  # fmt: skip
     write_table([], plan, tmp_path / "table.parquet", tmp_path / "table.csv")
     write_report(
-        table=tmp_path / "table.parquet", graphs=[], machines=[], config={"scope": "graphs/g"},
-        out=tmp_path / "report.html", figures_folder=tmp_path / "figures",
+        table=tmp_path / "table.parquet", graphs=[], config={"scope": "graphs/g"},
+        out=tmp_path / "report.html",
     )  # fmt: skip
     page = (tmp_path / "report.html").read_text()
     assert page.count("Nothing has been measured and proved yet.") == 2
@@ -242,7 +242,13 @@ def test_sections_hold_their_own_content_only(rows):
     for part in parts:
         text = (FOLDER / "sections" / f"{part.template}.html.j2").read_text()
         own = set(part.context(shown))
-        used = meta.find_undeclared_variables(environment.parse(text)) - {"number", "count", "seconds", "times"}
+        used = meta.find_undeclared_variables(environment.parse(text)) - {
+            "number",
+            "count",
+            "percent",
+            "seconds",
+            "times",
+        }
         assert own <= used <= own | set(around), part.template
         assert not own & set(around) and not any(name in owners for name in own), part.template
         owners |= dict.fromkeys(own, part.template)

@@ -87,8 +87,8 @@ def test_advice_is_on_the_page_of_everything_alone(monkeypatch, tmp_path, scope)
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     write_table([], [], tmp_path / "table.parquet", tmp_path / "table.csv")
     write_report(
-        table=tmp_path / "table.parquet", graphs=[], machines=[], config={"scope": scope},
-        out=tmp_path / "report.html", figures_folder=tmp_path / "figures",
+        table=tmp_path / "table.parquet", graphs=[], config={"scope": scope},
+        out=tmp_path / "report.html",
     )  # fmt: skip
     page = (tmp_path / "report.html").read_text()
     assert ('id="advice"' in page) == (scope == "default") == ('href="#advice"' in page)

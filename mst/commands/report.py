@@ -23,7 +23,6 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.bench.records.reference import references
     from mst.errors import InputError
     from mst.reporting.page.build import write_report
-    from mst.reporting.page.facts import machine_facts
     from mst.reporting.table import write_table
 
     results = results_of(arguments)
@@ -42,10 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     write_report(
         table=table,
         graphs=_manifests(results, [file for reference in others for file in reference.manifests]),
-        machines=machine_facts(folders),
         config={"scope": "default", "machine": settings.machine_name, **settings.experiment.model_dump()},
         out=out,
-        figures_folder=out.with_name("figures"),
         records=folders,
         references=others,
         mirrors=[Path(mirror) for mirror in settings.sources().mirrors],

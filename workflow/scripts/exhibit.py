@@ -13,6 +13,4 @@ with logged(snakemake.log[0]):
         table=Path(snakemake.input.table),
         manifests=[Path(file) for file in snakemake.input.graphs],
         csv=Path(snakemake.output.csv),
-        tex=Path(snakemake.output.tex),
-        pictures=Path(snakemake.output.pictures),
     )

@@ -6,7 +6,6 @@ from mst import config
 from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.page.build import write_report
-from mst.reporting.page.facts import machine_facts
 
 # The processes that draw figures import this file again.
 if __name__ == "__main__":
@@ -14,10 +13,8 @@ if __name__ == "__main__":
         write_report(
             table=Path(snakemake.input.table),
             graphs=[Path(file) for file in snakemake.input.graphs],
-            machines=machine_facts(map(Path, snakemake.params.records)),
             config=snakemake.params.experiment,
             out=Path(snakemake.output.page),
-            figures_folder=Path(snakemake.output.figures),
             records=[Path(folder) for folder in snakemake.params.records],
             references=references(config.COMMITTED),
             mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],

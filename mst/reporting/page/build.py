@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mst.atomic import replacing
 from mst.reporting.page.cells import number
-from mst.units import count, seconds, times
+from mst.units import count, percent, seconds, times
 
 if TYPE_CHECKING:
     from mst.bench.records.reference import Reference
@@ -23,10 +23,8 @@ def write_report(
     *,
     table: Path,
     graphs: Sequence[Path],
-    machines: Sequence[Mapping[str, Any]],
     config: Mapping[str, Any],
     out: Path,
-    figures_folder: Path,
     records: Sequence[Path] = (),
     references: Sequence[Reference] = (),
     mirrors: Sequence[Path] = (),
@@ -39,16 +37,12 @@ def write_report(
         The tidy table (Parquet).
     graphs : sequence of Path
         Manifests of the graphs (JSON).
-    machines : sequence of mapping
-        Facts of each machine, as `mst.reporting.page.facts.machine_facts` collects them.
     config : mapping
         The experiment; ``title``, ``description`` and ``baseline`` are used, all of it is shown under *Method*.
     out : Path
-        The page.
-    figures_folder : Path
-        Where the figures go, as SVG and PDF, each with its numbers as CSV; ``figures`` beside the page.
+        The page. Its figures go to the folder ``figures`` beside it, as SVG and PDF, each with its numbers as CSV.
     records : sequence of Path
-        Folders of records: the papers' claims are judged by them.
+        Folders of records: they judge the papers' claims, and hold the facts of their machines.
     references : sequence of Reference
         Machines of committed records: shown apart, attributed and dated.
     mirrors : sequence of Path
@@ -60,6 +54,7 @@ def write_report(
     from mst.reporting.charts.figures import draw_all
     from mst.reporting.charts.workers import workers
     from mst.reporting.data import prepare
+    from mst.reporting.page.facts import machine_facts
     from mst.reporting.page.roadmap import roads
     from mst.reporting.page.sections import Shown
 
@@ -67,14 +62,26 @@ def write_report(
     rows = prepare(pd.read_parquet(table), baseline)
     known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
     manifests = list(known.values())
-    Path(figures_folder).mkdir(parents=True, exist_ok=True)
+    figures_folder = out.with_name("figures")
+    figures_folder.mkdir(parents=True, exist_ok=True)
     with workers(usable_cores()) as run:
-        figures = draw_all(_marked(rows), Path(figures_folder), baseline, run)
-        papers = _papers(rows, records, manifests, config, out, Path(figures_folder), run)
+        figures = draw_all(_marked(rows), figures_folder, baseline, run)
+        papers = _papers(rows, records, manifests, config, out, run)
     digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
     road_map = roads(known, mirrors)
     html = render(
-        Shown(rows, manifests, machines, config, baseline, figures, papers, references, road_map, digest)
+        Shown(
+            rows,
+            manifests,
+            machine_facts(records),
+            config,
+            baseline,
+            figures,
+            papers,
+            references,
+            road_map,
+            digest,
+        )
     )
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as temporary:
@@ -93,7 +100,7 @@ def render(shown: Shown) -> str:
         trim_blocks=False,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(number=number, count=count, seconds=seconds, times=times)
+    environment.globals.update(number=number, count=count, percent=percent, seconds=seconds, times=times)
     parts = sections(shown)
     context = {**frame(shown), "sections": parts}
     for part in parts:
@@ -113,7 +120,6 @@ def _papers(
     manifests: Sequence[Mapping[str, Any]],
     config: Mapping[str, Any],
     out: Path,
-    folder: Path,
     run: Run,
 ) -> Papers | None:
     """Return the papers on the page: all, one, or none where the page is about one graph or algorithm."""
@@ -125,4 +131,6 @@ def _papers(
     if kind not in ("default", "papers"):
         return None
     sources = gather(records, rows.to_dict("records"), manifests)
-    return papers_of(sources, out, folder, only=name or None, every_picture=kind == "papers", run=run)
+    return papers_of(
+        sources, out, out.with_name("figures"), only=name or None, every_picture=kind == "papers", run=run
+    )

@@ -219,10 +219,8 @@ def write_exhibit(
     table: Path,
     manifests: Sequence[Path],
     csv: Path,
-    tex: Path,
-    pictures: Path,
 ) -> None:
-    """Write one table or figure by itself: CSV, LaTeX, and its pictures as SVG and PDF into a folder.
+    """Write one table or figure by itself: CSV, LaTeX beside it, and pictures as SVG and PDF in a folder of its name.
 
     Raises
     ------
@@ -241,7 +239,8 @@ def write_exhibit(
     sources = gather(records, pd.read_parquet(table).to_dict("records"), read_manifests(manifests))
     filled = fill(paper, known[name], sources, claims.document().names())
     tables.write_csv(filled, csv)
-    tables.write_latex(filled, tex)
+    tables.write_latex(filled, csv.with_suffix(".tex"))
+    pictures = csv.with_suffix("")
     pictures.mkdir(parents=True, exist_ok=True)
     setup()
     drawing.draw(filled, pictures)
