@@ -6,7 +6,12 @@ PAGE_SOURCES = [
     for p in sorted(Path(d).rglob("*"))
     if p.suffix in PAGE_SUFFIXES
 ]
-PAGE_SOURCES += ["config/advice.json", "mst/advice/__init__.py", "mst/advice/traits.py", "mst/units.py"]
+PAGE_SOURCES += [
+    "config/advice.json",
+    "mst/advice/__init__.py",
+    "mst/advice/traits.py",
+    "mst/units.py",
+]
 PAGE_SOURCES += map(str, sorted(settings_of.COMMITTED.glob("reference/*/about.yaml")))
 
 
