@@ -107,9 +107,9 @@ def test_fetch_raw_does_not_parse_the_file(place, mst):
     assert code == 0
     (line,) = out.splitlines()
     assert line.startswith(f"square: {place / 'cache' / 'raw' / 'square'}")
-    assert line.endswith("its checksum was seen for the first time and is kept")
+    assert line.endswith("its checksum was recorded, as that of a first download")
     _, out, _ = mst("fetch", "--raw", "square", "--catalog", "graphs.yaml")
-    assert out.rstrip().endswith("its checksum is the one seen before")
+    assert out.rstrip().endswith("its checksum is the one recorded before")
     code, _, err = mst("fetch", "--raw", "sphere", "--catalog", "graphs.yaml")
     assert code == 1 and "sphere is unavailable" in err
 

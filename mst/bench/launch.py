@@ -1,4 +1,4 @@
-"""The command that starts ranks: the installed MPI's ``mpiexec``, or what ``$MST_MPIEXEC`` says."""
+"""The command that starts ranks: the installed MPI's ``mpiexec``, or the value of ``$MST_MPIEXEC``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPEN_MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_
 
 @dataclass(frozen=True)
 class Launcher:
-    """A program that starts ranks, as the words of its command, and which MPI it is of: mpich, openmpi or other."""
+    """A program that starts ranks, as the words of its command, and its MPI library: mpich, openmpi or other."""
 
     words: tuple[str, ...]
     kind: str = "other"
@@ -76,7 +76,7 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
 
 @cache
 def _kind(program: str) -> str:
-    """Return which MPI a launcher belongs to, by what it says of itself."""
+    """Return which MPI library a launcher belongs to, from the output of ``--version``."""
     try:
         said = subprocess.run(
             [program, "--version"],

@@ -1,4 +1,4 @@
-"""What a run ran on: the machine's fingerprint, and the conditions of the moment."""
+"""The machine of a run: its fingerprint, and its momentary conditions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def host_name() -> str:
 
 
 def conditions() -> dict[str, Any]:
-    """Return the passing state of this host: load, frequency governor, affinity, clock, throttling counts."""
+    """Return the momentary state of this host: load, frequency governor, affinity, clock, throttling counts."""
     return {
         "host": socket.gethostname(),
         "kernel": platform.release(),

@@ -30,8 +30,8 @@ class Summary:
     median, low, high : float or None
         In the unit of the values.
     coverage : float
-        Probability that an interval made so holds the median of the distribution that the values are from, whatever
-        that is (see `interval_ranks`).
+        Probability that such an interval holds the median of the distribution that the values are from, for any such
+        distribution (see `interval_ranks`).
     spread : float or None
         Range of the values over their median; None for fewer than two.
     """

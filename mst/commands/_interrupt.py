@@ -1,4 +1,4 @@
-"""A request to end is handled like an interruption, so that unfinished work is cleaned up."""
+"""SIGTERM is handled like an interruption, so that unfinished work is cleaned up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs that the arguments of ``mst run`` ask for, and how each is measured."""
+"""The runs that the arguments of ``mst run`` request, and how each is measured."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _run_of(arguments: argparse.Namespace, place: Place, graph_digest: str) -> R
 
 
 def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, bool]:
-    """Return how the experiments want this run measured; the first that asks for it decides."""
+    """Return how the experiments want this run measured; the first that requests it decides."""
     algorithm = registry.get(planned.algorithm)
     for experiment in experiments:
         if planned.graph not in experiment.graphs:

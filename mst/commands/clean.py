@@ -11,7 +11,7 @@ HELP = "show the caches with their sizes, or remove them"
 PARTS = {
     "raw": "raw files as fetched, and parts of them to resume",
     "graphs": "canonical graphs",
-    "checksums": "checksums seen first; without them a changed file is not noticed",
+    "checksums": "checksums of first downloads; without them a changed file goes unnoticed",
     "numba": "compiled kernels of the processor",
     "cuda": "compiled kernels of the GPU",
 }
@@ -25,8 +25,10 @@ def configure(parser: ArgumentParser) -> None:
         help=f"cache to remove: {', '.join(PARTS)}; none: only show the sizes",
     )
     parser.add_argument("--all", action="store_true", help="remove every part but the checksums")
-    parser.add_argument("--graph", metavar="NAME", help="only what belongs to this graph of the catalogue")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, remove nothing")
+    parser.add_argument("--graph", metavar="NAME", help="only the files of this graph of the catalogue")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show the files that would be removed, remove nothing"
+    )
 
 
 def run(args: Namespace) -> int:

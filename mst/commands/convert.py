@@ -21,7 +21,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--weights",
         metavar="DTYPE:LOW:HIGH[:distinct]",
-        help="generate weights, such as int32:1:1000; the same edge gets the same weight whatever the file's order",
+        help="generate weights, such as int32:1:1000; the same edge gets the same weight in any order of rows",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of generated weights (default: %(default)s)")
 

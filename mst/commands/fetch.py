@@ -24,13 +24,13 @@ def configure(parser: ArgumentParser) -> None:
         "--into", metavar="FOLDER", help="make a folder for each graph in this one (default: the cache)"
     )
     parser.add_argument("--raw", action="store_true", help="fetch only the raw file, do not convert it")
-    parser.add_argument("--again", action="store_true", help="make the graph even if it is there already")
+    parser.add_argument("--again", action="store_true", help="make the graph even if it exists already")
     parser.add_argument(
         "--mirror",
         action="append",
         default=[],
         metavar="PLACE",
-        help="a folder or address prefix to ask first, after those of MST_MIRROR; may be given again",
+        help="a folder or address prefix to try first, after those of MST_MIRROR; repeatable",
     )
     parser.add_argument("--offline", action="store_true", help="never touch the network")
     parser.add_argument(
@@ -69,8 +69,8 @@ def _fetch_raw(entry: Entry, sources: Sources) -> bool:
 
 _CHECKS = {
     "published": "its checksum is the published one",
-    "recorded": "its checksum is the one seen before",
-    "first": "its checksum was seen for the first time and is kept",
+    "recorded": "its checksum is the one recorded before",
+    "first": "its checksum was recorded, as that of a first download",
 }
 
 

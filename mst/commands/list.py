@@ -15,7 +15,7 @@ HELP = "list algorithms, graphs, papers or formats"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "what", nargs="?", default="algorithms", choices=("algorithms", "graphs", "papers", "formats")
+        "kind", nargs="?", default="algorithms", choices=("algorithms", "graphs", "papers", "formats")
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON with every field")
@@ -30,13 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(algorithms_page(), end="")
         return 0
     rows = {"algorithms": _algorithms, "graphs": _graphs, "papers": _papers, "formats": _formats}[
-        arguments.what
+        arguments.kind
     ]()
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return 0
     names = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}.get(
-        arguments.what, ()
+        arguments.kind, ()
     )
     names = names or tuple(rows[0] if rows else ())
     print(columns([names, *([str(row[name]) for name in names] for row in rows)]))

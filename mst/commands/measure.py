@@ -23,9 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_scopes(parser)
     add_config(parser)
-    parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after so long")
+    parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after this time")
     parser.add_argument(
-        "--refill", action="store_true", help="repeat runs that have fewer processes than asked for"
+        "--refill", action="store_true", help="repeat runs that have fewer processes than requested"
     )
     add_granted(parser)
 

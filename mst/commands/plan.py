@@ -8,7 +8,7 @@ from collections import Counter
 
 from mst.commands._arguments import add_config, add_json, add_paper
 
-HELP = "show what would run, how long it took before, and what cannot run and why"
+HELP = "show the runs that would be measured, their earlier times, and the runs that cannot, with the reason"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

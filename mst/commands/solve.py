@@ -77,7 +77,7 @@ def _say_that_it_compiles() -> None:
 
 
 def write_forest(path: Path, forest: Any) -> None:
-    """Write the forest's edges as a graph file of its own; the suffix names the format."""
+    """Write the forest's edges as a graph file; the suffix names the format."""
     from mst.formats import write
     from mst.graph import Graph
 

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 def table(
     figures: Mapping[tuple[str, str], float], against: str, unit: str = "ms"
 ) -> list[tuple[str | float | None, ...]]:
-    """Return a head, a row of figures for each run, and how many times the figure of `against` is its figure.
+    """Return a head, a row of figures for each run, and the ratio of the figure of `against` to its figure.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """NetworkX's spanning-forest functions, computed here: ``nx.minimum_spanning_tree(G, backend="mst")``.
 
 Installed beside networkx, this package is one of its backends. The functions take and return networkx graphs and
-break ties as networkx's Kruskal does, by the order of ``G.edges``, whatever ``algorithm`` names.
+break ties as networkx's Kruskal does, by the order of ``G.edges``, for every value of ``algorithm``.
 
 >>> import networkx as nx
 >>> G = nx.cycle_graph(4)
@@ -38,7 +38,7 @@ def get_info() -> dict[str, Any]:
 
 
 class BackendGraph:
-    """A networkx graph as networkx hands it to this backend: the graph itself, nothing copied."""
+    """A networkx graph as networkx passes it to this backend: the graph itself, without a copy."""
 
     __networkx_backend__ = "mst"
 
@@ -46,7 +46,7 @@ class BackendGraph:
         self.graph = graph
 
     def is_directed(self) -> bool:
-        """Return whether the graph is directed; networkx asks before it calls."""
+        """Return whether the graph is directed; networkx checks it before a call."""
         return self.graph.is_directed()
 
     def is_multigraph(self) -> bool:
@@ -60,7 +60,7 @@ def convert_from_nx(graph: Any, **_: Any) -> BackendGraph:
 
 
 def convert_to_nx(result: Any, **_: Any) -> Any:
-    """Return results as networkx knows them."""
+    """Return results in networkx's types."""
     return result.graph if isinstance(result, BackendGraph) else result
 
 
@@ -77,7 +77,7 @@ def minimum_spanning_edges(
     Parameters
     ----------
     G : BackendGraph
-        A graph as networkx hands it over: `convert_from_nx` wraps it.
+        A graph as networkx passes it: `convert_from_nx` wraps it.
     algorithm : str
         One of `ALGORITHMS`, which all give the same edges.
     weight : str
@@ -85,7 +85,7 @@ def minimum_spanning_edges(
     keys, data : bool
         Whether edges come with their keys, where it is a multigraph, and with their attributes.
     ignore_nan : bool
-        Whether edges of weight NaN are passed over.
+        Whether edges of weight NaN are skipped.
 
     Returns
     -------
@@ -94,9 +94,9 @@ def minimum_spanning_edges(
     Raises
     ------
     ValueError
-        No such algorithm; or, once the first edge is asked for, a weight is NaN and `ignore_nan` is not set.
+        No such algorithm; or, once the first edge is generated, a weight is NaN and `ignore_nan` is not set.
     networkx.NetworkXNotImplemented
-        Borůvka's algorithm is asked for on a multigraph: networkx has none.
+        Borůvka's algorithm on a multigraph: networkx has none.
 
     Examples
     --------
@@ -219,13 +219,13 @@ def _spanning_edges(
     graph: Any, algorithm: str, weight: str, keys: bool, data: bool, ignore_nan: bool, *, minimum: bool
 ) -> Iterator[tuple]:
     if algorithm not in ALGORITHMS:
-        # The words are networkx's: its tests look for them.
+        # The message is networkx's: its tests match it.
         known = ", ".join(ALGORITHMS)
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm. Choose one of: {known}")
     if graph.is_multigraph() and algorithm.startswith("bor"):
         from networkx import NetworkXNotImplemented
 
-        # Only so that code behaves as it does without this backend.
+        # So that code behaves as it does without this backend.
         raise NetworkXNotImplemented("networkx's Borůvka is not implemented for multigraphs")
     return _in_order(graph, weight, keys, data, ignore_nan, minimum)
 
@@ -237,7 +237,7 @@ def _in_order(
 
     edges = list(graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True))
     values = [edge[-1].get(weight, 1) for edge in edges]
-    # Only NaN differs from itself, whatever the type of number.
+    # Only NaN differs from itself, in every type of number.
     nan = [k for k, value in enumerate(values) if value != value]
     if nan and not ignore_nan:
         raise ValueError(f"NaN found as an edge weight. Edge {edges[nan[0]]}")

@@ -18,8 +18,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
     """Return a minimum spanning tree of an undirected graph, or a forest where it is not connected.
 
     Accepts the inputs of SciPy's function and returns the same, zeros included: a zero of a dense matrix is no
-    edge, and neither are infinity, NaN or a masked element there; a stored zero of a sparse array joins its ends
-    for nothing and is then dropped from the result, which stores no zeros. (`mst.minimum_spanning_forest` keeps
+    edge, and neither are infinity, NaN or a masked element there; a stored zero of a sparse array is an edge of
+    weight zero and is then dropped from the result, which stores no zeros. (`mst.minimum_spanning_forest` keeps
     it.) Of equal weights, the first in the order of rows is kept.
 
     Parameters
@@ -55,7 +55,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
     """
     matrix = _as_csr(csgraph)
     n, count = matrix.shape[0], int(matrix.indptr[-1])
-    # There may be room behind the last entry.
+    # The arrays may be longer than the number of entries.
     columns, data = matrix.indices[:count], matrix.data[:count]
     rows = np.repeat(np.arange(n, dtype=columns.dtype), np.diff(matrix.indptr))
     forest = mst.minimum_spanning_forest(mst.Graph(n, rows, columns, _weights(data)), algorithm=algorithm)
@@ -84,7 +84,7 @@ def _as_csr(csgraph: Any) -> Any:
 
 
 def _weights(data: np.ndarray) -> np.ndarray:
-    """Return weights of the same order; NaN, which SciPy sorts last, has none of its own."""
+    """Return the weights, or their ranks where one is NaN, which SciPy sorts last."""
     if not np.isnan(data).any():
         return data
     return np.unique(data, return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""Makes the table of advice: candidates side by side over sizes, densities, degrees and weights, on this machine.
+"""Writes the table of advice: candidates side by side over sizes, densities, degrees and weights, on this machine.
 
 ``python -m mst.bench.advice --folder DIR --within 400 --check 150`` measures for 400 seconds, the most informative
 cases first, and writes ``DIR/advice.json`` from all cases in ``DIR/cases.jsonl`` after each; cases in that file are

@@ -71,7 +71,7 @@ class Caller:
         return time.perf_counter() - started, ids.get()
 
     def close(self) -> None:
-        """Give the device's memory back."""
+        """Free the device's memory."""
         self.resident = None
         if any(candidate.gpu for candidate, *_ in self.ways.values()):
             import cupy
@@ -87,7 +87,7 @@ def on_device(graph: Graph) -> Any:
 
 
 def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> dict[str, float]:
-    """Return seconds by candidate: medians of calls in turns, or one call's where that was hopeless.
+    """Return seconds by candidate: medians of calls in turns, or one call's time where that was far too slow.
 
     A candidate that finds another forest than the first one has no time, and is named in `wrong`.
     """
@@ -97,7 +97,7 @@ def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> 
     for name, (candidate, *_) in caller.ways.items():
         try:
             seconds, ids = caller(name)
-            # Code for this key or size may have been compiled only now; not so for cores at a size that costs.
+            # The first call may have included compilation; large graphs on cores are not repeated for that.
             if candidate.gpu or graph.m < LARGE:
                 seconds, ids = min((seconds, ids), caller(name), key=lambda call: call[0])
         except (MSTError, MemoryError, RuntimeError) as error:  # CuPy's are of the last two

@@ -77,7 +77,7 @@ def weigh(graph: Graph, weights: str, seed: int) -> Graph:
 
 
 def training(largest: int = LARGEST) -> list[Case]:
-    """Return the cases that the table is made from, the most telling first; only those of at most `largest` edges."""
+    """Return the cases of the table with at most `largest` edges, the most informative first."""
     layers = (
         chain.from_iterable(_even(m, "hashed") for m in SIZES),
         chain.from_iterable(_local(m) for m in SIZES),
@@ -144,7 +144,7 @@ def _local(m: int) -> Iterator[Case]:
 
 
 def unseen(largest: int = LARGEST) -> list[Case]:
-    """Return cases of other generators, sizes, weights and seeds, small and large by turns."""
+    """Return cases of other generators, sizes, weights and seeds, small and large in alternation."""
     made: list[Case] = []
     weights = ("hashed", "normal", "values:1", "values:3", "hashed", "cubes", "values:100", "wide-integers")
     orders = ("shuffled", "sorted", "shuffled")

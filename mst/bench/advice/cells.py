@@ -54,7 +54,7 @@ class Hardware:
         return cls(max((c.width for c in candidates), default=1), any(c.gpu for c in candidates))
 
     def settings(self) -> list[tuple[int, str | None]]:
-        """Return the parts of it that a caller may use: (cores, where the graph lies if there is a GPU)."""
+        """Return the parts of it that a caller may use: (cores, location of the graph if there is a GPU)."""
         on_gpu: list[tuple[int, str | None]] = [(width, "host") for width in widths(self.cores)]
         plain: list[tuple[int, str | None]] = [(width, None) for width in widths(self.cores)]
         return [*plain, *on_gpu, (1, "device")] if self.gpu else plain

@@ -1,4 +1,4 @@
-"""Energy of a piece of work, where the hardware lets it be read: RAPL for processors, NVML for GPUs.
+"""Energy used by a block of code, where the hardware lets it be read: RAPL for processors, NVML for GPUs.
 
 Both count the energy of the whole package or board, idle power and other programs included. Where nothing can
 be read (no counter, no permission, no nvidia-ml-py, a virtual machine) the answer is None and nothing else changes.
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 POWERCAP = Path("/sys/class/powercap")
-# No package or board draws more for long. A counter that could have gone round more than once since the last
-# reading under this power says nothing.
+# No package or board draws more for long. A counter that may have wrapped around more than once at this power
+# since the last reading is not used.
 MAXIMUM_WATTS = 1000.0
 
 
 @dataclass(frozen=True)
 class Counter:
-    """Counts the energy of a domain upwards and starts again at zero behind its range.
+    """Counts the energy of a domain upwards and wraps around to zero at the end of its range.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Counter:
 
 @dataclass
 class Energy:
-    """What a block of code used; filled in by `measure_energy`.
+    """Energy that a block of code used; filled in by `measure_energy`.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Energy:
     seconds: float = 0.0
 
     def of_one(self, solves: int) -> dict[str, Any] | None:
-        """Return the joules of one of so many solves, in all and by domain; None where nothing was read."""
+        """Return the joules of one solve out of `solves`, in total and by domain; None where nothing was read."""
         if self.joules is None:
             return None
         domains = {name: joules / solves for name, joules in self.domains.items()}
@@ -72,7 +72,7 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy
     Parameters
     ----------
     counters : iterable of Counter, optional
-        What to read; by default every counter of this host.
+        Counters to read; by default all of this host.
 
     Yields
     ------
@@ -105,9 +105,9 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy
 
 
 def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
-    """Return the RAPL domains below `root` that do not overlap: packages, and memory where it is apart.
+    """Return the RAPL domains below `root` that do not overlap: packages, and memory where it is separate.
 
-    A package contains its ``core`` and ``uncore``; ``psys`` contains the packages; ``dram`` is its own.
+    A package contains its ``core`` and ``uncore``; ``psys`` contains the packages; ``dram`` is separate.
     """
     found: dict[str, Counter] = {}
     for zone in sorted(root.glob("*-rapl:*")):
@@ -124,7 +124,7 @@ def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
 
 
 def nvml_counters(environment: Mapping[str, str] = os.environ) -> list[Counter]:
-    """Return the GPUs that this process may use and that count energy (Volta and later), as on the PCI bus."""
+    """Return the GPUs that this process may use and that count energy (Volta and later)."""
     try:
         import pynvml
 

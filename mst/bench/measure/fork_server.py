@@ -77,7 +77,7 @@ class ForkServer:
         return self._process.poll() is None
 
     def output(self) -> str:
-        """Return the end of what it printed."""
+        """Return the end of its output."""
         return self._log.read_text()[-500:]
 
     def send(self, run: int, command: str, **values: Any) -> None:
@@ -201,7 +201,7 @@ def main(events: str, commands: str) -> None:
 
 
 def _warm_up() -> None:
-    """Import and compile what every run needs: most of it is what numba does before its first function."""
+    """Import and compile code that every run needs: most of the time goes to numba's first compilation."""
     with contextlib.suppress(ImportError):
         import pyarrow  # noqa: F401
     algorithm = registry.get("kruskal")

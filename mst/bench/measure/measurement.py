@@ -1,4 +1,4 @@
-"""The measurement of a run: everything that is written of it, in the order of `docs/records.md`."""
+"""The measurement of a run: every field of its record, in the order of `docs/records.md`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def measurement_of(
     manifest : dict
         The graph's.
     conditions : dict
-        What the run was measured under, without flags.
+        Conditions during the run, without flags.
     """
     outcome, algorithm = session.outcome, registry.get(run.algorithm)
     processes = outcome.processes
@@ -66,7 +66,7 @@ def measurement_of(
 
 
 def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
-    """Return what a reader of the figures must know of them, by keyword."""
+    """Return the keywords that warn a reader of the figures."""
     processes, cores = session.outcome.processes, usable_cores()
     spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
     granted = conditions["granted_width"]
@@ -107,7 +107,7 @@ def _graph_facts(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
-    """Return seconds by what they were spent on, a list for each process; without a device there is no transfer."""
+    """Return seconds by step, a list for each process; without a device there is no transfer."""
     return {
         "compute": [p["compute"] for p in processes],
         "warmup": [p["warmup"] for p in processes],
@@ -117,7 +117,7 @@ def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
 
 
 def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, int | None]:
-    """Return the most that any process took; None where none could read it."""
+    """Return the largest figures of any process; None where no process could read them."""
     memory = [p["memory"] for p in processes]
     device = [p["device_bytes"] for p in processes if p["device_bytes"] is not None]
     ranks = [m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m]
@@ -131,7 +131,7 @@ def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, int |
 
 
 def _times(session: Session) -> dict[str, Any]:
-    """Return what the run took, and when; a run none of whose processes began is of now."""
+    """Return the duration of the run and its time spans; a run in which no process began gets the current time."""
     spans = session.spans or [(datetime.now(UTC),) * 2]
     return {
         "seconds": round(session.open_seconds + session.turn_seconds, 3),
@@ -142,7 +142,7 @@ def _times(session: Session) -> dict[str, Any]:
 
 
 def _median_energy(processes: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the energy of one solve of the process in the middle, or None where none could be read."""
+    """Return the energy of one solve, of the median process, or None where none could be read."""
     readings = sorted((p["energy"] for p in processes if p["energy"]), key=lambda reading: reading["joules"])
     return readings[len(readings) // 2] if readings else None
 
@@ -160,7 +160,7 @@ def _git() -> dict[str, Any] | None:
     """Return the commit of the checkout that this package lies in, and whether it has changes."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
-        # A copy without history may say what it is a copy of.
+        # A copy without history may name the commit that it was made from.
         commit = os.environ.get("MST_COMMIT")
         return {"commit": commit, "dirty": False} if commit else None
 

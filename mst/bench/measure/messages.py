@@ -16,7 +16,7 @@ class Emit(Protocol):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What the processes of a run need to know of it.
+    """A run as its processes need to know it.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ _COLLECTIVE = re.compile(
 
 
 def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
-    """Return a communicator of the same ranks that times its blocking collectives, and the seconds that it adds up.
+    """Return a communicator of the same ranks that times its blocking collectives, and the seconds, summed by kind.
 
     A barrier before each call separates ``waiting`` for slower ranks from ``communication``. Communicators that are
     split off add their seconds to the same figures.

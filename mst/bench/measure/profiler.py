@@ -1,4 +1,4 @@
-"""What Nsight Compute reads of a GPU algorithm's kernels, in a process of its own."""
+"""Metrics of a GPU algorithm's kernels, read by Nsight Compute in a separate process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Profile:
 
 
 def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> Profile:
-    """Return what ncu reads of a Python process that calls `profile_solve`; clocks are left alone.
+    """Return the metrics that ncu reads of a Python process that calls `profile_solve`; clocks are left alone.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> Profile:
 
 
 def parse_ncu(text: str) -> Iterator[Launch]:
-    """Yield (kernel, metric, value) from what ``ncu --csv`` prints.
+    """Yield (kernel, metric, value) from the output of ``ncu --csv``.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
 
 
 def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str, Any]:
-    """Return the counters that an algorithm makes of its profile; none where nothing could be read.
+    """Return the counters that an algorithm derives from its profile; none where nothing could be read.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""Ranks of a measured run under MPI: how a sampler starts them, and what each of them does.
+"""Ranks of a measured run under MPI: how a sampler starts them, and the work of each rank.
 
-``python -m mst.bench.measure.ranks FILE`` is one rank; the file holds the run, what to take and where events go. A
-start of all ranks is one fresh process in the records' sense, and a sample is the slowest rank's time from one barrier
-on. Rank 0 reports. A rank that fails reports its error and ends the job, since the others would wait for it forever.
+``python -m mst.bench.measure.ranks FILE`` is one rank; the file names the run, the step to measure and the file for
+events. A start of all ranks is one fresh process in the records' sense, and a sample is the slowest rank's time after
+a barrier. Rank 0 reports. A rank that fails reports its error and ends the job, since the others would wait
+for it forever.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from mst.execute import Implementation, implementation_of
 from mst.formats.edge_slice import read_edge_slice
 from mst.mpi import abort
 
-# Vertices and edges: so many that ranks of one host meet in shared memory (`SMALL` of filter-boruvka-mpi), in parts and
-# all at once; fewer; and many to a vertex, which a rank reduces to its own forest first.
+# Vertices and edges: enough for ranks of one host to use shared memory (`SMALL` of filter-boruvka-mpi), in parts and
+# all at once; fewer; and many edges per vertex, which each rank first reduces to the forest of its own edges.
 _SHAPES = (1000, 40_000), (40_000, 50_000), (10_000, 8000), (100, 30_000)
 
 
@@ -66,7 +67,7 @@ def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
     file.write_text(json.dumps({"spec": asdict(spec), "take": take, "events": str(events)}))
     rank = [sys.executable, "-m", "mst.bench.measure.ranks", str(file)]
     command, extra = launch_command(spec.width, rank, launcher)
-    # A rank is one thread, whatever the width.
+    # A rank is one thread at every width.
     environment = {**os.environ, **pinned_environment(1), **extra}
     code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
     reported = events.read_text().splitlines() if events.exists() else []
@@ -80,7 +81,7 @@ def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
 def signal_of(code: int) -> int:
     """Return the signal that an exit code of a launcher stands for, or 0.
 
-    Python says it as a negative number, shells and Open MPI add 128 to it, MPICH returns the signal itself.
+    Python reports it as a negative number, shells and Open MPI add 128 to it, MPICH returns the signal itself.
     """
     if code < 0:
         return -code
@@ -130,7 +131,7 @@ def be_rank(spec: RunSpec, take: str, emit: Emit) -> None:
         if comm.rank == 0:
             emit(take, **result)
         comm.Barrier()
-        # A forked process ends without what Python does at its exit, and would leave MPI's shared memory behind.
+        # A forked process ends without Python's exit handlers, and would leave MPI's shared memory behind.
         MPI.Finalize()
     except BaseException as error:
         failed = failure(error)
@@ -176,7 +177,7 @@ def _phases(
 
 
 class RankSampler(Sampler):
-    """Measures a run as one of its ranks; all of them call every method, and the answer of rank 0 counts."""
+    """Measures a run as one of its ranks; all of them call every method, and the result of rank 0 counts."""
 
     meter = contextlib.nullcontext
 
@@ -189,7 +190,7 @@ class RankSampler(Sampler):
         return self.timed(self.implementation.solve, problem)
 
     def start_memory(self) -> None:
-        """Note what memory is held before anything is prepared."""
+        """Record the memory in use before anything is prepared."""
         self._memory = RankMemory(self.comm)
 
     def memory(self) -> dict[str, int]:
@@ -212,7 +213,7 @@ class RankSampler(Sampler):
         from mpi4py import MPI
 
         machine = this_machine()
-        # Slurm's name for a node is what its users know it by.
+        # Slurm's users know a node by Slurm's name for it.
         name = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         facts = self.comm.allgather((name, machine.cpu, machine.cores, machine.fingerprint))
         hosts = {host: facts.count(host) for host in facts}

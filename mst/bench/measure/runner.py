@@ -1,4 +1,4 @@
-"""Measures runs: fresh pinned processes in turns, limits on time and memory, a measurement whatever happens."""
+"""Measures runs: fresh pinned processes in turns, limits on time and memory, and a measurement even of a failure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def measure_runs(
 ) -> Iterator[dict[str, Any]]:
     """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
 
-    A disturbance of some seconds thus meets every run and not one. Failures are measurements too.
+    A disturbance of some seconds thus affects all runs and not only one. Failures are measurements too.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def measure_runs(
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the runs that take turns have in common: the graph, the cores granted, a folder, and how many they are."""
+    """Runs that take turns share these: the graph, the cores granted, a folder, and the number of runs."""
 
     manifest: dict[str, Any]
     graph_file: Path
@@ -178,7 +178,7 @@ class _Measured:
         return measurement
 
     def _conditions(self) -> dict[str, Any]:
-        """Return what the run was measured under."""
+        """Return the conditions during the run."""
         session, seconds = self.session, max(self.session.turn_seconds, 1e-9)
         return {
             **self._before,

@@ -1,4 +1,4 @@
-"""Samplers: what a fresh process of a run measures."""
+"""Samplers: the measurements that a fresh process of a run takes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Sampler:
         return self.implementation.timed_solve(problem)
 
     def start_memory(self) -> None:
-        """Note what memory is held before anything is prepared."""
+        """Record the memory in use before anything is prepared."""
         self._resident = reset_peak()
 
     def memory(self) -> dict[str, int]:
@@ -125,7 +125,7 @@ class Sampler:
         }
 
     def environment(self) -> dict[str, Any]:
-        """Return what parallel kernels ran on, or None where none were loaded."""
+        """Return the threading layer of parallel kernels, or None where none were loaded."""
         runtime = sys.modules.get("mst.kernels.parallel.runtime")
         return {"threading": runtime.facts() if runtime else None}
 

@@ -1,4 +1,4 @@
-"""How a fresh process of a run, or all ranks of one, takes its samples; and what it reports of memory and failures."""
+"""How a fresh process of a run, or all ranks of one, takes its samples and reports memory and failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mst.errors import OutOfMemoryError
 
 _STEADY = 0.1
 _WARMUPS = 4
-# A first solve that takes longer is not one of code being loaded: of any code, of code that was loaded before.
+# A first solve that takes longer is not dominated by loading code: for code not loaded before, and for loaded code.
 _QUICK_FIRST, _QUICK_FIRST_LOADED = 1.0, 0.1
 _LONG_SOLVE = 1.0
 _SHORT_RUN_SECONDS = 0.05
@@ -24,7 +24,7 @@ _MOST_SAMPLES = 40
 
 @dataclass(frozen=True)
 class Samples:
-    """The last solve's result, the seconds of the warm-up and of each sample, and what `meter` read meanwhile."""
+    """The last solve's result, the seconds of the warm-up and of each sample, and the reading of `meter` over them."""
 
     result: Any
     warmup: list[float]
@@ -106,12 +106,12 @@ def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
 
 
 def warm_seconds(warm: list[float]) -> float:
-    """Return what the warm-up counts for against a budget: not the loading of machine code."""
+    """Return the seconds of the warm-up that count against a budget: not the loading of machine code."""
     return sum(warm[1:]) or warm[0]
 
 
 def reset_peak() -> int:
-    """Forget the peak of resident memory; return what is resident now, in bytes."""
+    """Reset the peak of resident memory; return the memory that is resident now, in bytes."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return memory_status("VmRSS")

@@ -1,4 +1,4 @@
-"""One run as the runner sees it: what its processes have reported, what it has spent, and the limits that end it."""
+"""One run as the runner sees it: the reports of its processes, the time spent, and the limits that end it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMPILING = 5
 
 @dataclass
 class Outcome:
-    """What a run's processes have reported, and how it ended."""
+    """The reports of a run's processes, and how it ended."""
 
     processes: list[dict[str, Any]] = field(default_factory=list)
     phases: dict[str, float] | None = None
@@ -40,7 +40,7 @@ class Outcome:
     peak_tree_bytes: int = 0
 
     def fail(self, status: str, reason: str, detail: str | None = None, *, abrupt: bool = False) -> None:
-        """Note the first thing that went wrong, and whether something other than the run itself ended it."""
+        """Record the first failure, and whether something other than the run itself ended it."""
         if self.status == "ok":
             self.status, self.reason, self.detail, self.abrupt = status, reason, detail, abrupt
 
@@ -63,7 +63,7 @@ class Cost:
 def affordable(costs: Sequence[Cost]) -> list[bool]:
     """Return for each of the runs that take turns whether it gets one more process.
 
-    What some will not need of their budgets the others share, the cheapest first.
+    Budget that some runs will not need goes to the others, the cheapest first.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 
 
 class Session:
-    """One run in a fork server: opened by its first turn, over when a limit or an error ends it.
+    """One run in a fork server: opened by its first turn, ended by a limit or an error.
 
     Parameters
     ----------
     index : int
-        Number of the run, which tells its events from others'.
+        Number of the run, which identifies its events.
     spec : RunSpec
     measure : Measure
         Processes, budget and limits.
@@ -110,7 +110,7 @@ class Session:
 
     @property
     def cost(self) -> Cost:
-        """What it has spent of its budget, and what it would still spend."""
+        """The seconds spent of its budget, and the expected cost of the rest."""
         unfinished = self.outcome.status == "ok" and not self._closed
         missing = self.measure.processes - len(self.outcome.processes) if unfinished else 0
         return Cost(self.measure.budget, self.turn_seconds, self._last, missing)
@@ -155,7 +155,7 @@ class Session:
         # Everything that a first run compiles counts, on a machine that may be busy: no fault of the algorithm.
         ready = self._follow("ready", "importing and compiling", _COMPILING * self.measure.timeout)
         if ready and self.outcome.status == "ok":
-            # What compiling held is not what the run holds.
+            # Memory that compiling took is not the run's.
             self.outcome.peak_tree_bytes = tree_bytes(self._template)
         self.open_seconds = time.monotonic() - started
 

@@ -36,7 +36,7 @@ def serve_run(spec: RunSpec, commands: int, emit: Emit) -> None:
         Reports ``opened``, ``compiled``, ``ready``, ``samples``, ``phases``, ``profiled``, ``failed`` and, at the end
         of a command, ``finished``.
     """
-    # Forks end without cleaning up: what they leave goes with the runner's folder.
+    # Forks end without cleaning up: their temporary files are deleted with the runner's folder.
     tempfile.tempdir = spec.scratch
     emit("opened", pid=os.getpid())
     try:
@@ -68,7 +68,7 @@ def _load_ranks(
     spec: RunSpec, algorithm: Algorithm, implementation: Implementation, emit: Emit
 ) -> dict[str, Callable[[], None]]:
     """Compile in ranks; return how to start them for each command. Ranks map their parts of the graph themselves."""
-    # MPI must not be forked either. What the first start compiles would pass for what further ones cost.
+    # MPI must not be forked either. Without this start, the first measured one would include the compilation.
     emit(
         "compiled",
         code=run_in_fork(functools.partial(_reporting, lambda: start_ranks(spec, "compile", emit), emit)),

@@ -13,7 +13,7 @@ from mst.execute import Implementation
 from mst.graph import Graph
 
 # Vertices, edges and how many weights these repeat: dense, sparse, between, of many ties. Filters and sorts take
-# another way for each.
+# a different code path for each.
 _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000), (1000, 40_000, 8)
 
 
@@ -35,7 +35,7 @@ def solve_once(
     options: dict[str, Any],
     comm: Any = None,
 ) -> None:
-    """Go through every stage that a sample goes through."""
+    """Run every stage of a sample."""
     problem = implementation.ready(graph, width, options, comm=comm).problem
     result = implementation.solve(problem)
     implementation.collect(problem, result)

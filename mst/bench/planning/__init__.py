@@ -1,1 +1,1 @@
-"""Experiments, sites, and the runs that they ask for."""
+"""Experiments, sites, and the runs that they request."""

@@ -36,7 +36,7 @@ class Block(StrictModel):
     """Some algorithms with their options and widths."""
 
     algorithms: list[str] | Literal["all"]
-    without: list[str] = Field(default_factory=list, description="algorithms that `all` does not mean here")
+    without: list[str] = Field(default_factory=list, description="algorithms that `all` leaves out here")
     options: dict[str, Scalar | list[Scalar]] = Field(
         default_factory=dict, description="a list of values is swept; all combinations are run"
     )
@@ -78,7 +78,7 @@ class Small(StrictModel):
 
     graphs: list[str]
     measure: Measure | None = None
-    within: float | None = Field(None, gt=0, description="in place of the experiment's own")
+    within: float | None = Field(None, gt=0, description="replaces that of the experiment")
 
 
 class Experiment(StrictModel):
@@ -94,7 +94,7 @@ class Experiment(StrictModel):
     runs: list[Block]
     measure: Measure = Measure()
     within: float | None = Field(
-        None, gt=0, description="seconds that all runs share: no run's budget is more than an equal part"
+        None, gt=0, description="seconds that all runs share: each run's budget is at most an equal part"
     )
     small: Small | None = Field(None, description="the part that a laptop measures in minutes")
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
@@ -164,7 +164,7 @@ def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[st
 
 
 def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str, width: int) -> bool:
-    """Return whether a block asks for this run; widths that depend on the machine count as asked for."""
+    """Return whether a block requests this run; widths that depend on the machine count as requested."""
     if block.left_out or not block.covers(graph):
         return False
     if algorithm.id in block.without or (block.algorithms != "all" and algorithm.id not in block.algorithms):

@@ -87,7 +87,7 @@ def plan(
     graphs : mapping of str to GraphState
         By name; the runs of an absent graph are ``waiting``.
     place : Place
-        The machine for the runs; algorithms that it does not take are left out.
+        The machine for the runs; algorithms that it does not run are left out.
     records : Path
         Folder of the records: which runs are done, and how long they took.
     """
@@ -106,7 +106,7 @@ def plan(
 
 
 def _within(experiment: Experiment, planned: Planned, rows: Collection[Planned]) -> Planned:
-    """Return a row whose budget is at most its share of the time that the experiment's runs have together."""
+    """Return a row whose budget is at most its share of the time limit of all runs of the experiment."""
     if experiment.within is None or planned.measure is None:
         return planned
     runs = sum(row.status in ("planned", "done", "waiting") for row in rows)
@@ -115,7 +115,7 @@ def _within(experiment: Experiment, planned: Planned, rows: Collection[Planned])
 
 
 class _Wanted(NamedTuple):
-    """A run that a block asks for; of an absent program there is only its name."""
+    """A run that a block requests; of an absent program there is only its name."""
 
     block: Block
     measure: Measure
@@ -137,7 +137,7 @@ def _wanted(experiment: Experiment, block: Block, place: Place) -> Iterator[_Wan
 
 
 def _planned(wanted: _Wanted, state: GraphState, place: Place, records: Path) -> Planned:
-    """Return the row of a run that is asked for: with its path, or with the reason why it cannot run."""
+    """Return the row of a requested run: with its path, or with the reason why it cannot run."""
     algorithm, width = wanted.algorithm, wanted.width
     if isinstance(algorithm, str):
         reason = state.reason or _absence(algorithm)
@@ -190,7 +190,7 @@ def _algorithms_of(block: Block) -> list[registry.Algorithm]:
 
 
 def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, place: Place) -> tuple[str, str]:
-    """Return whether it can run, and why not."""
+    """Return the status of a run, and the reason if it cannot run."""
     block, width = wanted.block, wanted.width
     if state.status == "unavailable":
         return "unavailable", state.reason

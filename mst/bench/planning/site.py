@@ -207,7 +207,7 @@ class Node(Queue):
 
 
 class Site(StrictModel):
-    """A cluster: its kinds of nodes, and how to ask for them."""
+    """A cluster: its kinds of nodes, and how to request them."""
 
     scratch: str | None = Field(None, description="node-local folder for compiled code")
     work: Work = Work()
@@ -219,13 +219,11 @@ class Site(StrictModel):
         names = [node.machine for node in value.values()]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(
-                    f"two kinds of nodes are called {name!r}: each machine needs a name of its own"
-                )
+                raise ValueError(f"two kinds of nodes are called {name!r}: each machine needs a different name")
         return value
 
     def node(self, machine: str) -> Node:
-        """Return the kind of node that the results know under this name."""
+        """Return the kind of node whose name in the results is `machine`."""
         return next(node for node in self.nodes.values() if node.machine == machine)
 
 
@@ -240,7 +238,7 @@ class Place:
     machine : Machine
         Its hardware.
     node : Node or None
-        How to ask for it; None for the machine at hand.
+        How to request it; None for the machine at hand.
     """
 
     name: str
@@ -252,7 +250,7 @@ class Place:
         return self.machine.cores * (self.node.nodes if self.node and paradigm == "mpi" else 1)
 
     def layout(self, paradigm: str, width: int) -> str:
-        """Return how ranks lie on a cluster's nodes, as ``<nodes>x<ranks on each>``; empty where there is no choice."""
+        """Return the placement of ranks on nodes, as ``<nodes>x<ranks on each>``; empty where there is no choice."""
         spread = self.node.layout(width) if self.node and paradigm == "mpi" else None
         return f"{spread[0]}x{spread[1]}" if spread else ""
 
@@ -292,7 +290,7 @@ def leave_job_step(environment: MutableMapping[str, str]) -> None:
     """Remove the variables that make this process a task of a scheduler's job step.
 
     ``srun`` gives every task the number of an open file for reaching the other ranks. The file is closed in the task's
-    children, so an MPI program that they start on its own would fail. A launcher sets the variables anew.
+    children, so an MPI program that they start without a launcher would fail. A launcher sets the variables again.
     """
     for name in [name for name in environment if name.startswith("PMI")]:
         del environment[name]

@@ -65,7 +65,7 @@ def failures(log: str) -> list[Failure]:
         block = block[: following.start()] if (following := _FAILED.search(block)) else block
         scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
         if scheduled is None and _RUN.search(log):
-            continue  # the same failure once more, from the job itself
+            continue  # the same failure again, reported by the job itself
         missing = [
             name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()
         ]

@@ -290,7 +290,7 @@ def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
         if entry.flag_bits & 1 or entry.compress_type not in _PACKINGS:
             raise FormatError(bundle, "a member that is encrypted or packed in an unknown way", text=name)
         if name in names:
-            raise FormatError(bundle, "a member that is there twice", text=name)
+            raise FormatError(bundle, "a duplicate member", text=name)
         if entry.file_size > MAX_MEMBER_BYTES:
             expected = f"a member of {entry.file_size:,} bytes, {MAX_MEMBER_BYTES:,} are allowed"
             raise FormatError(bundle, expected, text=name)
@@ -348,7 +348,7 @@ def _check_measurement(bundle: Path, name: str, value: dict[str, Any], fingerpri
         raise FormatError(bundle, expected, text=name)
     run = Run.from_path(Path(name))
     if any((claimed.get(key) or "") != getattr(run, key) for key in Run.__dataclass_fields__):
-        raise FormatError(bundle, "a measurement of another run than its path says", text=name)
+        raise FormatError(bundle, "a measurement whose run is not that of its path", text=name)
     if hardware.get("fingerprint") != fingerprint:
         raise FormatError(bundle, "a measurement made on other hardware than the bundle's", text=name)
 

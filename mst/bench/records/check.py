@@ -15,8 +15,8 @@ from mst.errors import MSTError
 def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     """Write counts by status; raise when a current record is ``wrong`` (or ``unavailable``, if strict).
 
-    Reference measurements came with the code and are counted apart: what was wrong elsewhere is on the page, and no
-    fault of this run.
+    Reference measurements came with the code and are counted separately: wrong forests among them are on the page, but
+    are no fault of this run.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
 
 
 def summary(checked: Path) -> str:
-    """Return in one line what `check_table` counted.
+    """Return the counts of `check_table` in one line.
 
     Examples
     --------

@@ -1,17 +1,17 @@
 """Verdicts on two sets of records of one run: faster, slower, same, or can't tell.
 
 Two sets of the same code, measured one after the other, differ by more than the processes within each of them
-do: a neighbour wakes up, a clock changes, pages lie elsewhere. That shift cannot be seen from within a set, so
-an interval from its processes alone calls same code different far too often. The interval of the ratio is
+do: another program starts, a clock rate changes, pages are placed elsewhere. That shift cannot be seen from within
+a set, so an interval from its processes alone calls equal code different far too often. The interval of the ratio is
 therefore widened by the machine's own shift between two sets (`SHIFT`: standard deviations of a set's
 logarithm, calibrated on sets of five processes of one program, ``tests/data/process_medians.csv``):
 
 - *slower* or *faster*: the widened 95 % interval excludes 1;
-- *same*: it lies within a factor of 1.1, the difference that is worth finding;
+- *same*: it lies within a factor of 1.1, the smallest difference worth finding;
 - *can't tell*: anything else.
 
-A set that its runner flagged says less: when its own processes were spread, the machine moved while it was
-measured; when others were busy on the machine, sets of the same code were seen to differ by a factor of 3.
+A flagged set is weaker evidence: where its processes spread, the machine changed during the measurement; where other
+programs were busy on the machine, sets of the same code differed by a factor of up to 3.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Judgement:
     verdict : str
         Of the second set: ``faster``, ``slower``, ``same`` or ``can't tell``.
     ratio : float or None
-        How many times the second takes as long as the first.
+        Time of the second over that of the first.
     low, high : float or None
         Interval of the ratio, widened by the machine's shift between two sets.
     reason : str
@@ -78,7 +78,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Compared:
-    """Every run that both sides have, and how many only one of them has."""
+    """Every run that both sides have, and the number of runs that only one of them has."""
 
     comparisons: tuple[Comparison, ...]
     only_a: int
@@ -161,7 +161,7 @@ def choose(records: Sequence[Record], selector: str) -> list[Record]:
     Raises
     ------
     ConfigError
-        It means nothing here, or more than one thing.
+        It matches no record, or is ambiguous.
     """
     kinds: dict[str, Callable[[Record], str]] = {
         "commit": lambda r: (r.measurement.get("git") or {}).get("commit") or "",
@@ -195,7 +195,7 @@ def compare(
     """Compare every run that both sides have; of several versions of a run the newest counts.
 
     Runs are paired by graph, algorithm, options, width and layout, and by machine when the sides have a machine
-    in common. Two single records on one graph are compared whatever they are.
+    in common. Two single records on one graph are compared even if their runs differ.
 
     Raises
     ------

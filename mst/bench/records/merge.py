@@ -60,7 +60,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
     FormatError
         The file is not a bundle, is damaged, or has a member that no bundle has.
     InputError
-        A conflict: another machine of that name, or the same run measured otherwise. Nothing was changed.
+        A conflict: another machine of that name, or the same run with other content. Nothing was changed.
     """
     fresh = not results.exists()
     results.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one import at a time work in `folder`, where the file system has locks."""
+    """Hold a lock on `folder`, so that imports run one at a time, where the file system has locks."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Measurements and proofs on disk, and the tidy table that they make.
+"""Measurements and proofs on disk, and their tidy table.
 
 A run's measurement lies at
 ``records/<machine>/<graph>/<algorithm>/<options>/w<width>[-<layout>]/<fingerprint>.json``,
@@ -24,7 +24,7 @@ from mst.errors import InputError
 
 SCHEMA = 1
 STAGED = "staged"
-"""Folder beside the records for measurements that wait for their own jobs to move them into place."""
+"""Folder beside the records for measurements that wait until their jobs move them into place."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]*")
 
 
@@ -69,12 +69,12 @@ def run_fingerprint(source_fingerprint: str, graph_digest: str) -> str:
 
 
 def proof_path(record: Path) -> Path:
-    """Return where the proof of the measurement at `record` lies."""
+    """Return the path of the proof of the measurement at `record`."""
     return record.with_suffix(".proof.json")
 
 
 def ids_path(record: Path) -> Path:
-    """Return where the edge ids of the measurement at `record` lie, when they are kept."""
+    """Return the path of the edge ids of the measurement at `record`, where they are kept."""
     return record.with_suffix(".ids.npz")
 
 
