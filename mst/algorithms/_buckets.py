@@ -1,8 +1,8 @@
-"""What the (1 + ε)-approximations share: how finely weights are rounded, and which weights they take.
+"""Shared by the (1 + ε)-approximations: how finely weights are rounded, and which weights they take.
 
 Rounding down takes away at most a factor of 1 + ε. The forest that is minimal by rounded weights therefore
 weighs, by true ones, at most 1 + ε times its rounded weight, which is at most that of the optimal forest.
-Weights of 0 and of infinity stay what they are.
+Weights of 0 and of infinity are not changed.
 """
 
 from __future__ import annotations

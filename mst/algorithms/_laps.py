@@ -10,7 +10,7 @@ Lap = Callable[[str], None]
 
 
 def no_lap(phase: str) -> None:
-    """Take no time: for solves that are measured as a whole."""
+    """Record no times: for solves that are measured as a whole."""
 
 
 class Laps:

@@ -1,6 +1,6 @@
-"""The rounds of Filter-Borůvka by many workers: which edges each one joins, decided from a sample.
+"""The rounds of Filter-Borůvka with many workers: which edges each round joins, decided from a sample.
 
-A round takes the lightest edges that are left, a little more of them than there are trees, and of these only those that
+A round takes the lightest remaining edges, slightly more of them than there are trees, and of these only those that
 may still join two trees. Threads and ranks differ in how they sample, select, scatter and join.
 """
 
@@ -21,14 +21,14 @@ Bound = tuple[Any, int]
 
 
 class Sampled(NamedTuple):
-    """A sample of the edges that are left and join two trees.
+    """A sample of the remaining edges that join two trees.
 
     Attributes
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (hits,)
     ids : numpy.ndarray of int64, shape (hits,)
     edges : float
-        How many edges it stands for.
+        How many edges it represents.
     """
 
     keys: np.ndarray
@@ -36,12 +36,12 @@ class Sampled(NamedTuple):
     edges: float
 
     def bounds(self, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return keys and edge ids, in pairs, that about each of `fractions` of the edges do not exceed."""
+        """Return (key, edge id) pairs at about each of `fractions` of the edges in order."""
         return quantiles(self.keys, self.ids, fractions)
 
 
 class Round(NamedTuple):
-    """What a round joins.
+    """The edges that a round joins.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Round(NamedTuple):
     keys, ids : numpy.ndarray, shape (batches - 1,)
         Bounds between batches.
     selective : bool
-        Whether few of the edges that are read belong to it.
+        Whether it selects few of the edges that it reads.
     edges, remaining : int
-        About how many it joins, and how many join two trees by now.
+        About how many edges it joins, and how many still join two trees.
     """
 
     high: Bound
@@ -65,7 +65,7 @@ class Round(NamedTuple):
 
 @dataclass
 class Progress:
-    """How far a computation is.
+    """The progress of a computation.
 
     Attributes
     ----------
@@ -81,16 +81,16 @@ class Progress:
     size : int
         Edges that a round reads.
     heavy : int
-        Edges that the last filter has left, and that are not joined yet.
+        Edges that the last filter kept and that are not joined yet.
     missing : int
         Edges that a spanning tree still lacks.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,), or None
-        Bitmap of the vertices of the largest tree; None before there is one, and once edges within it are filtered out.
+        Bitmap of the largest tree's vertices; None before the first round, and once edges within it are filtered out.
     giant_share : float
         About the share of these vertices.
     flat : bool
-        Whether every vertex points at its root: so it is from the second round on.
+        Whether every vertex points at its root, as from the second round on.
     """
 
     n: int
@@ -122,7 +122,7 @@ class Progress:
 
     def wanted(self, following: Round) -> Wanted:
         """Return the edges that a round selects."""
-        # Without a giant, so many trees are outside the bitmap of the largest that roots are compared.
+        # Without a giant tree, most edges lie outside the bitmap of the largest, so that roots are compared.
         compare_roots = self.in_giant is not None and not self.has_giant
         return Wanted(
             *self.low, *following.high, following.selective, self.in_giant, self.parent, compare_roots
@@ -140,7 +140,7 @@ def highest_bound(key_type: Any, last_id: int) -> Bound:
 
 
 def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False) -> Round:
-    """Return the next round: all edges that are left, or the light ones.
+    """Return the next round: all remaining edges, or the light ones.
 
     With `every_key`, a batch has a single key wherever there are few enough of them.
     """
@@ -169,7 +169,7 @@ def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False)
 def with_every_key(
     bound_keys: np.ndarray, bound_ids: np.ndarray, keys: np.ndarray, last_id: int, most: int = MOST_BATCHES
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds and one more behind each of `keys`, so that no batch has two; the bounds, if too many."""
+    """Return the bounds and one more after each of `keys`, so that no batch has two keys; unchanged if too many."""
     distinct = np.unique(keys)
     all_keys = np.append(bound_keys, distinct)
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
@@ -180,7 +180,7 @@ def with_every_key(
 
 
 def single_key_batches(keys: np.ndarray, ids: np.ndarray, last_id: int) -> np.ndarray:
-    """Return which of the batches between exact bounds hold a single key: of these, edges may be taken in any order.
+    """Return which of the batches between exact bounds hold a single key: their edges may be taken in any order.
 
     ``last_id`` is the id of the bounds that `with_every_key` adds.
     """

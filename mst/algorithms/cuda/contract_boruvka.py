@@ -31,7 +31,7 @@ ALGORITHM = dict(
         memory=dict(
             default="device",
             choices=("device", "unified"),
-            help="memory that graph and workspace lie in; unified memory is never more than the card has free",
+            help="memory for graph and workspace; unified memory is never more than the card has free",
         ),
         work=dict(
             default="vertex",
@@ -145,13 +145,13 @@ def solve(problem: port.Problem) -> port.Result:
 
 
 def _read_rows(device: Any, prefix: str) -> None:
-    """Let the next round read the rows whose arrays have a prefix."""
+    """Make the next round read the rows whose arrays have this prefix."""
     for name in ROWS:
         device.argument[name] = device.address(prefix + name)
 
 
 def _write_rows(device: Any, turn: str) -> None:
-    """Let this round write the rows of a turn."""
+    """Make this round write the rows of a turn."""
     for name in ROWS:
         device.argument[f"next_{name}"] = device.address(f"{turn}_{name}")
 
@@ -221,7 +221,7 @@ edge_ids = port.edge_ids
 
 
 def counters(problem: port.Problem, result: port.Result) -> dict[str, Any]:
-    """Return what the solve counted, and the theoretical occupancy of each kernel by round."""
+    """Return the counters of the solve, and the theoretical occupancy of each kernel by round."""
     report = occupancy(problem, result.counters)
     return result.counters | {f"theoretical_occupancy_{name}": shares for name, shares in report.items()}
 
@@ -250,12 +250,12 @@ def used_kernels(p: port.Problem) -> tuple[str, ...]:
 
 
 def occupancy(problem: port.Problem, counters: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the theoretical occupancy of each kernel, per round: what registers and the launched threads allow.
+    """Return the theoretical occupancy of each kernel, per round: the limit by registers and launched threads.
 
     Parameters
     ----------
     counters : dict
-        What a solve counted.
+        Counters of a solve.
 
     Returns
     -------

@@ -60,7 +60,7 @@ ALGORITHM = dict(
 
 SOURCE = "ecl_mst.cu"
 BLOCK = 512
-# On worklists up to this length the host queues several rounds before it reads how many edges are left.
+# On worklists up to this length the host queues several rounds before it reads the number of remaining edges.
 SHORT = 1 << 18
 ROUNDS_AHEAD = 4
 # Indices into `lengths` behind those of the two worklists.

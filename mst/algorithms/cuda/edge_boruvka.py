@@ -179,7 +179,7 @@ def vertex_rounds(p: port.Problem, device: Any) -> list[int]:
 
 
 def _minimise_to_other_list(device: Any, length: int, keep_length: bool = False) -> int:
-    """Return how many entries the other list got, which the next steps read, all of it if `keep_length`."""
+    """Swap the lists; return the length of the new worklist, which is read in full if `keep_length`."""
     g = device.argument
     g["length"] = length
     device.fill("appended", 0)

@@ -108,7 +108,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, start: str, **options: An
 def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, options: dict[str, Any]) -> Prepared:
     """`prepare` with keys (uint32 or uint64) in place of those of the weights.
 
-    32-bit keys are counted from the smallest, so that fewer bits say as much.
+    32-bit keys are relative to the smallest, so that fewer bits suffice.
     """
     if keys.itemsize == 4 and len(keys):
         keys = keys - keys.min()
@@ -246,7 +246,7 @@ def items_per_thread(shape: layout.Shape) -> int:
 
 
 def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
-    """Return the kernel for a graph of a shape; `macros` add to those that the shape asks for, or replace them."""
+    """Return the kernel for a graph of a shape; `macros` add to those of the shape, or replace them."""
     chosen = dict(
         KEY_BITS=shape.key_bits,
         BLOCKS_PER_MULTIPROCESSOR=BLOCKS_PER_MULTIPROCESSOR,
@@ -257,7 +257,7 @@ def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
 
 
 def blocks_for(kernel: loader.Kernel, shape: layout.Shape) -> int:
-    """Return how many blocks to launch: all must be resident at once, and none should be without work."""
+    """Return how many blocks to launch: all must be resident at once, and each should have work."""
     import cupy
     from cupy.cuda import driver
 

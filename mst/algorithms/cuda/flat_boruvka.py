@@ -1,8 +1,8 @@
 """Borůvka with flattened component trees on one GPU (Bhargava and Zaia, CUDA version), from the page's text: a port.
 
-The defaults are what its authors kept: flattened trees, flattening as a kernel of its own, each edge once, sorted by
-its first vertex, a chunk per block that its threads walk interleaved, and the check of the other component's choice
-against counting an edge twice. Kernels: ``flat_boruvka.cu``.
+The defaults are those of its authors: flattened trees, flattening as a separate kernel, each edge once, sorted by
+its first vertex, a chunk per block in which consecutive threads read consecutive edges, and the check of the other
+component's choice against counting an edge twice. Kernels: ``flat_boruvka.cu``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ALGORITHM = dict(
         flatten=dict(
             default="kernel",
             choices=("kernel", "merged"),
-            help="reset and flatten in a kernel of their own, or merged into the other two",
+            help="reset and flatten in a separate kernel, or merged into the other two",
         ),
         edges=dict(
             default="once",
@@ -50,7 +50,7 @@ ALGORITHM = dict(
         walk=dict(
             default="interleaved",
             choices=("interleaved", "contiguous"),
-            help="how threads share their block's chunk",
+            help="how threads divide their block's chunk",
         ),
         check=dict(
             default="cheapest",
@@ -58,7 +58,10 @@ ALGORITHM = dict(
             help="against counting an edge twice: look at the other component's choice, or take a flag",
         ),
         blocks=dict(
-            default=0, min=0, max=65_536, help="blocks of a launch; 0: four times what the device holds"
+            default=0,
+            min=0,
+            max=65_536,
+            help="blocks of a launch; 0: four times the resident blocks of the device",
         ),
     ),
     requires=("cupy",),
@@ -208,7 +211,7 @@ edge_ids = port.edge_ids
 
 
 def counters(problem: port.Problem, result: port.Result) -> dict[str, Any]:
-    """Return what the solve counted, the bytes per edge, and for flattened trees the depth of the deepest one."""
+    """Return the counters of the solve, the bytes per edge, and for flattened trees the depth of the deepest one."""
     p = problem
     counted = dict(result.counters, bytes_per_edge=8 + p.key_bits // 8)
     flattened = p.options["union_find"] == "flattened" and p.options["flatten"] == "kernel"

@@ -126,7 +126,7 @@ def strut(p: port.Problem, device: Any, n: int) -> int:
 
 
 def contract(p: port.Problem, device: Any, n: int) -> int:
-    """Give the strut's components new labels, and the edges these for ends; return how many components there are."""
+    """Relabel the strut's components and the ends of the edges; return the number of components."""
     device.launch("hook_vertices", n)
     changed = True
     while changed:

@@ -1,18 +1,18 @@
 """Borůvka with labels that are spread over the ranks, and edges that stay where they are.
 
 After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
-where a label lies on one rank, and labels of other ends are requested (*ghosts*). There edges are redistributed after
-each round, by the order of their ends, as many to each rank. Here they never move: edges of a giant are on as many
-ranks as its rows, and no rank has more of them than of rows. A round:
+where each label is on one rank, and labels of other ends are requested (*ghosts*). There edges are redistributed
+evenly after each round, sorted by their ends. Here they never move: the edges of a giant component stay on the ranks of
+their rows, so that no rank holds more edges than rows. A round:
 
 1. Every rank offers the owner of each component that its edges touch the lightest of these.
 2. Owners keep the lightest offer, link components by it, and find the roots by pointer doubling.
 3. Roots are numbered anew, owners and all ranks request the new numbers, and edges inside a component are dropped.
 
-Offers and requests go in pieces (`mst.kernels.mpi.exchange.pieces`): no rank gets more at once than it has space for.
-Few components are left to the rounds with replicated labels.
+Offers and requests are sent in pieces (`mst.kernels.mpi.exchange.pieces`): no rank receives more at once than it has
+space for. Once few components are left, rounds with replicated labels take over.
 
-The ends of edges are places in a rank's list of the components that they touch, its *names*.
+The ends of edges are positions in a rank's list of the components that they touch, its *names*.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from mst.kernels.mpi.spread_boruvka import Edges, Offered
 from mst.kernels.primitives.radix import sorted_records
 
 FEW = 2048
-"""Components per rank that are left to replicated labels, if not more in all than a rank's share of the vertices."""
+"""Components per rank at which replicated labels take over, if not more in all than a rank's share of the vertices."""
 
 AT_ONCE = 1 << 12
 """Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
 
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 _ALL = np.empty(0, np.uint32)
-"""Places, where all are meant."""
+"""Positions, where all are meant."""
 
 
 class Named(NamedTuple):
-    """Edges whose ends are places in `names`, components that ascend: uint32, shape (k,)."""
+    """Edges whose ends are positions in `names`, ascending components: uint32, shape (k,)."""
 
     edges: Edges
     names: np.ndarray
 
 
 class Touched(NamedTuple):
-    """Components that a rank's edges touch, uint32, ascending, and where the lightest edge of each is, int32."""
+    """Components that a rank's edges touch, uint32, ascending, and the position of the lightest edge of each, int32."""
 
     components: np.ndarray
     place: np.ndarray
@@ -73,9 +73,9 @@ class Hooked(NamedTuple):
 
 
 class Distributed:
-    """Labels of vertices ``0 … n - 1``, each on the rank that owns the vertex; `wide` is whether ids lie beside.
+    """Labels of vertices ``0 … n - 1``, each on the rank that owns the vertex.
 
-    `lap` is called after each phase with its name.
+    `wide`: whether ids have an array beside the words. `lap` is called after each phase with its name.
     """
 
     def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap) -> None:
@@ -134,7 +134,7 @@ class Distributed:
         self.k = base.k
 
     def _round(self, named: Named, last: bool) -> Named:
-        """Link each component to the one that its lightest edge leads to; return the edges and names that are left."""
+        """Link each component to the one that its lightest edge leads to; return the remaining edges and names."""
         comm, owned = self.comm, slice_bounds(self.k, self.comm.size)
         touched, used = _touched(named)
         self.lap("lightest")
@@ -143,7 +143,7 @@ class Distributed:
         del touched
         self.found.append(hooked.ids)
         self.lap("offer")
-        # No rank requests components that no edge leaves, unless vertices have them for labels.
+        # Components without outgoing edges are requested only if they are labels of vertices.
         number = self._number(
             owned, hooked.parent, hooked.has_edges if last else np.ones_like(hooked.has_edges)
         )
@@ -200,7 +200,7 @@ class Distributed:
         return offered
 
     def _number(self, owned: np.ndarray, parent: np.ndarray, counted: np.ndarray) -> np.ndarray:
-        """Return for each of this rank's components the number of its root among those that are `counted`."""
+        """Return for each of this rank's components the new number of its root."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         below = np.flatnonzero(parent != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
@@ -234,7 +234,7 @@ class Distributed:
 
 
 def _touched(named: Named) -> tuple[Touched, np.ndarray]:
-    """Return the components that edges touch, and their places in `names`: `_ALL` if these are all."""
+    """Return the components that edges touch, and their positions in `names`: `_ALL` if these are all."""
     # Names whose edges have all been dropped are not requested again.
     names = named.names if named.edges.size else named.names[:0]
     place: np.ndarray = np.full(len(names), -1, np.int32)
@@ -244,7 +244,7 @@ def _touched(named: Named) -> tuple[Touched, np.ndarray]:
 
 
 def _named(edges: Edges) -> Named:
-    """Return edges with places in the list of names for ends, and the list; `edges` are overwritten."""
+    """Return edges whose ends are positions in the list of names, and the list; `edges` are overwritten."""
     halves = edges.ends.view(np.uint32)
     packed = _packed_values(halves, _ALL)
     packed, _ = sorted_records(packed, packed[:0])
@@ -253,14 +253,14 @@ def _named(edges: Edges) -> Named:
 
 
 def _packed_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return ``value << 32 | place`` of all `values`, whose places are `places`."""
+    """Return ``value << 32 | place`` of all `values`, whose positions are `places`."""
     packed: np.ndarray = np.empty(len(values), np.uint64)
     kernels.pack_values(values, places, packed)
     return packed
 
 
 def _renamed(named: Named, packed: np.ndarray) -> Named:
-    """Return the edges between two of the fresh names that are packed above the places of the old, and these names.
+    """Return the edges between different new names, packed above the positions of the old ones, and these names.
 
     The old names are overwritten.
     """

@@ -1,7 +1,7 @@
 """Filter-Borůvka by the ranks of one host: shared trees, and every rank reads its own rows.
 
-The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks for threads: batches of ascending weight,
-each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel.join`). A rank
+The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks in place of threads: batches of ascending
+weight, each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel.join`). A rank
 selects light edges among its own rows only, and writes them to shared memory, batch by batch, where any rank may take
 them.
 """
@@ -32,7 +32,7 @@ from mst.kernels.primitives.scratch import Scratch
 
 @dataclass
 class Host:
-    """The ranks of one host, their rows, and what they share.
+    """The ranks of one host, with their rows and shared memory.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Host:
         edges, comm = self.edges, self.comm
         self.size = reduced(comm, edges.size)
         self.scratch, self.own = shared_scratch(comm), Scratch()
-        # Taken now, so that solving finds pages that have been touched.
+        # Allocated now, so that solving finds pages that have been touched.
         self._take_shared()
         self._gathered("counts", np.zeros(MOST_BATCHES + 1, np.int64))
         self._gathered("hits", np.zeros(2, np.int64))
@@ -79,7 +79,7 @@ class Host:
         while progress.unfinished:
             following = next_round(progress, self._sample())
             if progress.in_giant is None:
-                # Not before: what the filter left of all heavy edges says whether another one is of use.
+                # Not before: the share of heavy edges that the filter kept tells whether another filter pays.
                 progress.heavy = progress.size
             lap("sample")
             self._join(*self._scatter(following))
@@ -107,7 +107,7 @@ class Host:
         lap("init")
 
     def _take_shared(self) -> None:
-        """Take the arrays that all ranks of the host write."""
+        """Allocate the arrays that all ranks of the host write."""
         take, n, m = self.scratch.take, self.edges.n, self.edges.m
         self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
         self.state = take("state", len(join.new_state(self.comm.size)), np.int64)
@@ -120,7 +120,7 @@ class Host:
         return new_records(size, np.int32, key_type, self.edges.m, self.scratch.numbered("edges"))
 
     def _sample(self) -> Sampled:
-        """Return what `mst.algorithms.mpi._spread.sample` does, by way of shared memory."""
+        """Return a sample as `mst.algorithms.mpi._spread.sample` does, exchanged through shared memory."""
         p = self.progress
         count = rules.draws(p.size, p.trees, p.width)
         draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
@@ -138,14 +138,14 @@ class Host:
         return take("sampled keys", size, self.edges.rows.words.dtype), take("sampled ids", size, np.int64)
 
     def _gathered(self, name: str, row: np.ndarray) -> np.ndarray:
-        """Return the rows that all ranks give under a name, in shared memory; after another barrier they may change."""
+        """Return the rows of all ranks under one name, in shared memory; after the next barrier they may change."""
         table = self.scratch.take(name, (self.comm.size, len(row)), row.dtype)
         table[self.comm.rank] = row
         self.comm.Barrier()
         return table
 
     def _scatter(self, following: Round) -> tuple[AnyRecords, np.ndarray]:
-        """Return the edges of a round, by batch, in shared memory, and where batches begin."""
+        """Return the edges of a round, by batch, in shared memory, and the starts of the batches."""
         rows, p, own = self.rows, self.progress, self.own
         size, bounds = len(rows.words), select.bounds_of(following.keys, following.ids)
         counts, batch = np.zeros(len(bounds.keys) + 1, np.int64), own.take("batch", size, np.uint8)
@@ -190,12 +190,12 @@ class Host:
         self.light += size
         p.heavy -= size
         p.missing = p.n - 1 - int(self.counters[FOREST])
-        # No rank may start on the next round before all have read how this one ended.
+        # No rank may start the next round before all have read the result of this one.
         comm.Barrier()
         self.lap("join")
 
     def _find_giant(self) -> None:
-        """Let all vertices point at their roots, and mark those of (what a sample takes for) the largest tree."""
+        """Point all vertices at their roots, and mark those of the tree that is the largest in a sample."""
         comm, p = self.comm, self.progress
         trees.flatten_chunk(p.parent, *_share_of(comm, p.n))
         comm.Barrier()
@@ -206,7 +206,7 @@ class Host:
         self.lap("giant")
 
     def _copy_edges_outside(self) -> None:
-        """Read from now on a copy of the edges that are left and have an end outside the giant tree."""
+        """Replace the rows by a copy of the remaining edges with an end outside the giant tree."""
         rows, own, p = self.rows, self.edges.rows, self.progress
         if self.copy is None:
             self.copy = select.new_copy(own, len(own.words) + 1, len(own.words))
@@ -220,5 +220,5 @@ class Host:
 
 
 def _share_of(comm: Any, size: int) -> tuple[int, int]:
-    """Return where the share of this rank of ``0 … size - 1`` begins and ends."""
+    """Return the first and the last + 1 of this rank's share of ``0 … size - 1``."""
     return size * comm.rank // comm.size, size * (comm.rank + 1) // comm.size

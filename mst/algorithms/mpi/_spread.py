@@ -109,7 +109,7 @@ def at_rows(edges: Slice, places: np.ndarray) -> Edges:
 
 
 def empty_edges(count: int, packed: bool) -> Edges:
-    """Return space for `count` edges, and one: kernels write ahead of what they keep."""
+    """Return space for `count + 1` edges: kernels write an edge before they test whether to keep it."""
     ids = _NO_IDS if packed else np.empty(count + 1, np.uint64)
     return Edges(np.empty(count + 1, np.uint64), np.empty(count + 1, np.uint64), ids)
 
@@ -137,8 +137,8 @@ def sample(comm: Any, edges: Slice, size: int, draws: Draws) -> Sampled:
 class Replicated:
     """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
 
-    `wide` is whether ids lie beside the edges' words: a rank without edges could not tell. `lap` is called after
-    each phase with its name.
+    `wide`: whether ids have an array beside the edges' words, which a rank without edges cannot infer. `lap` is called
+    after each phase with its name.
     """
 
     def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap) -> None:

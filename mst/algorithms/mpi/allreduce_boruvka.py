@@ -3,7 +3,7 @@
 Shou and He, "Parallel MST" (15-418, 2023), §3.4 and listing 8: every rank gets the whole graph and looks at the
 edges j with j mod p = rank; an all-reduce finds the lightest edge of every component; all ranks join the same edges
 in their own copy of the union-find. They gave it up since memory does not shrink with the number of ranks:
-`counters` says how much a rank holds.
+`counters` reports the bytes that a rank holds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def prepare(part, *, comm):
     words, u, v = (allgather(comm, column) for column in (own.rows.words, own.rows.u, own.rows.v))
     graph = Slice(own.n, own.m, EdgeList(words, own.rows.kind, u, v))
     everywhere = between(graph, *everything(graph))
-    # A word's lower half is the id, unless ids lie beside it.
+    # A word's lower half is the id, unless ids have an array of their own.
     ids = everywhere.ids if len(everywhere.ids) else everywhere.words & np.uint64(2**32 - 1)
     return Problem(comm, graph, everywhere.chosen(ids % np.uint64(comm.size) == comm.rank))
 

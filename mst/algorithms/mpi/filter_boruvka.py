@@ -4,10 +4,10 @@
 2. *Local sparsification*: the ranks of a host find the forest of the host's edges in shared memory (`_host`), or,
    where they share none, each rank the forest of its own edges, if these are many more than the vertices. Only
    edges of such a forest can be in the whole graph's. On one host this is all.
-3. What is left is joined by Borůvka's rounds, the lightest edges first, then those of the others that still join
-   two trees. Labels are *replicated* (`_spread`): one packed reduction of the lightest edges over the components
-   that are left, and one of the links between them; or *distributed* over the ranks (`_distributed`), once a copy
-   of all labels on every rank, and reductions of them, cost more than requests for those that are needed.
+3. The remaining edges are joined by Borůvka's rounds, the lightest edges first, then those of the others that still
+   join two trees. Labels are *replicated* (`_spread`): one packed reduction of the lightest edges over the remaining
+   components, and one of the links between them; or *distributed* over the ranks (`_distributed`), where a copy of
+   all labels on every rank, and reductions of them, cost more than requests for the labels needed.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ ALGORITHM = dict(
 )
 
 MANY = 4
-"""Edges per vertex on a rank from which on its own forest is found first."""
+"""From this many edges per vertex on, a rank first finds the forest of its own edges."""
 
 SMALL = 1 << 15
-"""Edges on a host up to which the ranks do not meet in shared memory: they would wait more than work."""
+"""Up to this many edges on a host, its ranks do not use shared memory: they would wait more than work."""
 
 MOST_REPLICATED = 64
 """Ranks up to which labels are replicated."""
@@ -85,7 +85,7 @@ class Problem:
 
 @dataclass
 class Result:
-    """Edge ids that this rank has found, and what was counted on the way."""
+    """Edge ids that this rank has found, and the counters of the solve."""
 
     edge_ids: np.ndarray
     counters: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
     graph = Graph(part.n, part.u, part.v, part.w, trusted=True)
     if comm.size == 1:
         alone = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
-        # Weights stay what they are: nothing here reads words.
+        # Weights are not turned into words: nothing here reads words.
         return Problem(comm, Slice(part.n, part.m, EdgeList(part.w, KEYS, part.u, part.v)), options, alone)
     problem = Problem(comm, slice_of(part, comm), options, hosts=comm.size)
     if options["share"]:
@@ -113,7 +113,7 @@ def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
 
 
 def solve(problem: Problem, lap: Lap = no_lap) -> Result:
-    """Return what this rank has found; `lap` is called after each phase with its name."""
+    """Return the edges that this rank has found; `lap` is called after each phase with its name."""
     comm, edges, host = problem.comm, problem.edges, problem.host
     if comm.size == 1 and problem.alone is not None:
         found = filter_boruvka.solve(problem.alone, lap)
@@ -144,7 +144,7 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
 
 
 def join_own(edges: Slice, own: np.ndarray, trees: Replicated | Distributed) -> int:
-    """Join the forests that hosts or ranks have found of their edges; return how many edges of it are this rank's."""
+    """Join the forests of the hosts' or ranks' edges; return the number of edges of the result that are this rank's."""
     found = at_rows(edges, own)
     trees.lap("select")
     trees.join(found, last=True)
@@ -181,7 +181,7 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
 
 
 def counters(problem: Problem, result: Result) -> dict[str, Any]:
-    """Return what was counted, sizes included: of ranks the largest and the sum, of one host what its ranks share."""
+    """Return the counters and sizes: of ranks the largest and the sum, of one host the memory that its ranks share."""
     comm, mine = problem.comm, problem.edges.bytes
     held = dict(
         rank_edges=reduced(comm, problem.edges.size, "MAX"),

@@ -94,7 +94,7 @@ def solve(problem: Problem) -> Any:
 
     with _memory_errors(problem.edges):
         found = pylibcugraph.minimum_spanning_tree(*problem.device, do_expensive_check=False)
-        # The handle has a stream of its own, which is not CuPy's.
+        # The handle's stream is not CuPy's.
         cupy.cuda.runtime.deviceSynchronize()
     return found
 

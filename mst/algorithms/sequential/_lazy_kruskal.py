@@ -1,4 +1,4 @@
-"""Kruskal that sorts only as far as it must: the common ground of qKruskal and Filter-Kruskal."""
+"""Kruskal that sorts no more than necessary: shared by qKruskal and Filter-Kruskal."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def lazy_kruskal(growth, records, spare, cutoff, sample, filtering):
     sample : int
         Records that are sampled to choose a pivot.
     filtering : bool
-        Whether a heavier part loses the edges inside a tree before it is sorted.
+        Whether edges inside a tree are removed from a heavier part before it is sorted.
 
     Returns
     -------
     numpy.ndarray of int32 or int64, shape (k,)
         Ids of the forest's edges.
     """
-    # Ranges still to do, the lightest on top; each level of the recursion leaves at most one behind.
+    # Pending ranges, the lightest on top; each level of the recursion adds at most one.
     pending = [(0, records.words.size, False)]
     size = 0
     while len(pending) > 0 and size < growth.parent.size - 1:
@@ -56,7 +56,7 @@ def lazy_kruskal(growth, records, spare, cutoff, sample, filtering):
         pivot = sampled_quantile(records.words, start, stop, (stop - start) // 2, sample)
         middle = partition(records, start, stop, pivot, spare)
         if middle == stop:
-            # The pivot is the heaviest: lighter records come first, and its equals are in order already.
+            # The pivot is the heaviest: lighter records come first, and those equal to it are in order already.
             if pivot > 0:
                 middle = partition(records, start, stop, pivot - np.uint64(1), spare)
             if pivot == 0 or middle == start:

@@ -1,6 +1,6 @@
 """A (1 + ε)-approximate forest: the exact forest of weights that are rounded down to a few leading bits.
 
-`mst.algorithms._buckets` says why the bound holds.
+`mst.algorithms._buckets` explains why the bound holds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Filter-Borůvka on one core: light edges in batches, then only the heavy ones that still join two trees.
 
-1. A sample of the weights says which edges are light: somewhat more than there are vertices
+1. A sample of the weights decides which edges are light: somewhat more than there are vertices
    (`mst.kernels.filter_boruvka.policy`).
 2. The light edges are joined as by Kruskal, though not one by one and not sorted: scattered into buckets of
    ascending weight, and joined a bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This takes the place
@@ -8,11 +8,11 @@
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest: a bitmap of a bit per vertex, which fits
    the second-level cache, filters the heavy edges. Of compressed sparse rows, the giant's rows are not even read.
-4. The edges that are left are joined in the same way, the lightest first, until they are about as few as the trees.
+4. The remaining edges are joined in the same way, the lightest first, until they are about as few as the trees.
 
 The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
-threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). What each step costs, and what else was
-tried, is in docs/performance.md.
+threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). The cost of each step, and other
+variants that were tried, are in docs/performance.md.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ALL = np.uint32(2**32 - 1)
 
 @dataclass
 class Problem:
-    """A graph, where light and heavy edges are found (None: on the generic path), and the option `filter`."""
+    """A graph, the source of its light and heavy edges (None: on the generic path), and the option `filter`."""
 
     graph: Graph
     edges: EdgeList | Rows | None
@@ -61,7 +61,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Edges that may be in the forest: the first `size` of codes, and where to find their ends.
+    """Edges that may be in the forest: the first `size` codes, and the arrays with their ends.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Candidates:
     size: int
 
     def between_trees(self, label: np.ndarray) -> Candidates:
-        """Return those whose ends differ in `label`, in place of all."""
+        """Return those whose ends differ in `label`, overwriting the others."""
         return Candidates(
             self.codes, self.ends, select.keep_between_trees(self.ends, self.codes, self.size, label)
         )
@@ -92,7 +92,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class AllRows:
-    """All edges of compressed sparse rows in a window of keys, scattered from where they lie: no code is written."""
+    """All edges of compressed sparse rows in a window of keys, scattered directly from the rows: no code is written."""
 
     rows: Rows
     window: Window
@@ -112,7 +112,7 @@ class AllRows:
 
 @dataclass
 class Result:
-    """Edge ids, and what was counted on the way."""
+    """Edge ids, and the counters of the solve."""
 
     edge_ids: np.ndarray
     counters: dict[str, Any]
@@ -163,7 +163,7 @@ def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_la
     forest.flatten()
     rest = edges.heavy(split, heavy_window, forest.parent)
     forest.counters["open"] = rest.size
-    # Where all weights are equal, nothing may be heavy.
+    # Where all weights are equal, no edge may be heavy.
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     lap("select heavy")
     while rest.size and forest.missing:
@@ -181,7 +181,7 @@ def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_la
 
 
 def choose_light(edges: EdgeList | Rows, missing: int, filtering: bool) -> tuple[Split | None, Window, Window]:
-    """Return where light ends, or None if all edges are to be light, and the windows of light and of heavy keys."""
+    """Return the largest light key, or None if all edges are light, and the windows of light and of heavy keys."""
     wanted = rules.light_edges_by_density(edges.m, missing + 1, ONE_CORE)
     drawn = edges.sample(rules.sample_size(edges.m, wanted))
     if not filtering or (rules.takes_all(wanted, edges.m, ONE_CORE) and edges.fit_at_once):
@@ -222,16 +222,16 @@ class Forest:
     def __post_init__(self) -> None:
         n, m = self.graph.n, self.graph.m
         self.parent = np.arange(n, dtype=np.uint32)
-        # One more than a forest can have: kernels write ahead of what they keep.
+        # One more than a forest can have: kernels write an edge before they test whether to keep it.
         self.edges = np.empty(max(min(n - 1, m), 0) + 1, np.uint32)
 
     @property
     def missing(self) -> int:
-        """How many edges a spanning tree still lacks."""
+        """Number of edges that a spanning tree still lacks."""
         return self.graph.n - 1 - self.size
 
     def join(self, candidates: Candidates | AllRows, largest_level: int) -> None:
-        """Take those of the candidates, all of them lighter than any edge still to come, that close no cycle."""
+        """Add the candidates that close no cycle; all of them are lighter than any later edge."""
         count = candidates.size
         if count == 0:
             return
@@ -356,7 +356,7 @@ class Rows:
         return self._candidates(selected, count)
 
     def starts(self) -> select_rows.RowStarts:
-        """Return how loops over slots know their rows."""
+        """Return the row of each slot, in the form that loops over slots take."""
         marks, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.rows.offsets), np.uint32)
         select_rows.row_starts(self.rows.offsets, marks, rows)
         return select_rows.RowStarts(marks, rows)
@@ -366,7 +366,7 @@ class Rows:
         return self._candidates(selected, select_rows.select_slots(self.starts(), self.rows, wanted, selected))
 
     def _empty(self) -> select_rows.Selected:
-        # One more than there are edges: kernels write ahead of what they keep.
+        # One more than there are edges: kernels write an edge before they test whether to keep it.
         codes: np.ndarray = np.empty(self.m + 1, np.uint64)
         return select_rows.Selected(codes, np.empty(self.m + 1, np.uint64))
 
@@ -376,7 +376,7 @@ class Rows:
 
 
 def share_between_trees(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:
-    """Return about which share of the heavy edges joins two trees; of the light ones none does."""
+    """Estimate the share of the heavy edges that join two trees; none of the light ones does."""
     places = stratified(len(u), 1024)
     joining = np.count_nonzero(label[u[places]] != label[v[places]])
     return float(joining / len(places) * len(u) / max(1, len(u) - split.about))

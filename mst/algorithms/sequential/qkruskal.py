@@ -15,7 +15,7 @@ ALGORITHM = dict(
     title="qKruskal",
     input="edges",
     options=dict(
-        cutoff=dict(default=16_384, min=1, help="ranges of at most this many edges are sorted outright"),
+        cutoff=dict(default=16_384, min=1, help="ranges of at most this many edges are sorted directly"),
         sample=dict(default=63, min=1, help="edges whose median is the pivot"),
     ),
     requires=("numba",),

@@ -1,4 +1,4 @@
-"""Rounds of Durbhakula's two algorithms: owners find minima, then unite components along them."""
+"""Rounds of Durbhakula's two algorithms: owner threads find minima, then unite components along them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _rounds(problem: Problem) -> Result:
     forest = np.empty(max(n - 1, 0), np.int64)
     shared = new_counters(width)
     rounds, before = 0, -1
-    # Not "until one component is left", which on a forest is never: until a round unites nothing.
+    # Not until one component is left, which never happens on a forest, but until a round unites nothing.
     while before < shared[FOREST]:
         before = int(shared[FOREST])
         kernel.find_minima(width, problem.edges, state, problem.staggered)

@@ -1,8 +1,8 @@
 """A (1 + ε)-approximate forest on many cores: `bucket`'s rounded weights, `filter-boruvka-threads`' batches.
 
-Of edges whose rounded weights are equal, any may go first: in a batch of such edges, those that close a cycle are the
-dropped ones (`any_order` in `mst.kernels.filter_boruvka.parallel.join`). Which of them are taken depends
-on the schedule, so two runs may return different forests, all of one rounded weight and within the bound.
+Edges of equal rounded weight may be taken in any order: in a batch of such edges, those that close a cycle are dropped
+(`any_order` in `mst.kernels.filter_boruvka.parallel.join`). Which of them are taken depends on the schedule, so two
+runs may return different forests, all of one rounded weight and within the bound.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def solve_rounded(problem: Problem, options: Options) -> Result:
-    """Return the forest by rounded weights."""
+    """Return the forest of the rounded weights."""
     graph, bits, width = problem
     return solve_storage(graph, edge_list(graph, rounded(graph.w, bits, width)), width, options)
 

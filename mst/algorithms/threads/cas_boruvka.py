@@ -9,8 +9,8 @@ termination) are here too, and closed in the same way. One more is specific to t
 
 - *Cycles of parents* (38–45). The representatives of the two ends are read one after the other, and the swap guards
   only the second. Between the two reads, the first may be linked to a third component, and the second, by another
-  thread and along this very edge, to the same one: the thread then links that third component to one of its own
-  descendants, and the next look-up never ends. Here the larger root is always linked to the smaller one, so that
+  thread and along the same edge, to that component too: the thread then links the third component to one of its
+  descendants, and the next find never ends. Here the larger root is always linked to the smaller one, so that
   parents descend and no interleaving makes a cycle (`tests/test_published_failures.py` shows a cycle without that).
 """
 

@@ -3,9 +3,8 @@
 A reimplementation from the description in the ECL-MST paper (§2) and in the documentation of Lonestar (the Galois
 system's benchmarks: rounds of a *find* and a *union* phase over rows sorted by weight); it is not their program, and
 proves nothing about it. Each vertex lowers the lightest edge of its component by its own lightest outgoing edge; the
-vertices whose edge stands then merge components through the union-find. No graph is rebuilt. Light edges go
-first: edges
-beyond a limit, which begins at a fifth of the range of weights and doubles, wait in a separate list.
+vertices whose edge is still the minimum then merge components through the union-find. No graph is rebuilt. Light edges
+go first: edges beyond a limit, which begins at a fifth of the range of weights and doubles, wait in a separate list.
 
 Sorting the rows counts as initialisation, as in Lonestar. The range is that of the order-preserving keys, so that it
 exists for negative weights and floats, too; ties go by edge id.

@@ -4,9 +4,8 @@ A reimplementation from the description of C. da Silva Sousa, A. Mariano and A. 
 Efficient Parallel Variant of Boruvka's Algorithm" (PDP 2015), as Biagiotti (*GPU implementation*) and the ECL-MST paper
 (§2) describe it; it is not their program, and proves nothing about it. In every round each vertex chooses its lightest
 edge; of two vertices that chose the same one, one becomes a root (*remove mirrored edges*); colors spread from
-the roots
-until none changes (*propagation*); colors are numbered, degrees counted and scanned, and the edges between colors
-inserted into new rows, parallel ones included.
+the roots until none changes (*propagation*); colors are numbered, degrees counted and scanned, and the edges between
+colors inserted into new rows, parallel ones included.
 
 Theirs breaks ties by the smaller other end; here the edge id decides. One thread scans the degrees.
 """
@@ -94,7 +93,7 @@ def solve_in_chunks(problem: Problem, smallest: int = 256, delay_seed: int = 0) 
 
 
 def _merge(rows: PackedRows, forest: np.ndarray, schedule: Schedule) -> np.ndarray:
-    """Append every vertex's lightest edge to the forest and return the colors of the trees that they make."""
+    """Append every vertex's lightest edge to the forest and return the colors of the resulting trees."""
     n = len(rows.offsets) - 1
     lightest, colors = np.empty(n, np.int64), np.empty(n, rows.neighbours.dtype)
     kernel.choose_lightest(schedule, rows, lightest, colors)
@@ -105,7 +104,7 @@ def _merge(rows: PackedRows, forest: np.ndarray, schedule: Schedule) -> np.ndarr
 
 
 def _contract(rows: PackedRows, colors: np.ndarray, schedule: Schedule) -> PackedRows:
-    """Return the graph whose vertices are the colors."""
+    """Return the contracted graph, with a vertex for each color."""
     n = len(colors)
     counts, names = np.empty(-(-n // schedule.grain), np.int64), np.empty_like(colors)
     kernel.count_roots(schedule, colors, counts)

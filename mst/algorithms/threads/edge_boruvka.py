@@ -6,7 +6,7 @@ minimum of both ends of every edge atomically, unites the ends of minima, maps e
 filters self-loops. The options are the published optimisations; the defaults are the final version's, 1a and 1b
 with chunks of 1024.
 
-What the listings leave open:
+Details that the listings leave open:
 
 - Listing 7 joins an edge that is the minimum of *both* its ends, the CUDA version (Listing 5) of *either* end. With
   both, a star takes a round for every edge; the published times on sparse graphs rule it out. *Either* is the
@@ -44,7 +44,7 @@ ALGORITHM = dict(
         filter=dict(
             default="ticket",
             choices=("ticket", "serial"),
-            help="1a: all threads copy the edges that stay, or one",
+            help="1a: all threads copy the edges that are kept, or one",
         ),
         gather=dict(
             default="ticket",
@@ -212,7 +212,7 @@ class _OverEdges(_Solve):
         self.probe("minimum edges")
         self.unite(edges, size)
         self.probe("unions")
-        # The input stays as it is: its ends are relabelled into the arrays that the first filter does not fill.
+        # The input is not overwritten: its ends are relabelled into the arrays that the first filter does not fill.
         ends = (self.spare[1] if edges is self.edges else edges)[:2]
         kernel.relabel(self.schedule, size, edges, ends, self.state)
         edges = PackedEdges(*ends, edges.words, edges.ids)

@@ -1,15 +1,15 @@
 """Filter-Borůvka on many cores: ours.
 
-The lightest edges first, a little more of them than there are vertices; of the others only those that still
+The lightest edges first, slightly more of them than there are vertices; of the others only those that still
 join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
 ALENEX 2009). In rounds, each of which
 
-1. samples the edges that are left: up to which weight they are light, and where to cut them into batches of ascending
+1. samples the remaining edges to choose the largest light weight and the bounds of batches of ascending
    weight (`mst.algorithms._filter_boruvka.rounds`);
 2. selects the light edges and scatters them into the batches (`mst.kernels.filter_boruvka.parallel`);
-3. joins the batches one after the other, each by all threads, while the cycle edges of the ones before are dropped
+3. joins the batches one after the other, each by all threads, while the cycle edges of earlier batches are dropped
    (`mst.kernels.filter_boruvka.parallel.join`);
-4. finds the giant tree: edges within it are selected no more.
+4. finds the giant tree: edges within it are no longer selected.
 """
 
 from __future__ import annotations
@@ -73,21 +73,21 @@ ALGORITHM = dict(
 
 @dataclass
 class Result:
-    """Edge ids, and what was counted on the way."""
+    """Edge ids, and the counters of the solve."""
 
     edge_ids: np.ndarray
     counters: dict[str, int]
 
 
 class Options(NamedTuple):
-    """How to solve.
+    """Settings of a solve.
 
     Attributes
     ----------
     policy : Policy
         Tests shrink its constants to reach every path on small graphs.
     ties_in_any_order : bool
-        Whether any forest will do that is minimal by weight.
+        Whether any forest of minimum weight is accepted.
     delay_seed : int
         See `mst.kernels.parallel.runtime.new_counters`.
     """
@@ -103,7 +103,7 @@ DEFAULTS = Options()
 class Problem(NamedTuple):
     """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
-    Solves leave their own arrays in `scratch_pool`, for the next ones.
+    Solves return their arrays to `scratch_pool` for reuse.
     """
 
     graph: Graph
@@ -139,12 +139,12 @@ def phases(problem: Problem) -> dict[str, float]:
 
 
 def edge_list(graph: Graph, weights: np.ndarray) -> EdgeList:
-    """Return the edge list with weights in the place of words, which solving makes of them."""
+    """Return the edge list with weights, which solving turns into words."""
     return EdgeList(weights, KEYS, graph.u, graph.v)
 
 
 def rows(graph: Graph) -> Rows:
-    """Return symmetric compressed sparse rows with weights in the place of words, which solving makes of them."""
+    """Return symmetric compressed sparse rows with weights, which solving turns into words."""
     csr = graph.csr()
     columns = (frozen(array) for array in (csr.neighbours, csr.edge_ids, csr.offsets))
     return Rows(frozen(csr.weights), KEYS, *columns)
@@ -170,7 +170,7 @@ def solve_storage(
 
 @dataclass
 class _Run:
-    """One computation: what it reads, how far it is, and what it counts."""
+    """One computation: its input, its progress and its counters."""
 
     storage: Storage
     progress: Progress
@@ -189,7 +189,7 @@ class _Run:
         return Schedule(self.progress.width, self.rows_per_chunk, self.counters)
 
     def empty(self, name: str, likely: int) -> Callable[..., np.ndarray]:
-        """Return a stand-in for `numpy.empty`: of arrays that go by `name`, about so many rows will be written."""
+        """Return an allocator like `numpy.empty` for arrays called `name`, with about `likely` rows to be written."""
         width, counters = self.progress.width, self.counters
         return self.scratch.numbered(
             name, lambda shape, dtype: touched_empty(shape, dtype, width, counters, likely)
@@ -230,7 +230,7 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
 
 
 def _read_from(run: _Run, storage: Storage) -> None:
-    """Take the edges from a storage from now on."""
+    """Read the edges from this storage from now on."""
     policy, progress = run.options.policy, run.progress
     run.storage, progress.size = storage, edge_count(storage)
     progress.heavy = progress.size
@@ -248,7 +248,7 @@ def _sample(run: _Run) -> Sampled:
 
 
 def _copy_edges_outside(run: _Run, following: Round) -> None:
-    """Read from now on a copy of the edges that are left and have an end outside the giant tree."""
+    """Replace the storage by a copy of the remaining edges with an end outside the giant tree."""
     storage = run.storage
     copy = select.new_copy(storage, len(storage.words), run.ids, run.empty("kept", following.remaining))
     select.copy_outside(run.schedule, storage, run.progress.wanted(following), copy)
@@ -258,7 +258,7 @@ def _copy_edges_outside(run: _Run, following: Round) -> None:
 
 
 def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.ndarray]:
-    """Return the edges of a round by batch, where each batch begins, and which may be taken in any order."""
+    """Return the edges of a round by batch, the start of each batch, and which batches may be taken in any order."""
     storage, schedule, p, slots = run.storage, run.schedule, run.progress, len(run.storage.words)
     bounds, likely = select.bounds_of(following.keys, following.ids), following.edges
     chunks, batches = -(-slots // schedule.grain), len(bounds.keys) + 1
@@ -279,7 +279,7 @@ def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.nd
     scatter.scatter(schedule, storage, selected, records)
     run.lap("scatter")
     any_order = np.zeros(batches, np.bool_)
-    # Cells of several keys move the bounds.
+    # Cells of several keys shift the bounds.
     if run.options.ties_in_any_order and len(bounds.keys) and bounds.shift == 0:
         any_order = single_key_batches(bounds.keys, bounds.ids, run.ids)
     return records, starts, any_order
@@ -304,7 +304,7 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
 
 
 def _find_giant(run: _Run) -> None:
-    """Let all vertices point at their roots, and mark those of (what a sample takes for) the largest tree."""
+    """Point all vertices at their roots, and mark those of the tree that is the largest in a sample."""
     p = run.progress
     trees.flatten(Schedule(p.width, 4096, run.counters), p.parent)
     p.flat = True

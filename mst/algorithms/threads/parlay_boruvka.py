@@ -5,13 +5,13 @@ final project (CMU, 2024), *Approach* and *Synchronization*; a reimplementation,
 the cheapest edge of every component by compare-and-swap, unites components along those (an edge that is the cheapest of
 both ends counts once), and replaces ends by components, dropping self-edges or not.
 
-They report three bugs of their own. All are kept as tests (`tests/test_published_failures.py`), and made right here:
+They report three bugs in their program. Tests reproduce them (`tests/test_published_failures.py`); here they are fixed:
 
 - *Ties.* Equal edges were ordered by their ends, which are components after the first round: parallel edges are then
-  equal, and two components may choose two of them, which is a cycle. Ties go by place in the edge list here, as
-  theirs did in the end; filtering keeps the order of ids, so places say what ids would.
+  equal, and two components may choose two of them, which is a cycle. Ties go by position in the edge list here, as in
+  their final version; filtering keeps the order of ids, so positions order edges as ids do.
 - *Grandparent-linking* together with their union made loops, and they fell back on a find that writes nothing. Linking
-  is sound if it writes only where the grandparent differs from the parent. Without that test, a find that read a
+  is correct if it writes only where the grandparent differs from the parent. Without that test, a find that read a
   root writes "this is a root" back after another thread has linked it to another tree, and undoes that union.
   Links go from the larger root to the smaller one, by compare-and-swap; theirs went from the first end to the second.
 - *A failed exchange* overwrites, in C++, the value that it expects. Their union compares with that value before it
@@ -123,7 +123,7 @@ def _rounds(problem: Problem, width: int, smallest: int, shared: np.ndarray) -> 
         kernel.find_cheapest(over_edges, size, edges, cheapest, problem.compare)
         kernel.unite_cheapest(over_vertices, edges, cheapest, parent, find, forest)
         mask, counts = np.empty(-(-size // 64), np.uint64), np.empty(-(-size // grain), np.int64)
-        # The input stays as it is: its ends are relabelled into the arrays that are filled last.
+        # The input is not overwritten: its ends are relabelled into the arrays that are filled last.
         ends = (spare[-1] if edges is problem.edges else edges)[:2]
         kernel.relabel(over_edges, size, edges, ends, (parent, find), mask, counts)
         edges = PackedEdges(*ends, edges.words, edges.ids)

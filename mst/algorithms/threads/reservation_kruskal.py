@@ -2,7 +2,7 @@
 
 A reimplementation of ``parallelFilterKruskal`` of PBBS (Anderson, Blelloch, Dhulipala, Dobson and Sun, "The
 Problem-Based Benchmark Suite (PBBS), V2", PPoPP 2022): sample a pivot, sort and solve the lightest edges,
-filter the others by the components found, sort and solve what is left. The pivot is the program's,
+filter the others by the components found, sort and solve the remaining ones. The pivot is the program's,
 ``min(5n/4, m)`` edges; the ECL-MST paper (§2) swaps two letters of it. Its comparison sort is a radix sort here.
 """
 

@@ -348,7 +348,7 @@ def _check_measurement(bundle: Path, name: str, value: dict[str, Any], fingerpri
         raise FormatError(bundle, expected, text=name)
     run = Run.from_path(Path(name))
     if any((claimed.get(key) or "") != getattr(run, key) for key in Run.__dataclass_fields__):
-        raise FormatError(bundle, "a measurement whose run is not that of its path", text=name)
+        raise FormatError(bundle, "a measurement of another run than that of its path", text=name)
     if hardware.get("fingerprint") != fingerprint:
         raise FormatError(bundle, "a measurement made on other hardware than the bundle's", text=name)
 

@@ -1,4 +1,4 @@
-"""Graphs in device memory, and the inputs of kernels made of a graph wherever it lies: ends, keys, rows."""
+"""Graphs in device memory, and the inputs of kernels, from a graph on either side: ends, keys, rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DeviceRows:
 
 
 def keys_of(graph: Graph | DeviceGraph) -> Any:
-    """Return the order-preserving keys of the weights, uint32 or uint64, where the graph lies."""
+    """Return the order-preserving keys of the weights, uint32 or uint64, on the side of the graph."""
     return device_keys(graph.w) if isinstance(graph, DeviceGraph) else order.keys(graph.w)
 
 
@@ -113,7 +113,7 @@ def device_rows(graph: DeviceGraph, keys: Any) -> DeviceRows:
 
 
 def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, where the graph lies."""
+    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, on the side of the graph."""
     if isinstance(graph, DeviceGraph):
         u, v = (ends.view(np.uint32) for ends in (graph.u, graph.v))
     else:
@@ -122,7 +122,7 @@ def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
 
 
 def row_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return symmetric rows as kernels take them, without self-loops, where the graph lies.
+    """Return symmetric rows as kernels take them, without self-loops, on the side of the graph.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Kernels, arrays and the one argument of a solve on the device, driven by the names of kernels and arrays.
 
 A kernel takes one struct by value: addresses of arrays, then 32-bit numbers. A driver's `solve` names kernels and
-arrays only, so that tests put an emulated device in the place of this one.
+arrays only, so that tests can replace this device with an emulated one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Device:
         self._word = memory.pinned(1)
 
     def address(self, name: str) -> int:
-        """Return where an array lies."""
+        """Return the address of an array."""
         return self.arrays[name].data.ptr
 
     def launch(self, kernel: str, size: int, *, blocks: int = 0) -> None:
@@ -90,7 +90,7 @@ class Device:
             there.data.copy_from_device_async(here.data, here.itemsize * length)
 
     def read(self, name: str, index: int = 0) -> int:
-        """Return a 32-bit counter: the host waits for all that was launched before."""
+        """Return a 32-bit counter, after all earlier launches have ended."""
         stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
         self._runtime.memcpyAsync(self._word.ctypes.data, self.address(name) + 4 * index, 4, kind, stream.ptr)
         stream.synchronize()

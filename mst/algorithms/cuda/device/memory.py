@@ -18,7 +18,7 @@ def layout_bytes(layout: Layout) -> int:
 
 
 def host_bytes(arrays: Mapping[str, Any]) -> int:
-    """Return the bytes of the arrays that lie on the host: what a copy of them to the device takes."""
+    """Return the bytes of the arrays that are on the host and must be copied to the device."""
     return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
 
 
@@ -28,7 +28,7 @@ def gigabytes(size: int) -> str:
 
 
 def ensure_free(needed: int, purpose: str) -> None:
-    """Raise `OutOfMemoryError` unless `needed` bytes are free on the device, counting what CuPy's pool holds."""
+    """Raise `OutOfMemoryError` unless `needed` bytes are free on the device, with those that CuPy's pool holds."""
     import cupy
 
     free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()

@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(eq=False)
 class Result:
-    """A byte per edge on the device, 1 for those of the forest, and what the host counted."""
+    """A byte per edge on the device, 1 for those of the forest, and the host's counters."""
 
     chosen: Any
     counters: dict[str, Any] = field(default_factory=dict)
@@ -58,12 +58,12 @@ class Result:
 def problem_of(
     graph: Graph | DeviceGraph, keys: Any, inputs: dict[str, Any], options: dict[str, Any]
 ) -> Problem:
-    """Return the problem of a graph, its keys, and what the kernels read."""
+    """Return the problem of a graph, with its keys and the inputs of the kernels."""
     return Problem(graph.n, graph.m, keys.dtype.itemsize * 8, options, inputs)
 
 
 def purpose(name: str, problem: Problem) -> str:
-    """Return what memory is asked for, for messages."""
+    """Return the purpose of an allocation, for messages."""
     return f"{name} of n = {problem.n:,}, m = {problem.m:,}"
 
 
@@ -87,7 +87,7 @@ def edge_ids(result: Result) -> Any:
 
 
 def counters(problem: Problem, result: Result) -> dict[str, Any]:
-    """Return what the solve counted."""
+    """Return the counters of the solve."""
     return result.counters
 
 
@@ -97,5 +97,5 @@ def device_bytes(problem: Problem) -> int:
 
 
 def refuse_unconnected(name: str) -> None:
-    """Raise the error of an algorithm that met a component that no edge leaves."""
+    """Raise the error of an algorithm for connected graphs that found a component without outgoing edges."""
     raise UnsupportedError(f"{name} does not take this graph: it is not connected; use another algorithm")

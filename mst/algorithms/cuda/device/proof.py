@@ -1,10 +1,10 @@
-"""Proof that a forest is the minimum spanning forest, found on the device: for graphs too large to copy to the host.
+"""Proof on the device that a forest is the minimum spanning forest: for graphs too large to copy to the host.
 
-Borůvka's rounds over the forest alone make a tree of components, at most log₂ n levels high. Each component carries the
-edge that it chose, and the heaviest edge on the path between two vertices is the heaviest that was chosen on the
-way up to where their components meet (King, "A simpler minimum spanning tree verification algorithm", Algorithmica
-18, 1997). So an edge of the graph is checked against its path by one short climb: `mst.proof` says why that
-suffices. No kernel of a solver is used. Kernels: ``prove_forest.cu``.
+Borůvka's rounds over the forest alone produce a tree of components, at most log₂ n levels high. Each component carries
+the edge that it chose, and the heaviest edge on the path between two vertices is the heaviest that was chosen on the
+way up to their common component (King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18,
+1997). So an edge of the graph is checked against its path by one short climb: `mst.proof` says why that suffices. No
+kernel of a solver is used. Kernels: ``prove_forest.cu``.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def component_tree(device: Any, n: int, a: Any, b: Any) -> ComponentTree:
 
 
 def _contracted(xp: Any, chose: Any, end_sums: Any, components: int) -> Any:
-    """Return each component's label after all hooked across the edge that they chose.
+    """Return each component's label after all hooked across their chosen edges.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class TimedDevice:
-    """A device with events around its launches, fills and copies: what an instrumented solve drives.
+    """A device with events around its launches, fills and copies, for instrumented solves.
 
     Attributes
     ----------
@@ -46,14 +46,14 @@ class TimedDevice:
 
 
 def phase_seconds(problem: Any, solve: Callable[[Any], Any], phases: dict[str, str]) -> dict[str, float]:
-    """Return seconds per phase of a solve; ``other`` is what lies between the phases.
+    """Return seconds per phase of a solve; ``other`` is the time between the phases.
 
     Parameters
     ----------
     problem : dataclass
         Its `device` has a `launch` that takes a kernel's name first.
     solve : callable
-        What is timed; takes the problem.
+        The function to time; takes the problem.
     phases : dict
         Kernel (or ``fill``, ``copy``) to phase; those not named count as ``other``.
     """
