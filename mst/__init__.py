@@ -43,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load `mst.csgraph` when it is asked for."""
+    """Load `mst.csgraph` on first access."""
     if name == "csgraph":
         import importlib
 

@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write a small file whole, and see it through to the disk."""
+    """Write a small file as a whole, and flush it to the disk."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
         out.write(text)
         out.flush()

@@ -1,4 +1,4 @@
-"""The command `mst`: finds its subcommands in `mst.commands`, imports only the one that is asked for."""
+"""The command `mst`: finds its subcommands in `mst.commands`, imports only the one that is called."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"mst {name}: out of memory: {error}", file=sys.stderr)
     except BrokenPipeError:
-        # The reader of our output has gone; nothing is left to say, not even at shutdown.
+        # The reader of our output has closed it: write nothing more, not even at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:

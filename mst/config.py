@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ENVIRONMENT = "MST_CONFIG"
 
 COMMITTED = Path("results")
-"""Where reference bundles are committed, wherever this machine's own results go."""
+"""Folder of the committed reference bundles, whatever `results` is."""
 
 
 class Config(StrictModel):
@@ -42,7 +42,7 @@ class Config(StrictModel):
     scale: Literal["small", "full"] = Field("small", description="of the papers' experiments")
     strict: bool = Field(False, description="an unavailable graph is an error")
     retry: list[Literal["error", "timeout", "out-of-memory", "unavailable"]] = Field(
-        default_factory=list, description="statuses that are planned again"
+        default_factory=list, description="statuses whose runs are planned again"
     )
     programs: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="MST programs on disk, run as command-NAME: see mst/programs.py"
@@ -86,7 +86,7 @@ class Config(StrictModel):
         return self.root / "records"
 
     def sources(self) -> Sources:
-        """Return where raw graph files come from."""
+        """Return the sources of raw graph files."""
         from mst.catalog.download import Sources
 
         return Sources.from_environment(self.mirrors, self.offline)
@@ -143,7 +143,7 @@ def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Cata
 
 
 def graph_folder(config: Config, entry: Entry) -> Path:
-    """Return where a graph's canonical file and manifest lie."""
+    """Return the folder of a graph's canonical file and manifest."""
     return config.root / "graphs" / entry.name / entry.recipe
 
 
@@ -174,9 +174,9 @@ def machine_of(config: Config, name: str | None = None) -> Machine:
             differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
             changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)
             remedy = (
-                "give these nodes a kind and a name of their own in the site file"
+                "list these nodes as another kind with another name in the site file"
                 if config.site
-                else "give this one a name of its own: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
+                else "give this one another name: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
             )
             raise ConfigError(f"{file}: machine {name!r} is known with other hardware ({changes}); {remedy}")
     return here
@@ -211,7 +211,7 @@ def scope_graphs(config: Config, papers: Mapping[str, Experiment], scope: str) -
 def scope_plan(
     config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place], scope: str
 ) -> list[Planned]:
-    """Return the plan of a scope, from the manifests that are there."""
+    """Return the plan of a scope, from the existing manifests."""
     experiments = [scope_experiment(config, papers, scope)]
     graphs = graph_states(config, catalog, scope_graphs(config, papers, scope))
     rows = [row for place in places for row in plan(experiments, graphs, place=place, records=config.records)]
@@ -246,7 +246,7 @@ def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
 
 
 def _asks_elsewhere(config: Config, entry: Entry, manifest: Manifest) -> bool:
-    """Return whether there is a place now that was not asked when the graph was found unavailable."""
+    """Return whether there is a location now that was not tried when the graph was found unavailable."""
     if entry.own_files:
         return True
     sources = config.sources()

@@ -44,7 +44,7 @@ class EdgeSlice:
 
 
 def bounds(m: int, size: int) -> np.ndarray:
-    """Return where the rows of each of `size` ranks begin, and `m`: int64, shape (size + 1,).
+    """Return the first row of each of `size` ranks, and `m`: int64, shape (size + 1,).
 
     Examples
     --------

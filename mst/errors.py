@@ -53,7 +53,7 @@ class UnsupportedError(MSTError):
 
 
 class UnavailableError(MSTError):
-    """A graph that neither a mirror nor its own address provides."""
+    """A graph that neither a mirror nor its official address provides."""
 
 
 class DependencyError(MSTError):

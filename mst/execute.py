@@ -1,6 +1,6 @@
 """Runs an algorithm on a graph: prepare, transfer, solve, collect, by the contract of `mst.registry`.
 
-This is the only module that asks which of the contract's optional functions an algorithm has. Everything else goes
+This is the only module that checks which of the contract's optional functions an algorithm has. Everything else goes
 through `execute`, or through the stages of an `Implementation` where each is timed or repeated.
 """
 
@@ -78,7 +78,7 @@ class Implementation:
     metrics : sequence of str
         Metrics of NVIDIA's profiler that `profiled` needs.
     profiled : callable or None
-        Counters from what the profiler measured.
+        Makes counters of the profiler's measurements.
     """
 
     id: str
@@ -152,7 +152,7 @@ class Execution(NamedTuple):
         return self.implementation.collect_edges(self.problem, self.result)
 
     def counters(self) -> dict[str, Any]:
-        """Return what the algorithm counted."""
+        """Return the algorithm's counters."""
         return self.implementation.counters(self.problem, self.result)
 
 

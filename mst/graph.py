@@ -12,7 +12,7 @@ from mst.errors import InputError
 
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
-# No processor addresses more bytes than this, and every algorithm keeps some for each vertex.
+# No processor addresses more bytes than this, and every algorithm needs some for each vertex.
 _MOST_VERTICES = 2**57
 
 
@@ -131,7 +131,7 @@ def _vertex_count(n: Any) -> int:
 
 
 def _column(values: Any, field: str) -> np.ndarray:
-    """Return one value per edge as an array of one dimension, whatever its dtype."""
+    """Return one value per edge as an array of one dimension, of any dtype."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -179,7 +179,7 @@ def _weights(weights: Any) -> np.ndarray:
             f"w has dtype {array.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
         )
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    # NaN poisons a reduction, so its row is searched for only when there is one.
+    # A minimum over NaN is NaN, so the row is searched for only when there is one.
     if array.dtype.kind == "f" and array.size and np.isnan(array.min()):
         row = int(np.argmax(np.isnan(array)))
         raise InputError(f"w[{row}] is NaN, which has no place in an order: drop or replace that edge")

@@ -84,7 +84,7 @@ def minimum_spanning_forest(
     Raises
     ------
     InputError, UnsupportedError, ConfigError
-        On every rank alike, whichever has the bad input. A later failure on some rank ends the job: the error is
+        On every rank, even if only one has the bad input. A later failure on some rank ends the job: the error is
         printed and all ranks are aborted with status 70.
 
     Examples
@@ -122,7 +122,7 @@ def abort(comm: Any) -> None:
     """Print the error that is being handled and end all ranks, which would wait for this one forever."""
     traceback.print_exc()
     print(f"rank {comm.rank} of {comm.size} failed: ending the job", file=sys.stderr, flush=True)
-    # Launchers forward what ranks print, and may end before they have forwarded the last of it.
+    # Launchers forward the ranks' output, and may end before they have forwarded all of it.
     time.sleep(_FORWARDING_SECONDS)
     comm.Abort(STATUS)
 
@@ -140,7 +140,7 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
 
 
 def _together(comm: Any, work: Any) -> Any:
-    """Return what `work` returns; if it fails on any rank, raise the first such error on all of them."""
+    """Return the value of `work`; if it fails on any rank, raise the first such error on all of them."""
     value = error = None
     try:
         value = work()

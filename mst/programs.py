@@ -1,4 +1,4 @@
-"""Programs on disk that find minimum spanning forests: how to call one, and how to read what it says.
+"""Programs on disk that find minimum spanning forests: how to call one, and how to read its output.
 
 The configuration describes each under ``programs:``; the registry lists it as ``command-<name>``::
 
@@ -54,18 +54,18 @@ class Program:
         A format of ``mst list formats`` that can be written.
     edges : str, optional
         A regular expression with the named groups ``u`` and ``v``, which finds every edge of the forest in the
-        file ``{output}`` where the command names it, else in what the program prints. ``^`` and ``$`` match at
-        each line.
+        file ``{output}`` where the command names it, else in the program's standard output. ``^`` and ``$`` match
+        at each line.
     total : str, optional
-        A regular expression with one group: the forest's total weight, in what the program prints. At least one
-        of `edges` and `total` must be given; `edges` proves more.
+        A regular expression with one group: the forest's total weight in the standard output. At least one of
+        `edges` and `total` must be given; `edges` proves more.
     first_vertex : int
-        The number that `edges` calls the first vertex by.
+        The number of the first vertex in `edges`.
     seconds : str, optional
         A regular expression with one group: the time that the program states for its computation. Without it,
         the time of the whole process counts, with the reading of the file.
     unit : str
-        Of that time: ``s``, ``ms``, ``us`` or ``ns``.
+        Unit of that time: ``s``, ``ms``, ``us`` or ``ns``.
     title : str
         For tables.
     paradigm : str
@@ -73,7 +73,7 @@ class Program:
     weights : tuple of str
         Weight dtypes that it understands.
     simple : bool
-        Whether parallel edges and self-loops are taken out before; edges are led back to the original ids.
+        Whether parallel edges and self-loops are removed before; edges are mapped back to the original ids.
     options : mapping
         As in an algorithm's literal; their values fill the command's placeholders.
     limits : mapping
@@ -125,7 +125,7 @@ def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
     Raises
     ------
     ConfigError
-        Names the program, the key and what is legal there.
+        Names the program, the key and its legal values.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _check(where: str, program: Program) -> None:
                     f"known: {', '.join(sorted(placeholders))}; double a brace that is meant literally"
                 )
     if not any("graph" in _placeholders(where, text) for text in program.command):
-        raise ConfigError(f"{where}.command: has no {{graph}}, so the program cannot know what to read")
+        raise ConfigError(f"{where}.command: has no {{graph}}, so the program cannot find its input")
 
 
 def _check_pattern(where: str, pattern: str | None, names: set[str]) -> None:
@@ -233,7 +233,7 @@ def _placeholders(where: str, text: str) -> set[str]:
 
 
 def export(programs: Mapping[str, Any] | None) -> None:
-    """Check the configuration's programs and make them known to this process and to those that it starts."""
+    """Check the configuration's programs and register them in this process and in those that it starts."""
     if programs is not None and not isinstance(programs, Mapping):
         raise ConfigError(f"programs: expected a mapping of names to programs, got {type(programs).__name__}")
     for name, values in (programs or {}).items():

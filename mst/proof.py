@@ -108,7 +108,7 @@ def check_forest(
 ) -> Proof:
     """Check that `edge_ids` are a spanning forest of `graph` of minimum total weight.
 
-    All minimum forests of a graph hold the same weights, whatever their ties, and totals are exact or correctly
+    All minimum forests of a graph hold the same weights, however ties are broken, and totals are exact or correctly
     rounded: so an exact forest has exactly the reference's total, without any tolerance. Totals that are not
     finite decide nothing; then every edge is compared with its path instead.
 
@@ -172,7 +172,7 @@ def check_weight(total: int | float | str, reference: int | float, *, forest_edg
     reference : int or float
         Total of a proved forest.
     forest_edges : int
-        How many weights of one sign the program added up in double precision, in whatever order, when the
+        How many weights of one sign the program added up in double precision, in any order, when the
         reference is a float. That allows a relative error of `forest_edges` · 2⁻⁵³ (Higham, *Accuracy and
         Stability of Numerical Algorithms*, 2002, §4.2).
 
@@ -328,7 +328,7 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
 
 def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return somewhat more of the lightest edges than there are trees to join, and the others; or all if that pays."""
+    """Return somewhat more of the lightest edges than there are trees to join, and the others; or all if cheaper."""
     from mst.kernels.filter_boruvka.policy import PROOF, light_edges_by_density, takes_all
     from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
     from mst.kernels.proof.replay import move_light
@@ -346,7 +346,7 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
 def _in_order(
     graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return records of edges, and of their places in order: none where they are in order themselves."""
+    """Return records of edges, and their positions in order: none where the records are in order."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
     from mst.kernels.proof.replay import is_ascending
@@ -475,7 +475,7 @@ def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, 
 
 
 def _excess(total: int | float, reference: int | float, epsilon: float) -> str:
-    """Return how a finite or infinite spanning total misses (1 + epsilon) times the reference, or nothing."""
+    """Return why a finite or infinite spanning total violates the bound (1 + epsilon) · reference, or nothing."""
     if epsilon == 0:
         if total == reference:
             return ""

@@ -7,7 +7,7 @@
         paradigm="sequential",     # sequential, threads, cuda, mpi, peer
         paper=None,                # key of config/papers, or "ours"
         title="Kruskal",           # for tables
-        input="edges",             # what prepare builds from: edges, csr
+        input="edges",             # input of prepare: edges, csr
         options=dict(sort=dict(default="radix", choices=("radix", "comparison"), help="…"),
                      sample=dict(default=20, min=1, help="…")),
         exact=True,                # same edge ids as every other exact algorithm
@@ -31,20 +31,20 @@ and these functions:
     The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph. It must stand
     alone (builtins only): plans are made where numba or CuPy are not installed, so it runs without its module.
 ``counters(problem, result) -> dict`` (optional)
-    What the run counted itself: rounds, edges kept, messages, …
+    Figures that the solve counted itself: rounds, edges kept, messages, …
 ``phases(problem) -> dict[str, float]`` (optional)
     Seconds per named phase, from a separate instrumented run.
 ``timed_solve(problem) -> (result, seconds)`` (optional)
-    `solve` for those whose own clock counts, not the caller's: programs on disk, without what they take to start.
+    `solve` for programs on disk: the seconds are those that the program reports, without its start.
 
 **On a GPU** (paradigm cuda) there may be three more:
 
 ``edge_ids(result) -> cupy.ndarray``
-    What `collect` copies to the host, left on the device; without it, graphs on the device are refused.
+    The edge ids, left on the device; without this function, graphs on the device are refused.
 ``device_bytes(problem) -> int``
     Device memory that `solve` works in, in bytes.
 ``PROFILED`` and ``profiled(launches) -> dict``
-    Names of metrics of NVIDIA's profiler, and the counters made of what it measured for each launch.
+    Names of metrics of NVIDIA's profiler, and the counters computed from its figures for each launch.
 
 **Under MPI** (paradigm mpi) all ranks call these functions together, each on its own part:
 
@@ -55,7 +55,7 @@ and these functions:
 ``solve(problem) -> result``
     Results may stay where they are found.
 ``collect(problem, result) -> numpy.ndarray``
-    All edge ids on rank 0, whatever elsewhere.
+    All edge ids on rank 0; other ranks may return anything.
 ``counters(problem, result) -> dict`` (optional)
     May reduce over the ranks; rank 0's answer counts.
 
@@ -94,7 +94,7 @@ _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
 )
 _NEEDED = frozenset(("id", "paradigm", "title"))
-# All that a run calls; `skip` only says whether there is a run.
+# The functions that a run calls; `skip` only decides whether there is a run.
 _MEASURED: tuple[str, ...] = (
     "prepare",
     "transfer",
@@ -181,7 +181,7 @@ class Algorithm:
         }
 
     def options_slug(self, options: Mapping[str, Any] | None = None) -> str:
-        """Return the canonical text of options: what differs from the defaults, or ``default``."""
+        """Return the canonical text of options: those that differ from the defaults, or ``default``."""
         resolved = self.resolve(options)
         changed = [f"{k}={_text(v)}" for k, v in sorted(resolved.items()) if v != self.options[k].default]
         return ",".join(changed) or "default"
@@ -234,9 +234,10 @@ class Algorithm:
         return reason(facts, width=width, **self.resolve(options)) if reason else None
 
     def source_fingerprint(self) -> str:
-        """Return 12 hex digits over what this algorithm's runs reach, and over the versions of the packages a peer is.
+        """Return 12 hex digits over the code that this algorithm's runs reach, and over the versions of a peer's
+        packages.
 
-        The code that is reached counts, and of the literal what a run depends on; see
+        The reached code counts, and the keys of the literal that a run depends on; see
         `mst.kernels.primitives.sources`.
         """
         literal = (self.paradigm, self.input, self.exact, self.ties)

@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def path(relative: str) -> Path:
-    """Return where a packaged file or folder lies, in a checkout and in an installed wheel alike.
+    """Return the path of a packaged file or folder, in a checkout and in an installed wheel alike.
 
     Parameters
     ----------

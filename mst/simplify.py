@@ -21,7 +21,7 @@ class MergeCounts:
     reciprocal : int
         Pairs with arcs both ways: one row each.
     parallel : int
-        Further rows of a pair that is already there.
+        Further rows of a pair.
     """
 
     loops: int
@@ -46,8 +46,8 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
     Returns
     -------
     Graph
-        Edges with ``u < v``, sorted by (u, v): the same graph whatever the order of the rows that it was made
-        from. ``-0.0`` becomes ``0.0``, which it equals.
+        Edges with ``u < v``, sorted by (u, v): the same graph for every order of the input's rows. ``-0.0`` becomes
+        ``0.0``, which it equals.
     MergeCounts
 
     Notes
@@ -71,7 +71,7 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
         u, v, w, *counts = _merge_used(graph)
     else:
         u, v, w, *counts = merge_edges(graph.n, graph.u, graph.v, graph.w)
-    if len(u) < 0.9 * graph.m:  # let go of the memory of the rows that were merged
+    if len(u) < 0.9 * graph.m:  # release the memory of the rows that were merged
         u, v, w = u.copy(), v.copy(), w.copy()
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
 

@@ -1,4 +1,4 @@
-"""The library's front door: one call from a graph, arrays or a path to its forest."""
+"""The library's main call: from a graph, arrays or a path to the forest."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def minimum_spanning_forest(
     ):
         if _whole_threads(threads) not in (None, 1):
             raise UnsupportedError(
-                f"arrays on a device are solved on that one, not on {threads}: leave threads out"
+                f"arrays on a device are solved on that device, not on {threads}: leave threads out"
             )
         from mst.interop.device import forest_on_device
 
@@ -200,7 +200,7 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
 def usable_gpu() -> bool:
     """Return whether ``"auto"`` may take a GPU: this process has loaded CuPy, and that finds one.
 
-    Loading CuPy and starting a GPU takes longer than most graphs do, so that is not done unasked.
+    Loading CuPy and starting a GPU takes longer than solving most graphs, so this is left to the caller.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None:

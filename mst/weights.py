@@ -122,12 +122,12 @@ class WeightSpec:
 def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     """Return a weight for every edge, as a function of the seed and the edge's two ends.
 
-    The same edge has the same weight whatever its direction, its row, and the platform. Parallel edges have
+    The same edge has the same weight in either direction, in any row, and on every platform. Parallel edges have
     equal weights, unless they must be distinct.
 
     With ``spec.distinct`` the edges are ranked by (smaller end, larger end, row), and a seeded permutation of
     the whole range takes ranks to weights: a sample without replacement, spread over the range. A weight then
-    depends on which edges there are, yet still neither on the order of the file nor on directions.
+    depends on the set of edges, but neither on the order of the file nor on directions.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     Raises
     ------
     InputError
-        When distinct weights are asked for and the range holds fewer values than there are edges.
+        When distinct weights are requested and the range holds fewer values than there are edges.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _rows_by_rank(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     bits = int(max(u.max(), v.max())).bit_length() if len(u) else 0
     if bits > 32:
         return np.lexsort((rows, np.maximum(u, v), np.minimum(u, v)))
-    # As few bits as hold both ends: fewer passes.
+    # As few bits as both ends need: fewer passes.
     pairs = pack_ends(u, v, bits)
     if not (pairs[:-1] < pairs[1:]).all():
         spare = np.empty_like(rows)

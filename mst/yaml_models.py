@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file holds.
+    """Return the content of a YAML file.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def parse(model: type[Model], value: Any, where: str) -> Model:
     Raises
     ------
     ConfigError
-        With `where`, the key, and what was expected.
+        With `where`, the key, and the expected value.
 
     Examples
     --------

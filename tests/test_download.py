@@ -421,7 +421,7 @@ def test_the_first_checksum_seen_is_kept_and_a_later_difference_refused(serve, s
     (tmp_path / "cache" / "raw").rename(tmp_path / "cache" / "elsewhere")
     check_whole(sources().fetch(one), server, "recorded")
     (tmp_path / "cache" / "raw").rename(tmp_path / "cache" / "elsewhere2")
-    with pytest.raises(NotFetched, match=r"differs from \w+, seen there first"):
+    with pytest.raises(NotFetched, match=r"differs from \w+, recorded there first"):
         sources().fetch(one)
     note = json.loads((tmp_path / "cache" / "checksums" / "road.json").read_text())
     assert note == {server.address(): SHA256}

@@ -247,7 +247,7 @@ def test_fractional_thread_count_is_refused(algorithm):
 
 def test_arrays_on_a_device_with_threads_are_refused():
     on_device = SimpleNamespace(__cuda_array_interface__={})
-    with pytest.raises(UnsupportedError, match="arrays on a device are solved on that one, not on 2"):
+    with pytest.raises(UnsupportedError, match="arrays on a device are solved on that device, not on 2"):
         mst.minimum_spanning_forest((2, on_device, on_device, on_device), threads=2)
     with pytest.raises(InputError, match="threads must be at least 1, got -1"):
         mst.minimum_spanning_forest((2, on_device, on_device, on_device), threads=-1)

@@ -42,13 +42,13 @@ HOPELESS = 2.5
 """A candidate this many times slower than another on the same hardware may be missing from a cell."""
 
 LOOKING = 2e-5
-"""Seconds that a sample costs whatever its size: Xeon of 16 hardware threads, 15 to 35 µs with 128 edges."""
+"""Fixed cost of a sample in seconds: Xeon of 16 hardware threads, 15 to 35 µs with 128 edges."""
 
 SAMPLING = 8e-8
-"""Seconds that an edge of the sample costs: Xeon of 2 cores, sizes 128 to 2048."""
+"""Cost of each edge of the sample in seconds: Xeon of 2 cores, sizes 128 to 2048."""
 
 _OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
-"""How far off, in octaves of m, a cell with other weights or degrees counts."""
+"""Distance, in octaves of m, that is added for a cell with other weights or degrees."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,19 @@ class Choice:
     gpu : str or None
         *host* or *device* where the algorithm runs on a GPU; see `GPU`.
     margin : float or None
-        How many times as long the next best algorithm took in this cell; None where there was no other.
+        Time of the next best algorithm in this cell over this one's; None where there was no other.
     times : mapping of str to float
         Every usable candidate's time over the best one's, ascending.
     m, density : int, float
         The cell that decided: edges, and edges a vertex.
     kinds : tuple of str
-        What graphs it stands for, such as ``even random``.
+        The kinds of graphs that it stands for, such as ``even random``.
     machine : str
-        Where it was measured.
+        The machine of the measurements.
     extrapolated : str
-        Where the question lies outside the table; empty where it does not.
+        In which respect the graph is outside the table; empty where it is inside.
     seconds : float
-        What the best candidate took in that cell.
+        Time of the best candidate in that cell.
     """
 
     algorithm: str
@@ -95,7 +95,7 @@ class Choice:
 
 FALLBACK = Choice("filter-boruvka", 1)
 FALLBACK_ON_DEVICE = Choice("filter-boruvka-cuda", 1, options={"start": "edges"}, gpu="device")
-"""Where nothing was measured."""
+"""The choice where nothing was measured."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Candidate:
 
     @property
     def gpu(self) -> str | None:
-        """Where the graph lies if this runs on a GPU."""
+        """Location of the graph if this runs on a GPU."""
         return _PLACES.get(self.place)
 
     @property
@@ -136,7 +136,7 @@ class Candidate:
         return 1 if self.gpu else int(self.place)
 
     def fits(self, width: int, gpu: str | None) -> bool:
-        """Whether it can run where so many cores may be used, and such a GPU."""
+        """Whether it can run on so many cores and with such a GPU."""
         if gpu == "device" or self.gpu:
             return self.gpu == gpu
         return self.width <= width
@@ -209,8 +209,8 @@ class Table:
     ----------
     data : mapping
         ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` that it stands for,
-        and ``times`` (seconds by candidate). ``checked``, where the choice was tried on graphs that the table was not
-        made from: how many ``cases``, and in how many of them (``good``) it was within 20 % of the best.
+        and ``times`` (seconds by candidate). ``checked``, where the choice was tried on other graphs than those of the
+        table: the number of ``cases``, and of those (``good``) in which it was within 20 % of the best.
     """
 
     def __init__(self, data: Mapping[str, Any]):
@@ -340,7 +340,7 @@ class Table:
         widest = max((measured for measured in self.widths if measured <= width), default=1)
         return Choice(
             algorithm=best.algorithm,
-            # Where the widest that was measured did best, all cores are taken.
+            # Where the largest measured width was the fastest, all cores are used.
             width=width if not best.gpu and best.width == widest > 1 else best.width,
             margin=others[0] if others else None,
             times=times,
@@ -356,7 +356,7 @@ class Table:
 
 
 def _distance_of_kinds(degrees: str, weights: str, kinds: Iterable[str]) -> float:
-    """Return how far off a cell of such kinds is, in octaves of m."""
+    """Return the distance of a cell of these kinds, in octaves of m."""
     pairs = (kind.split() for kind in kinds)
     return min(_OTHER_DEGREES * (degrees != d) + _OTHER_WEIGHTS * (weights != w) for d, w in pairs)
 

@@ -1,7 +1,7 @@
 """Cheap facts of a graph from a sample of its edges; with n and m they decide between algorithms.
 
 The sample is hashed, so that sorted, reversed or periodic rows do not bias it, and the same graph always has the
-same traits. Its size grows with the root of n: that many edges hold some 32 pairs that share a vertex, whatever m is.
+same traits. Its size grows with the root of n: that many edges hold some 32 pairs that share a vertex, for every m.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Traits:
     distinct : int
         Distinct weights in the sample.
     local : float
-        By how much edges at a common end are near in rank (a thirty-second of all) more often than any two edges:
+        How much more often edges at a common end are near in rank (within a thirty-second of all) than any two edges:
         0 for independent weights, 1 where the vertex decides.
     sampled : int
         Edges in the sample.
@@ -88,7 +88,7 @@ def traits_of(graph: Any) -> Traits:
     edges, pairs, compared, near, anywhere = shared_ends(rows, u, v, rank, max(k // 32, 1))
     local = 0.0
     if compared >= _FEWEST_PAIRS and anywhere < k:
-        # By how much more often than any two edges, which lie half the sample apart.
+        # How much more often than any two edges, taken half the sample apart.
         local = max((near / compared - anywhere / k) / (1 - anywhere / k), 0.0)
     return Traits(_skew(n, m, edges, pairs), _kind(ordered, distinct, local), distinct, round(local, 3), edges)
 
@@ -132,7 +132,7 @@ def _taken(array: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def _skew(n: int, m: int, sampled: int, pairs: int) -> float:
-    """Return the skew, from how many pairs of sampled edges share an end."""
+    """Return the skew, from the number of pairs of sampled edges that share an end."""
     if sampled < 2:
         return 1.0
     all_pairs = pairs * (m * (m - 1)) / (sampled * (sampled - 1))

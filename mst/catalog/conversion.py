@@ -107,14 +107,14 @@ def _writing(place: Path) -> Iterator[None]:
 
 
 def default_folder(entry: Entry) -> Path:
-    """Return where `obtain` keeps a graph by default: in the cache, by name and recipe."""
+    """Return the folder in which `obtain` keeps a graph by default: in the cache, by name and recipe."""
     return cache_root() / "graphs" / f"{entry.name}-{entry.recipe}"
 
 
 def obtain(
     entry: Entry, folder: str | os.PathLike | None = None, *, sources: Sources, again: bool = False
 ) -> tuple[Path, Manifest]:
-    """Return a graph's folder and manifest, made only if they are not there already.
+    """Return a graph's folder and manifest, made only if they do not exist already.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def obtain(
         By default `default_folder`.
     sources : Sources
     again : bool
-        Make it even if it is there already.
+        Make it even if it exists already.
     """
     folder = Path(folder) if folder is not None else default_folder(entry)
     if not again and (manifest := _kept(entry, folder)):
@@ -132,7 +132,7 @@ def obtain(
 
 
 def _kept(entry: Entry, folder: Path) -> Manifest | None:
-    """Return the manifest in `folder` if it describes this very graph and the graph is there."""
+    """Return the manifest in `folder` if it describes this version of the graph and the graph exists."""
     try:
         manifest = read_manifest(folder)
         made = (folder / "graph.arrow").stat()
@@ -249,7 +249,7 @@ def describe(graph: Graph) -> dict[str, Any]:
 
 def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
     raw: Raw | None = known.get("raw")
-    # Rows count the lines of the first source's file: other sources pack the same graph otherwise.
+    # Rows count the lines of the first source's file: other sources list the same graph differently.
     rows = None
     if raw is not None and basename(raw.location) in entry.sources[0].wanted(entry.name).known_names:
         rows = raw.rows

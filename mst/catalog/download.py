@@ -1,4 +1,4 @@
-"""Raw files from mirrors or official addresses: resumed, retried, checked, and never taken for whole before they are.
+"""Raw files from mirrors or official addresses: resumed, retried and checked; incomplete files are never used.
 
 Mirrors repack, so checksums belong to locations. A published checksum must match at the official address; elsewhere
 the first one seen is recorded, and a later difference refused.
@@ -56,8 +56,8 @@ class Fetched:
     sha256 : str
     bytes : int
     check : str
-        ``"published"`` (equals the published checksum), ``"recorded"`` (equals the one seen first at this
-        location) or ``"first"`` (the first one seen there).
+        ``"published"`` (equals the published checksum), ``"recorded"`` (equals the one recorded for this
+        location) or ``"first"`` (the first one recorded there).
     """
 
     path: Path
@@ -85,7 +85,7 @@ class Sources:
     Parameters
     ----------
     mirrors : iterable of str
-        Folders or address prefixes, asked first and in this order.
+        Folders or address prefixes, tried first and in this order.
     offline : bool
         Use folders and cached files only; never touch the network.
     cache : path-like, optional
@@ -181,7 +181,7 @@ class Sources:
     def _from_mirror(
         self, mirror: str, wanted: tuple[Wanted, ...], tried: list[tuple[str, str]]
     ) -> Fetched | None:
-        """Ask a mirror for every name that the files may have there; add failures to `tried`."""
+        """Try every name that the files may have at a mirror; add failures to `tried`."""
         if not is_remote(mirror) and not local_path(mirror).is_dir():
             tried.append((mirror, "no such folder"))
             return None
@@ -201,7 +201,7 @@ class Sources:
         return None
 
     def _cached(self, wanted: Wanted) -> Fetched | None:
-        """Return a raw file kept by an earlier call, from whatever location, if it is still intact."""
+        """Return a raw file kept by an earlier call, from any location, if it is still intact."""
         for note in sorted((self.cache / "raw" / wanted.graph).glob("*/receipt.json")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 receipt = json.loads(note.read_text())
@@ -254,7 +254,7 @@ class Sources:
                 return sha256, part.size, self._check(location, wanted, sha256)
             except Refused:
                 part.discard()
-                # What an earlier run left may have been another version: once more from the start.
+                # The partial file of an earlier run may have been of another version: start again.
                 if not resumed:
                     raise
         raise AssertionError("a fresh file is returned or refused")
@@ -272,7 +272,7 @@ class Sources:
         return Transport(self.limits, self.dead_hosts, progress=self.progress)
 
     def _check(self, location: str, wanted: Wanted, sha256: str) -> str:
-        """Compare a checksum with the published one, or else with the one seen first at this location."""
+        """Compare a checksum with the published one, or else with the one recorded for this location."""
         if wanted.sha256 == sha256:
             return "published"
         if wanted.sha256 and location in wanted.addresses:
@@ -290,7 +290,7 @@ class Sources:
 
 
 class _Checksums:
-    """Checksums seen first at each location: one JSON file for each graph in `folder`."""
+    """The first checksum recorded at each location: one JSON file for each graph in `folder`."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -303,7 +303,7 @@ class _Checksums:
                 return "first"
         if first != sha256:
             raise Refused(
-                f"sha256 {sha256} differs from {first}, seen there first; "
+                f"sha256 {sha256} differs from {first}, recorded there first; "
                 f"if the change is meant, remove {file} and fetch again"
             )
         return "recorded"

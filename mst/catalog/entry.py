@@ -16,7 +16,7 @@ from mst.yaml_models import StrictModel
 if TYPE_CHECKING:
     from mst.weights import WeightSpec
 
-# Raised when the conversion itself changes what a graph file holds, so that old files are made again.
+# Raised when the conversion itself changes the content of graph files, so that old files are made again.
 RECIPE_VERSION = 1
 
 FAMILIES = (
@@ -116,11 +116,11 @@ class Source(StrictModel):
 
     @property
     def own_file(self) -> Path | None:
-        """Where `path` is on this machine."""
+        """The location of `path` on this machine."""
         return Path(self.path).expanduser().absolute() if self.path else None
 
     def wanted(self, graph: str) -> Wanted:
-        """Return the raw file to ask `Sources` for."""
+        """Return the raw file to request from `Sources`."""
         inner = (basename(self.member),) if self.member else ()
         return Wanted(graph, self.address, self.mirror_names + inner, self.sha256, self.own_file)
 
@@ -149,7 +149,7 @@ class Published(StrictModel):
     components : int
         Connected components, isolated vertices included.
     average_degree : str
-        As printed: the digits say how far it was rounded.
+        As printed: the digits show how it was rounded.
     maximum_degree : int
     """
 

@@ -1,7 +1,7 @@
-"""Raw files by name, the places where copies may lie, and the ways in which such a place may fail.
+"""Raw files by name, the locations of copies, and the errors of a location.
 
-A *source* is one file, byte for byte, with its official addresses; a *location* is where a copy may lie: a file in a
-mirror's folder, a mirror's address prefix with a name, or an official address.
+A *source* is one file, byte for byte, with its official addresses; a *location* is the place of a possible copy: a file
+in a mirror's folder, a mirror's address prefix with a name, or an official address.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Missing(Refused):
 
 
 class Dead(Refused):
-    """The whole host or mirror is out of reach."""
+    """The whole host or mirror is unreachable."""
 
 
 class Limits(NamedTuple):

@@ -117,7 +117,7 @@ class Manifest(StrictModel):
         return tuple(check for check in self.checks if not check.agrees)
 
     def facts(self) -> Facts:
-        """Return the facts by which algorithms are asked whether they take the graph.
+        """Return the facts by which algorithms decide whether they take the graph.
 
         Raises
         ------

@@ -24,7 +24,7 @@ class PartialFile:
 
     @property
     def size(self) -> int:
-        """Bytes that are here."""
+        """Bytes received so far."""
         return self.path.stat().st_size if self.path.exists() else 0
 
     @property
@@ -40,7 +40,7 @@ class PartialFile:
         write_text(self._note, json.dumps(dict(total=total, etag=etag, modified=modified)))
 
     def open_at(self, start: int) -> BinaryIO:
-        """Open for writing behind the first `start` bytes; later ones go."""
+        """Open for writing after the first `start` bytes; later ones are dropped."""
         out = self.path.open("r+b" if self.path.exists() else "wb")
         out.truncate(start)
         out.seek(start)

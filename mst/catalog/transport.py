@@ -23,7 +23,7 @@ from mst.version import __version__
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504))
 _LONGEST_WAIT = 30.0
 _PROGRESS = 1 << 20
-"""Bytes that an attempt must gain to count as progress: a server may send a little and break off, for ever."""
+"""Bytes that an attempt must gain to count as progress: a server may send a little and break off, again and again."""
 
 
 class Broken(Exception):
@@ -35,7 +35,7 @@ class Broken(Exception):
 
 
 class Mismatch(Broken):
-    """The bytes here are not the beginning of the server's file: start again from nothing."""
+    """The partial file is not the beginning of the server's file: start again with an empty one."""
 
 
 class Transport:
@@ -45,7 +45,7 @@ class Transport:
     ----------
     limits : Limits
     dead_hosts : DeadHosts
-        Asked before every request, redirects included; hosts out of reach are added.
+        Checked before every request, redirects included; unreachable hosts are added.
     progress : bool
         Show progress on standard error.
     """
@@ -53,7 +53,7 @@ class Transport:
     def __init__(self, limits: Limits, dead_hosts: DeadHosts, *, progress: bool):
         self.limits, self.dead_hosts, self.progress = limits, dead_hosts, progress
         self._client = httpx.Client(
-            # Compressed on the way, ranges and lengths would not be those of the file.
+            # With compressed transfers, ranges and lengths would not be those of the file.
             headers={"User-Agent": f"mst/{__version__}", "Accept-Encoding": "identity"},
             timeout=limits.timeout,
             verify=ssl.create_default_context(),  # the system's certificates, not the client's own
@@ -76,8 +76,8 @@ class Transport:
         Raises
         ------
         Refused
-            With the reason; `Missing` where the server says that it has no such file, `Dead` where it is out of
-            reach.
+            With the reason; `Missing` where the server answers that it has no such file, `Dead` where it is
+            unreachable.
         OSError
             `part` cannot be written.
         """
@@ -124,7 +124,7 @@ class Transport:
 
     @contextmanager
     def _answer(self, address: str, have: int, known: Mapping[str, Any]) -> Iterator[httpx.Response]:
-        """Yield the answer to a request for all bytes behind the first `have`, its body unread."""
+        """Yield the answer to a request for all bytes after the first `have`, its body unread."""
         headers = {}
         if have:
             headers["Range"] = f"bytes={have}-"
@@ -161,7 +161,7 @@ class Transport:
         Returns
         -------
         int
-            Bytes of the file that are here now.
+            Bytes of the file received so far.
         """
         done = start
         meter = _Meter(label, done, total) if self.progress else None
@@ -238,7 +238,7 @@ class _Meter:
 
 
 def _check_status(response: httpx.Response, *, resuming: bool) -> None:
-    """Raise unless the answer brings the file, or says that nothing is missing."""
+    """Raise unless the answer brings the file, or states that nothing is missing."""
     status = response.status_code
     if status in (200, 206) or (status == 416 and resuming):
         return
@@ -250,7 +250,7 @@ def _check_status(response: httpx.Response, *, resuming: bool) -> None:
 
 
 def _span(response: httpx.Response, have: int, known: Mapping[str, Any]) -> tuple[int, int | None]:
-    """Return where this answer's body starts in the file, and the file's full length if the answer states it."""
+    """Return the offset of this answer's body in the file, and the file's full length if the answer states it."""
     stated = response.headers.get("Content-Range", "").strip()
     if response.status_code == 206:
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", stated)

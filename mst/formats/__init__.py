@@ -70,7 +70,7 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
     Parameters
     ----------
     path : path-like
-        A plain file, one compressed by gzip, zstd, bzip2 or xz, or a tar or zip archive, whatever its name.
+        A plain file, one compressed by gzip, zstd, bzip2 or xz, or a tar or zip archive, under any name.
     format : str, optional
         A key of `FORMATS`; by default, the format is detected from the content.
 

@@ -317,7 +317,7 @@ def read(source: Source) -> RawGraph:
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write a graph with the metadata that it has itself."""
+    """Write a graph with the metadata that follow from it."""
     _write(sink, graph, _complete_metadata(graph, {}))
 
 

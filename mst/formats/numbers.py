@@ -87,7 +87,7 @@ class NumberReader:
         ----------
         count : int
         items : str
-            What the numbers are, for error messages.
+            A noun for the numbers, for error messages.
         whole : bool
             Whether fractions are an error.
 

@@ -151,7 +151,7 @@ class Source:
         dtype : dtype-like
         count : int
         items : str
-            What the items are, for error messages.
+            A noun for the items, for error messages.
 
         Returns
         -------
