@@ -49,9 +49,7 @@ def read(source: Source) -> RawGraph:
     )
     table = read_declared_rows(text, layout, header.m)
     u, v = table.ends(base=1)
-    w = table.weights()
-    if w is not None and header.field != "integer":
-        w = w.astype(np.float64, copy=False)
+    w = table.w.floats(source.path) if table.w and header.field != "integer" else table.weights()
     direction = "edges" if header.symmetry == "symmetric" else "arcs"
     return RawGraph(
         header.n, u, v, w, None, "matrix-market", FileSummary(table.rows, header.n, header.m, direction)

@@ -110,7 +110,7 @@ def _read(source: Source, integers: bool) -> RawGraph:
             source.path, f"declares {header.n:,} vertices and has {rows.count:,} rows: the file is cut"
         )
     if checksum % 2**64 or 2 * mirrored != arcs - loops:
-        raise _asymmetry_error(source, header)
+        raise _asymmetry_error(source, header, integers)
     if 2 * header.m not in (arcs, arcs + loops):
         raise _arc_count_error(source, header, f"{arcs:,}")
     summary = FileSummary(arcs, header.n, header.m, "both", mirrored)
@@ -160,7 +160,9 @@ class _ArcBlocks:
         row_format, out = kernel.RowFormat(header.n, header.skip, header.weighted), kernel.ArcArrays(u, v, w)
         position = 0
         for values, line_ends in self.numbers.blocks():
-            stop = kernel.read_neighbours(values, line_ends, self.count, position, row_format, out)
+            stop = kernel.NeighbourStop(
+                *kernel.read_neighbours(values, line_ends, self.count, position, row_format, out)
+            )
             self.count, position = stop.row, stop.position
             if stop.error:
                 if stop.error == kernel.NOT_A_VERTEX:
@@ -175,29 +177,29 @@ class _ArcBlocks:
             u[0], v[0] = u[stop.arcs], v[stop.arcs]
 
 
-def _asymmetry_error(source: Source, header: _Header) -> FormatError:
+def _asymmetry_error(source: Source, header: _Header, integers: bool) -> FormatError:
     """Read the file again, and return an error that names an arc without its reverse."""
     with Source(source.path) as reopened:
         text = Text(reopened)
         _header(text)
         parts = [
-            (a.copy(), b.copy(), np.zeros(len(a)) if w is None else w.copy())
-            for a, b, w in _ArcBlocks(text, header, False)
+            (a.copy(), b.copy(), np.zeros(len(a), np.int64) if w is None else w.copy())
+            for a, b, w in _ArcBlocks(text, header, integers)
         ]
     a, b, w = (np.concatenate(columns) for columns in zip(*parts))
     sides = []
     for low, high, side in ((a, b, a < b), (b, a, b < a)):
         order = np.lexsort((w[side], high[side], low[side]))
-        sides.append(np.stack([low[side], high[side], w[side]], axis=1)[order])
+        sides.append(np.rec.fromarrays([low[side], high[side], w[side]])[order])
     forward, backward = sides
     common = min(len(forward), len(backward))
-    differ = (forward[:common] != backward[:common]).any(axis=1)
+    differ = forward[:common] != backward[:common]
     at = int(np.argmax(differ)) if differ.any() else common
     arc, from_larger = min(
-        (tuple(side[at]), larger) for side, larger in ((forward, False), (backward, True)) if at < len(side)
+        (side[at].tolist(), larger) for side, larger in ((forward, False), (backward, True)) if at < len(side)
     )
-    row, neighbour = (int(x) + 1 for x in (arc[1::-1] if from_larger else arc[:2]))
-    weight = f" with weight {arc[2]:g}" if header.weighted else ""
+    row, neighbour = (x + 1 for x in (arc[1::-1] if from_larger else arc[:2]))
+    weight = f" with weight {arc[2]}" if header.weighted else ""
     number, line = _line_of_row(source, row)
     return FormatError(
         source.path,

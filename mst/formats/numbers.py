@@ -9,7 +9,7 @@ import numpy as np
 
 from mst.errors import FormatError
 from mst.formats.source import Source
-from mst.formats.table import ColumnBuilder
+from mst.formats.table import ROUNDED, ColumnBuilder
 from mst.formats.text import BLOCK, Text
 
 _Result = TypeVar("_Result")
@@ -114,6 +114,7 @@ class NumberReader:
                 problem = f"{self.text.word_at(at, self._delimiter_text)!r} is not a whole number"
                 raise self._error(problem, 0, self.text.line_at(at))
             if fraction:
+                column.require_exact(self.text.source.path)
                 self.integers = False
                 out = out.astype(np.float64)
         self.integers = integers
@@ -162,9 +163,8 @@ class NumberReader:
         text = self.text
         self._block_start = text.start
         syntax = parse.NumberSyntax(self._comment, self._delimiter, self.integers)
-        stop = parse.numbers(
-            text.data, text.start, text.stop, self._state, syntax, parse.NumberArrays(out, line_ends, deferred)
-        )
+        arrays = parse.NumberArrays(out, line_ends, deferred)
+        stop = parse.NumberStop(*parse.numbers(text.data, text.start, text.stop, self._state, syntax, arrays))
         self._state = stop.state
         for index, start, end in deferred[: stop.deferred].tolist():
             out[index] = value = float(text.buffer[start:end])
@@ -181,6 +181,7 @@ class NumberReader:
             parse.WORD: f"{word!r} is not a number",
             parse.LONG: f"{word!r} lacks a delimiter before it",
             parse.TOO_LARGE: f"{word} does not fit int64: write it with a decimal point",
+            parse.INEXACT: f"{word} {ROUNDED}",
             parse.NAN: "NaN cannot be ordered: drop or replace that edge",
         }[stop.status]
         raise self._error(problem, stop.line_feeds, text.line_at(stop.at))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -13,6 +14,11 @@ from mst.graph import Graph
 
 _ROWS_PER_BLOCK = 1 << 18
 _MAX_INT64 = np.iinfo(np.int64).max
+
+ROUNDED = (
+    "is an integer that float64, which the fractions of this file need, would round: "
+    "scale the weights to integers, or write that one with a decimal point"
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,26 @@ class ColumnBuilder:
             self.parts.append(values.copy())
         else:
             self.parts.append(values.astype(np.int32 if low >= -(2**31) and high < 2**31 else np.int64))
+
+    def require_exact(self, path: Path) -> None:
+        """Raise a `FormatError` that names the first integer of the column that float64 would round."""
+        if max(-float(self.low), float(self.high)) < 2.0**53:
+            return
+        row = 0
+        for part in self.parts:
+            if part.dtype == np.int64:
+                floats = part.astype(np.float64)
+                top = floats >= 2.0**63  # of these the conversion back is undefined
+                rounded = top | (np.where(top, 0.0, floats).astype(np.int64) != part)
+                if rounded.any():
+                    at = int(np.argmax(rounded))
+                    raise FormatError(path, f"number {row + at + 1:,}, {part[at]}, {ROUNDED}")
+            row += len(part)
+
+    def floats(self, path: Path) -> np.ndarray:
+        """Return and release the column as float64; errors as for `require_exact`."""
+        self.require_exact(path)
+        return self.array().astype(np.float64, copy=False)
 
     def array(self) -> np.ndarray:
         """Return the column as one array and release the blocks one by one."""
@@ -170,7 +196,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     while text.fill():
         integers = scratch.w.dtype == np.int64
         arrays = parse.RowArrays(scratch.u, scratch.v, scratch.w, integers, scratch.deferred)
-        stop = parse.rows(text.data, text.start, text.stop, syntax, arrays)
+        stop = parse.RowStop(*parse.rows(text.data, text.start, text.stop, syntax, arrays))
         for row, start, end in scratch.deferred[: stop.deferred].tolist():
             scratch.w[row] = value = float(text.buffer[start:end])
             if np.isinf(value):
@@ -189,6 +215,8 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
             raise _row_count_error(text, limit, f"more than {limit:,}")
         text.start, text.lines = stop.line_start, text.lines + stop.lines
         if stop.status == parse.FLOAT:
+            assert table.w is not None
+            table.w.require_exact(text.source.path)
             scratch.w = scratch.w.astype(np.float64)
         elif stop.status != parse.END:
             if layout.footer and text.line_at(stop.at).strip().upper() == layout.footer:
@@ -226,6 +254,7 @@ def _problem(status: int, layout: Layout, word: str) -> str:
         parse.WEIGHT_WORD: f"{expected}; {word!r} is not a number",
         parse.ID_RANGE: f"{expected}; vertex {word} lies outside {layout.low} … {layout.high}",
         parse.TOO_LARGE: f"{expected}; weight {word} does not fit int64: write it with a decimal point",
+        parse.INEXACT: f"{expected}; {word} {ROUNDED}",
         parse.NAN: f"{expected}; NaN cannot be ordered: drop or replace that edge",
     }[status]
 

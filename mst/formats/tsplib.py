@@ -149,7 +149,7 @@ def _coordinates(text: Text, columns: str, n: int) -> tuple[np.ndarray, np.ndarr
     layout = Layout(columns, f"`<point> <x> <y>` with points 1 … {n}, or EOF", footer=b"EOF", low=1, high=n)
     table = read_table(text, layout, limit=n)
     ids = table.u.array()
-    values = table.w.array().astype(np.float64) if table.w else np.empty(0)
+    values = table.w.floats(text.source.path) if table.w else np.empty(0)
     if len(np.unique(ids)) != n or not np.isfinite(values).all():
         raise FormatError(
             text.source.path, f"expected finite coordinates of {n:,} points, found {len(np.unique(ids)):,}"

@@ -86,7 +86,8 @@ def read_neighbours(numbers, line_ends, row, position, row_format, out):
 
     Returns
     -------
-    NeighbourStop
+    tuple of int
+        The fields of `NeighbourStop`, in a plain tuple: an interruption would crash numba while it makes a named one.
     """
     n, skip, weighted = row_format
     u, v, w = out
@@ -95,14 +96,14 @@ def read_neighbours(numbers, line_ends, row, position, row_format, out):
     for k in range(numbers.size + 1):
         while line < len(line_ends) and line_ends[line, 0] == k:
             if weighted and position > skip and (position - skip) % 2 == 1:
-                return NeighbourStop(MISSING_WEIGHT, k - 1, row, position, arcs)
+                return (MISSING_WEIGHT, k - 1, row, position, arcs)
             row += 1
             position = 0
             line += 1
         if k == numbers.size:
             break
         if row >= n:
-            return NeighbourStop(TOO_MANY_ROWS, k, row, position, arcs)
+            return (TOO_MANY_ROWS, k, row, position, arcs)
         value = numbers[k]
         if position >= skip:
             if weighted and (position - skip) % 2 == 1:
@@ -110,12 +111,12 @@ def read_neighbours(numbers, line_ends, row, position, row_format, out):
                 arcs += 1
             else:
                 if not 1 <= value <= n or value != np.floor(value):
-                    return NeighbourStop(NOT_A_VERTEX, k, row, position, arcs)
+                    return (NOT_A_VERTEX, k, row, position, arcs)
                 u[arcs], v[arcs] = row, np.int64(value) - 1
                 if not weighted:
                     arcs += 1
         position += 1
-    return NeighbourStop(NO_ERROR, 0, row, position, arcs)
+    return (NO_ERROR, 0, row, position, arcs)
 
 
 @njit
@@ -143,8 +144,8 @@ def asymmetry_checksum(u, v, bits, negative_zero):
         a, b = np.uint64(u[e]), np.uint64(v[e])
         if a != b:
             salt = np.uint64(0)
-            if bits.size and np.uint64(bits[e]) != negative_zero:
-                salt = hash1(np.uint64(bits[e]), 1)
+            if bits.size:
+                salt = hash1(np.uint64(0) if bits[e] == negative_zero else np.uint64(bits[e]), 1)
             if a < b:
                 total += mix(mix(a + salt) + b)
             else:

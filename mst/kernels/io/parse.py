@@ -1,7 +1,8 @@
 """Parse numbers and rows of numbers from bytes: one pass, exact, without allocation per row.
 
 Every function requires that the last byte of its input cannot continue a number, so that scanning a number never
-leaves the buffer. Decimal fractions are rounded correctly: by one exact floating-point operation if that is
+leaves the buffer; `rows` and `numbers` return plain tuples, since an interruption would crash numba while it makes
+a named one. Decimal fractions are rounded correctly: by one exact floating-point operation if that is
 enough (Clinger, "How to read floating point numbers accurately", 1990), else by one 64 × 128-bit product
 (Lemire, "Number parsing at a gigabyte per second", 2021, section 5). The few numbers that neither method decides
 (more than 19 digits, subnormal and overflowing values) are deferred to the caller as a span of bytes.
@@ -17,7 +18,7 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 
 # Reasons for which `rows` and `numbers` stop.
-END, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG, FULL = range(11)
+END, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG, FULL, INEXACT = range(12)
 
 # Position of `numbers` within a line.
 LINE_START, AFTER_NUMBER, AFTER_DELIMITER, IN_COMMENT = range(4)
@@ -404,10 +405,16 @@ def _ends_column(byte, delimiter):
 
 
 @njit
-def _weight_error(kind, integers):
+def _is_rounded(integer, real):
+    """True when an int64 differs from `real`, the float64 next to it."""
+    return abs(real) >= 2.0**53 and (real >= 2.0**63 or np.int64(real) != integer)
+
+
+@njit
+def _weight_error(kind, integer, real, integers):
     """Return the reason to stop at a weight of this kind, or `END` if it is valid."""
     if kind == _INTEGER:
-        return END
+        return END if integers or not _is_rounded(integer, real) else INEXACT
     if kind == _NONE:
         return WEIGHT_WORD
     if kind == _LARGE:
@@ -441,7 +448,8 @@ def rows(buffer, start, stop, syntax, arrays):
 
     Returns
     -------
-    RowStop
+    tuple of int
+        The fields of `RowStop`.
     """
     # Tuples are unpacked once because each access to an array in a tuple counts a reference. Loops over blanks are
     # not factored out: functions that take the buffer, even inlined ones, make parsing slower by at least a fifth.
@@ -466,20 +474,20 @@ def rows(buffer, start, stop, syntax, arrays):
             continue
         if tag:
             if first != tag or not _is_blank(buffer[i + 1]):
-                return RowStop(WORD, i, line_start, row, lines, deferred_count)
+                return (WORD, i, line_start, row, lines, deferred_count)
             i += 1
         for c in range(columns.size):
             while _is_blank(buffer[i]):
                 i += 1
             if delimiter and c:
                 if buffer[i] == 10:
-                    return RowStop(SHORT, i, line_start, row, lines, deferred_count)
+                    return (SHORT, i, line_start, row, lines, deferred_count)
                 i += 1
                 while _is_blank(buffer[i]):
                     i += 1
             at = i
             if buffer[i] == 10:
-                return RowStop(SHORT, i, line_start, row, lines, deferred_count)
+                return (SHORT, i, line_start, row, lines, deferred_count)
             column = columns[c]
             if column == SKIP:
                 while not _ends_column(buffer[i], delimiter):
@@ -488,9 +496,13 @@ def rows(buffer, start, stop, syntax, arrays):
                 kind, i, integer, real = number(buffer, i)
                 if not _ends_column(buffer[i], delimiter):
                     kind = _NONE
-                error = _weight_error(kind, integers) if column == W else _id_error(kind, integer, low, high)
+                error = (
+                    _weight_error(kind, integer, real, integers)
+                    if column == W
+                    else _id_error(kind, integer, low, high)
+                )
                 if error != END:
-                    return RowStop(error, at, line_start, row, lines, deferred_count)
+                    return (error, at, line_start, row, lines, deferred_count)
                 if column == U:
                     u[row] = integer
                 elif column == V:
@@ -510,7 +522,7 @@ def rows(buffer, start, stop, syntax, arrays):
                 while _is_blank(buffer[i]):
                     i += 1
                 if c + 1 < columns.size and buffer[i] != delimiter and buffer[i] != 10:
-                    return RowStop(LONG, i, line_start, row, lines, deferred_count)
+                    return (LONG, i, line_start, row, lines, deferred_count)
         if extra_columns:
             while buffer[i] != 10:
                 i += 1
@@ -518,11 +530,11 @@ def rows(buffer, start, stop, syntax, arrays):
             while _is_blank(buffer[i]):
                 i += 1
             if buffer[i] != 10:
-                return RowStop(LONG, i, line_start, row, lines, deferred_count)
+                return (LONG, i, line_start, row, lines, deferred_count)
         i += 1
         row += 1
         lines += 1
-    return RowStop(END, i, i, row, lines, deferred_count)
+    return (END, i, i, row, lines, deferred_count)
 
 
 @njit
@@ -545,7 +557,8 @@ def numbers(buffer, start, stop, state, syntax, arrays):
 
     Returns
     -------
-    NumberStop
+    tuple of int
+        The fields of `NumberStop`.
     """
     comment, delimiter, integers = syntax
     out, line_ends, deferred = arrays
@@ -556,7 +569,7 @@ def numbers(buffer, start, stop, state, syntax, arrays):
         if byte == 10:
             if state == AFTER_DELIMITER:
                 if count == out.size:
-                    return NumberStop(FULL, i, state, count, lines, line_feeds, deferred_count)
+                    return (FULL, i, state, count, lines, line_feeds, deferred_count)
                 out[count] = MISSING if integers else math.nan
                 count += 1
             line_feeds += 1
@@ -570,7 +583,7 @@ def numbers(buffer, start, stop, state, syntax, arrays):
         elif state == LINE_START and comment and byte == comment:
             state = IN_COMMENT
         elif count == out.size:
-            return NumberStop(FULL, i, state, count, lines, line_feeds, deferred_count)
+            return (FULL, i, state, count, lines, line_feeds, deferred_count)
         elif delimiter and byte == delimiter:
             if state != AFTER_NUMBER:
                 out[count] = MISSING if integers else math.nan
@@ -578,7 +591,7 @@ def numbers(buffer, start, stop, state, syntax, arrays):
             state = AFTER_DELIMITER
             i += 1
         elif delimiter and state == AFTER_NUMBER:
-            return NumberStop(LONG, i, state, count, lines, line_feeds, deferred_count)
+            return (LONG, i, state, count, lines, line_feeds, deferred_count)
         else:
             kind, end, integer, real = number(buffer, i)
             follower = buffer[end]
@@ -590,14 +603,16 @@ def numbers(buffer, start, stop, state, syntax, arrays):
                 kind = _LARGE
             ended = _ends_column(follower, delimiter)
             if kind == _NONE or not ended:
-                return NumberStop(WORD, i, state, count, lines, line_feeds, deferred_count)
+                return (WORD, i, state, count, lines, line_feeds, deferred_count)
             if kind == _LARGE:
-                return NumberStop(TOO_LARGE, i, state, count, lines, line_feeds, deferred_count)
+                return (TOO_LARGE, i, state, count, lines, line_feeds, deferred_count)
             if kind == _NAN:
-                return NumberStop(NAN, i, state, count, lines, line_feeds, deferred_count)
+                return (NAN, i, state, count, lines, line_feeds, deferred_count)
+            if not integers and kind == _INTEGER and integer != MISSING and _is_rounded(integer, real):
+                return (INEXACT, i, state, count, lines, line_feeds, deferred_count)
             if integers:
                 if kind != _INTEGER:
-                    return NumberStop(FLOAT, i, state, count, lines, line_feeds, deferred_count)
+                    return (FLOAT, i, state, count, lines, line_feeds, deferred_count)
                 out[count] = integer
             elif kind == _DEFERRED:
                 deferred[deferred_count, 0], deferred[deferred_count, 1], deferred[deferred_count, 2] = (
@@ -611,4 +626,4 @@ def numbers(buffer, start, stop, state, syntax, arrays):
             count += 1
             state = AFTER_NUMBER
             i = end
-    return NumberStop(END, i, state, count, lines, line_feeds, deferred_count)
+    return (END, i, state, count, lines, line_feeds, deferred_count)
