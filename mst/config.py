@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ENVIRONMENT = "MST_CONFIG"
 
 COMMITTED = Path("results")
-"""Folder of the committed reference bundles, whatever `results` is."""
+"""Folder of the committed reference bundles, independent of `results`."""
 
 
 class Config(StrictModel):

@@ -373,9 +373,9 @@ WRONG_CONTENT = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG_CONTENT)
-def test_member_that_contradicts_its_path_or_header_is_refused(bundle, results, tmp_path, what):
-    change, message = WRONG_CONTENT[what]
+@pytest.mark.parametrize("case", WRONG_CONTENT)
+def test_member_that_contradicts_its_path_or_header_is_refused(bundle, results, tmp_path, case):
+    change, message = WRONG_CONTENT[case]
     assert message in refused(packed(tmp_path / "evil.zip", change(members_of(bundle))), results)
 
 

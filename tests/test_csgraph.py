@@ -1,4 +1,4 @@
-"""The drop-in does what SciPy's function does."""
+"""The drop-in returns the same as SciPy's function."""
 
 from __future__ import annotations
 

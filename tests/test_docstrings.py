@@ -1,4 +1,4 @@
-"""Every example in a public docstring runs, and what users call has one."""
+"""Every example in a public docstring runs, and every public function has one."""
 
 from __future__ import annotations
 

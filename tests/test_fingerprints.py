@@ -1,4 +1,4 @@
-"""Fingerprints: what an algorithm reaches counts wherever it lies, and nothing else does."""
+"""Fingerprints cover the code that an algorithm reaches, in any file, and nothing else."""
 
 from __future__ import annotations
 
@@ -435,7 +435,7 @@ PAIRS = {
         {"a": "from one import *\ndef solve(p):\n    return f(p)\n"},
         {"a": "from two import *\ndef solve(p):\n    return f(p)\n"},
     ),
-    "what a module imports that is used by name": (
+    "an import of a module that is used by name": (
         {
             "a": HEAD + "def solve(p):\n    return getattr(x, p)\n",
             "kernels/x": "from mst.z import f\n",

@@ -1,4 +1,4 @@
-"""A forest and what it turns into: SciPy arrays, networkx graphs, single-linkage hierarchies."""
+"""A forest and its conversions: SciPy arrays, networkx graphs, single-linkage hierarchies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Malformed files: one clear error with file, line, text and what was expected, in bounded memory."""
+"""Malformed files: one clear error with file, line, text and the expected content, in bounded memory."""
 
 from __future__ import annotations
 

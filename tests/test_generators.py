@@ -747,7 +747,7 @@ def test_bad_parameters_are_refused(name, parameters, error, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "what"),
+    ("name", "parameters", "purpose"),
     [
         ("uniform", dict(n=1000, m=100_000), "100,000 edges"),
         ("complete", dict(n=1000), "499,500 edges"),
@@ -763,13 +763,13 @@ def test_bad_parameters_are_refused(name, parameters, error, message):
         ("geometric", dict(n=2000, radius=2), "1,999,000 edges"),
     ],
 )
-def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, what, monkeypatch):
+def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, purpose, monkeypatch):
     import psutil
 
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1_500_000))
     with pytest.raises(OutOfMemoryError) as raised:
         generate(name, **parameters)
-    assert f"{what} need about" in str(raised.value)
+    assert f"{purpose} need about" in str(raised.value)
 
 
 def test_generator_without_connected_graphs_refuses_connected():

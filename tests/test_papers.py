@@ -124,7 +124,7 @@ def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
         ]
         known = Counter(r["source"] == PRINTED for r in rows if r["value"])
         assert (known[True], known[False]) == (filled.printed, filled.measured)
-        assert all(r["value"] or r["reason"] for r in rows), "what has no number says why"
+        assert all(r["value"] or r["reason"] for r in rows), "a row without a number has a reason"
         assert bool(filled.printed) == (exhibit.values == "printed"), "pictures and our tables print no numbers"
     text = tex.read_text()
     tables = sum(len(own) or bool(printed) for _, printed, own in filled.panels) + bool(exhibit.static)

@@ -126,7 +126,7 @@ def _pruned(records, chunks, degrees, places):
 @pytest.mark.parametrize("hub", [0, 300, 2_000])
 def test_pruned_leaves_lie_on_no_cycle(kind, hub, rng):
     for n, m in ((4_000, 1_000), (4_000, 2_000), (4_000, 3_000), (50, 3_000)):
-        # And a vertex with more edges than its degree can say; some of them are on cycles.
+        # And a vertex with more edges than its degree counter can hold; some of them are on cycles.
         u, v = rng.integers(1, n, (2, m))
         u[:hub] = 0
         u, v = u[u != v], v[u != v]

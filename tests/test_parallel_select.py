@@ -112,7 +112,7 @@ def test_of_many_trees_none_is_joined_with_itself(width, rng):
     ends = (np.arange(clusters)[:, None, None] * size + within).reshape(-1, 2)
     between = rng.integers(0, clusters * size, (clusters * 4, 2))
     u, v = np.concatenate([ends, between]).T
-    # All of a cluster's edges may be light; what leads out of it is heavy, and so is a half of these.
+    # All edges inside a cluster may be light; edges that leave it are heavy, and so is a half of those inside.
     w = np.concatenate([rng.integers(0, 2000, len(ends)), rng.integers(1000, 2000, len(between))])
     order = rng.permutation(len(u))
     graph = Graph(clusters * size, u[order], v[order], w[order].astype(np.int32))
@@ -286,7 +286,7 @@ def test_an_array_that_grows_gets_spare_space():
     assert scratch.take("other", 0, np.int64).size == 0 and scratch.bytes == 126 * 16
 
 
-def test_solves_of_one_problem_at_once_have_memory_of_their_own(rng):
+def test_concurrent_solves_of_one_problem_use_separate_memory(rng):
     graph = generate("uniform", n=2_000, m=6_000, seed=5)
     problem = ours.prepare(graph, width=1, input="edges")
     with borrowed(problem.scratch_pool) as in_use:

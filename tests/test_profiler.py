@@ -1,4 +1,4 @@
-"""Counters of a GPU's profiler: what is read of Nsight Compute, and what is made of it."""
+"""Counters of a GPU's profiler: parsing the output of Nsight Compute, and the counters computed from it."""
 
 from __future__ import annotations
 

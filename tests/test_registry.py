@@ -1,4 +1,4 @@
-"""Algorithms are found without being imported, options mean what they say, mistakes name their place."""
+"""Algorithms are found without being imported, options are checked, errors name the place of a mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page's tables of advice say what the table of advice answers, and no more than it measured."""
+"""The page's tables of advice give the answers of the table of advice, and no more than was measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer on the first screen, and what else the page says in words."""
+"""The answer on the first screen, and the page's other sentences."""
 
 from __future__ import annotations
 

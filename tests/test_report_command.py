@@ -13,7 +13,7 @@ from mst.reporting.page.facts import machine_facts
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What the page was asked to show, in place of the page."""
+    """The arguments of the page, in place of the page."""
     calls = []
     monkeypatch.setattr("mst.reporting.page.build.write_report", lambda **given: calls.append(given))
     return calls

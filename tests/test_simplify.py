@@ -1,4 +1,4 @@
-"""`simplify`: what stays, what is counted, and that the file's order does not matter."""
+"""`simplify`: the edges kept, the counts, and that the order of the rows does not matter."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_huge_and_almost_empty_graph_costs_little(rng):
 
 
 def test_many_edges_at_one_vertex(rng):
-    """Linear whatever the degrees: a star listed twice, both ways."""
+    """Linear for any degrees: a star listed twice, both ways."""
     n = 200_000
     leaves = rng.permutation(np.arange(1, n, dtype=np.int32))
     centre = np.zeros(n - 1, np.int32)

@@ -1,4 +1,4 @@
-"""What a sample of edges says of a graph is near what all edges say."""
+"""The traits of a sample of edges are near those of all edges."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_weights_that_ascend_with_the_rows_are_not_local():
 def test_exact_halves_in_float64_are_not_wide():
     graph = generate("uniform", n=1000, m=9000)
     assert traits_of(Graph(graph.n, graph.u, graph.v, graph.w / 2)).weights == "random"
-    # Infinity fits float32, and what overflows there does not.
+    # Infinity fits float32, and finite values that overflow there do not.
     assert traits_of(Graph(3, [0, 1], [1, 2], [np.inf, 1.0])).weights == "few"
     many = np.where(np.arange(9000) < 4000, 1e300, np.arange(9000.0))
     assert traits_of(Graph(graph.n, graph.u, graph.v, many)).weights == "wide"

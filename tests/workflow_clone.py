@@ -105,7 +105,7 @@ class Clone:
     def environment(self) -> dict[str, str]:
         """Return the environment of the jobs: this copy's package, and no configuration from outside."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MST_") or k == "MST_CACHE"}
-        # Keep byte code, whatever the machine's setting: else each of the many processes compiles all modules again.
+        # Keep byte code under any setting of the machine: else each of the many processes compiles all modules again.
         kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {**kept, "PYTHONPATH": str(self.folder), "MST_MIRROR": ""}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,15 @@ def integers_else_floats(source: Source, read: Callable[[Source, bool], _Result]
     except FractionFound:
         with Source(source.path) as reopened:
             return read(reopened, False)
+
+
+class _Parsed(NamedTuple):
+    """Counts of a parsed window, and whether a fraction among integers stopped it."""
+
+    fraction: bool
+    numbers: int
+    lines: int
+    line_feeds: int
 
 
 class NumberReader:
@@ -73,11 +82,11 @@ class NumberReader:
         """
         out, line_ends, deferred = self._allocate(BLOCK // 2 + 1)
         while self.text.fill():
-            fraction, count, lines, line_feeds = self._parse(out, line_ends, deferred)
-            self._line_ends, self._line_feeds = line_ends[:lines], line_feeds
-            yield out[:count], self._line_ends
-            self.text.lines += line_feeds
-            if fraction:
+            parsed = self._parse(out, line_ends, deferred)
+            self._line_ends, self._line_feeds = line_ends[: parsed.lines], parsed.line_feeds
+            yield out[: parsed.numbers], self._line_ends
+            self.text.lines += parsed.line_feeds
+            if parsed.fraction:
                 raise FractionFound
 
     def read(self, count: int, items: str, *, whole: bool = False) -> np.ndarray:
@@ -105,15 +114,15 @@ class NumberReader:
         integers = self.integers
         out, line_ends, deferred = self._allocate(min(BLOCK // 2 + 1, count))
         while left and self.text.fill():
-            fraction, found, _, line_feeds = self._parse(out[:left], line_ends, deferred)
-            column.add(out[:found])
-            self.text.lines += line_feeds
-            left -= found
-            if fraction and whole:
+            parsed = self._parse(out[:left], line_ends, deferred)
+            column.add(out[: parsed.numbers])
+            self.text.lines += parsed.line_feeds
+            left -= parsed.numbers
+            if parsed.fraction and whole:
                 at = self.text.start
                 problem = f"{self.text.word_at(at, self._delimiter_text)!r} is not a whole number"
                 raise self._error(problem, 0, self.text.line_at(at))
-            if fraction:
+            if parsed.fraction:
                 column.require_exact(self.text.source.path)
                 self.integers = False
                 out = out.astype(np.float64)
@@ -128,7 +137,7 @@ class NumberReader:
         """True when no number is left."""
         out, line_ends, deferred = self._allocate(0)
         while self.text.fill():
-            if self._parse(out, line_ends, deferred, count_only=True)[1]:
+            if self._parse(out, line_ends, deferred, count_only=True).numbers:
                 return False
         return True
 
@@ -156,8 +165,8 @@ class NumberReader:
 
     def _parse(
         self, out: np.ndarray, line_ends: np.ndarray, deferred: np.ndarray, count_only: bool = False
-    ) -> tuple[bool, int, int, int]:
-        """Parse the window into `out`; return whether a fraction stopped it, and counts of numbers, lines and feeds."""
+    ) -> _Parsed:
+        """Parse the window into `out`."""
         from mst.kernels.io import parse
 
         text = self.text
@@ -172,10 +181,10 @@ class NumberReader:
                 before = text.buffer.count(b"\n", text.start, start)
                 raise self._error("a number lies beyond the range of float64", before, text.line_at(start))
         if stop.status == parse.FULL and count_only:
-            return False, 1, stop.lines, stop.line_feeds
+            return _Parsed(False, 1, stop.lines, stop.line_feeds)
         text.start = stop.at
         if stop.status in (parse.END, parse.FULL, parse.FLOAT):
-            return stop.status == parse.FLOAT, stop.numbers, stop.lines, stop.line_feeds
+            return _Parsed(stop.status == parse.FLOAT, stop.numbers, stop.lines, stop.line_feeds)
         word = text.word_at(stop.at, self._delimiter_text)
         problem = {
             parse.WORD: f"{word!r} is not a number",

@@ -156,7 +156,7 @@ static inline void wait_at(Barrier& m) {
   while (m.round == round) pause();
 }
 
-// Gives a word, waits for the warp, returns what all lanes gave.
+// Gives a word, waits for the warp, returns the words of all lanes.
 static inline const uint64_t* exchange(uint64_t word) {
   Barrier& m = block->warps[thread_in_block().x >> 5];
   const unsigned round = m.round, lane = thread_in_block().x & 31;

@@ -75,7 +75,7 @@ def edge_ids(implementation, problem):
 
 def main():
     """Exit with 1 if any forest is wrong."""
-    cupy.cuda.set_allocator(None)  # each array an allocation of its own, so that overruns are seen
+    cupy.cuda.set_allocator(None)  # a separate allocation for each array, so that overruns are detected
     wrong = 0
     for graph in graphs(np.random.default_rng(1)):
         expected = python_kruskal(graph)

@@ -58,7 +58,7 @@ rule table:
 rule check:
     input:
         RESULTS / "{where}table.parquet",
-        # The page comes first, so that it exists whatever the check finds.
+        # The page comes first, so that it exists even if the check fails.
         RESULTS / "{where}report.html",
     output:
         RESULTS / "{where}checked.json",

@@ -103,7 +103,7 @@ class Problem:
     options, inputs : dict
         The algorithm's options; the rows, and from rung 7 on the row of each slot.
     filtered : bool
-        Whether light slots come first, in a phase of their own.
+        Whether light slots come first, in a separate phase.
     threshold : int
         Largest light key.
     key_bits : int

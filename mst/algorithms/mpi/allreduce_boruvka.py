@@ -15,6 +15,7 @@ import numpy as np
 
 from mst.algorithms._laps import Lap, LapsOfRanks, no_lap
 from mst.algorithms.mpi._spread import Replicated, Slice, between, everything, slice_of
+from mst.edge_slice import EdgeSlice
 from mst.kernels.filter_boruvka.parallel.storage import EdgeList
 from mst.kernels.mpi.exchange import allgather, gather, reduced
 from mst.kernels.mpi.spread_boruvka import Edges
@@ -39,7 +40,7 @@ class Problem:
     edges: Edges
 
 
-def prepare(part, *, comm):
+def prepare(part: EdgeSlice, *, comm: Any) -> Problem:
     own = slice_of(part, comm)
     words, u, v = (allgather(comm, column) for column in (own.rows.words, own.rows.u, own.rows.v))
     graph = Slice(own.n, own.m, EdgeList(words, own.rows.kind, u, v))
@@ -49,7 +50,7 @@ def prepare(part, *, comm):
     return Problem(comm, graph, everywhere.chosen(ids % np.uint64(comm.size) == comm.rank))
 
 
-def solve(problem, lap: Lap = no_lap):
+def solve(problem: Problem, lap: Lap = no_lap) -> Replicated:
     """Return the trees; `lap` is called after each phase with its name."""
     trees = Replicated(problem.comm, problem.graph.n, not problem.graph.packed, lap)
     # The rounds drop edges inside components in place.
@@ -59,17 +60,17 @@ def solve(problem, lap: Lap = no_lap):
     return trees
 
 
-def collect(problem, result):
+def collect(problem: Problem, result: Replicated) -> np.ndarray:
     return gather(problem.comm, result.forest)
 
 
-def phases(problem):
+def phases(problem: Problem) -> dict[str, float]:
     laps = LapsOfRanks(problem.comm)
     solve(problem, laps)
     return laps.seconds
 
 
-def counters(problem, result):
+def counters(problem: Problem, result: Replicated) -> dict[str, int]:
     """Return rounds, bytes reduced, and the bytes that a rank holds: at every width those of the whole graph."""
     comm = problem.comm
     return dict(

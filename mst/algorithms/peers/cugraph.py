@@ -10,6 +10,7 @@ import numpy as np
 
 from mst.algorithms.peers._simple import SimpleEdges, double_weights, simple_edges
 from mst.errors import DependencyError, OutOfMemoryError, UnsupportedError
+from mst.facts import Facts
 from mst.graph import Graph
 
 ALGORITHM = dict(
@@ -26,7 +27,7 @@ ALGORITHM = dict(
 )
 
 
-def skip(facts, *, width, precision):
+def skip(facts: Facts, *, width: int, precision: str) -> str | None:
     return None if width == 1 else f"it runs on one GPU, not on {width}"
 
 

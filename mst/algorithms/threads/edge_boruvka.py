@@ -27,6 +27,7 @@ import numpy as np
 
 from mst import order
 from mst.errors import UnsupportedError
+from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.parallel.runtime import Schedule, new_counters, refusal, workers
 from mst.kernels.primitives.packed_edges import NONE, PackedEdges, PackedRows, pack
@@ -121,7 +122,7 @@ def phases(problem: Problem) -> dict[str, float]:
     return seconds
 
 
-def skip(facts, *, width, filter, fused, minimum, **options):
+def skip(facts: Facts, *, width: int, filter: str, fused: bool, minimum: str, **options: Any) -> str | None:
     if fused and filter == "serial":
         return "the fused loop filters by ticket: fused=true needs filter=ticket"
     if minimum == "vertex" and (fused or filter == "serial"):

@@ -110,7 +110,7 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
     Parameters
     ----------
     implementation : Implementation
-        Without `metrics` and `profiled` of its own, the counters are `achieved_occupancy`.
+        If it defines neither `metrics` nor `profiled`, the counters are `achieved_occupancy`.
     spec : RunSpec
     """
     wanted = json.dumps(asdict(spec))

@@ -33,7 +33,7 @@ class Sampler:
     loaded : bool
         Whether all code has been loaded (see `take_samples`).
     alone : bool
-        Whether every solve is a process of its own (see `take_samples`).
+        Whether every solve is a separate process (see `take_samples`).
     """
 
     comm: Any = None

@@ -55,7 +55,7 @@ def take_samples(
     loaded : bool
         Whether all code was loaded before: a solve of seconds then needs no other one to warm up.
     alone : bool
-        Whether every solve is a process of its own, such as a program's, and the seconds are those that it states:
+        Whether every solve is a separate process, such as a program's, and the seconds are those that it states:
         the first warms the disk's cache alone, and short ones are not repeated, since starting them takes longer.
     meter : callable
         Opens a context over the samples, such as that of their energy.

@@ -1,6 +1,6 @@
 """Reference measurements: bundles of other machines that are committed with the code.
 
-Each lies in a folder of its own, ``results/reference/<machine>/``, either as one file that `mst export` wrote
+Each has a folder, ``results/reference/<machine>/``, either as one file that `mst export` wrote
 (``<name>.mst.zip``) or unpacked (``records/``, ``manifests/``). An ``about.yaml`` beside it attributes the
 measurements: by whom and when, which inputs were unavailable, and which stand-ins were measured. They are shown beside
 this machine's measurements, and never counted among them.
