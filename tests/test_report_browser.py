@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import fake_records
+import pandas as pd
 import pytest
+
+from mst.reporting.page.build import write_report
+from mst.reporting.page.cells import FILTERS, record_row
 
 pytestmark = pytest.mark.browser
 
@@ -114,3 +121,52 @@ def test_page_prints_on_paper(open_page):
     page.emulate_media(media="print")
     assert not page.locator("form.filters").first.is_visible()
     assert len(page.pdf()) > 10_000
+
+
+HOSTILE = (
+    "<!--<script>window.taken=1",
+    "</script><script>window.taken=2</script>",
+    "\"'><img src=x onerror=window.taken=3>",
+    "&lt;&amp; \u2028\u2029{{ 7 * 7 }}]]>--><style>*{display:none}",
+)
+
+
+@pytest.fixture(scope="module")
+def hostile_page(report, tmp_path_factory):
+    """Return a page of few runs whose names are hostile."""
+    names = dict(zip(("com-youtube", "kruskal", "fake-desktop", "social"), HOSTILE))
+    folder = tmp_path_factory.mktemp("hostile")
+    table = pd.read_parquet(report / "table.parquet")
+    table = table[(table["graph"] != "as-skitter") & (table["paradigm"] == "sequential")]
+    table = table.map(lambda value: names.get(value, value))
+    table["title"] = table["cpu"] = table["flags"] = HOSTILE[2]
+    table["reason"] = HOSTILE[1]
+    table.to_parquet(folder / "table.parquet")
+    manifests = []
+    for name in ("com-youtube", "USA-road-d.NY"):
+        manifest = json.loads((report / "graphs" / name / "manifest.json").read_text())
+        manifest |= {key: names.get(manifest[key], manifest[key]) for key in ("name", "family")}
+        manifests.append(folder / f"{name}.json")
+        fake_records.write_json(manifests[-1], manifest)
+    config = {"title": HOSTILE[0], "description": HOSTILE[1], "baseline": names["kruskal"], "scope": "graphs/x"}
+    write_report(table=folder / "table.parquet", graphs=manifests, config=config, out=folder / "report.html")
+    return folder / "report.html"
+
+
+def test_hostile_names_are_shown_as_text(open_page, hostile_page):
+    page = open_page(1280, address=hostile_page.as_uri())
+    assert page.evaluate("window.taken") is None
+    assert page.locator("main > section").count() >= 11
+    assert page.locator("footer").is_visible()
+    data = page.evaluate("JSON.parse(document.getElementById('explorer-data').textContent)")
+    assert HOSTILE[0] in [graph["name"] for graph in data["graphs"]]
+    assert page.locator("form.explorer svg").count()
+    cells = page.evaluate("Array.from(document.querySelectorAll('#all-records td'), cell => cell.textContent)")
+    assert {HOSTILE[0], HOSTILE[2]} <= set(cells)
+
+
+def test_every_value_of_a_record_is_escaped(report):
+    row = pd.read_parquet(report / "table.parquet").astype(object).iloc[0].to_dict()
+    row |= dict.fromkeys(("status", "grade", "series", "reason", "flags", *FILTERS), HOSTILE[1])
+    row |= {"speedup": None, "self_speedup": None}
+    assert not [cell for cell in record_row(row)["cells"] if "<script" in cell]

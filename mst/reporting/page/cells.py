@@ -41,7 +41,7 @@ def record_row(row: Mapping[str, Any]) -> dict[str, Any]:
         interval = f"{seconds(row['compute_low'])} – {seconds(row['compute_high'])}"
     status = row["status"]
     reason = row["reason"] if isinstance(row["reason"], str) else ""
-    marked = Markup(f'<td class="{status}" title="{escape(reason)}">{status}</td>')
+    marked = Markup('<td class="{0}" title="{1}">{0}</td>').format(status, reason)
     cells = [
         Markup(f'<th scope="row">{escape(row["series"])}</th>'),
         text(row["graph"]),

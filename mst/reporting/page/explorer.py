@@ -26,6 +26,7 @@ MEASURED = (
     "working_bytes",
     "energy_joules",
 )
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] = ()) -> dict[str, Any]:
@@ -85,8 +86,8 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """Return JSON that may stand inside a ``script`` element."""
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    """Return JSON that may stand inside a ``script`` element: no text in it ends or opens markup, or a line."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).translate(_ESCAPES)
 
 
 def _text(value: Any) -> str:
@@ -95,7 +96,7 @@ def _text(value: Any) -> str:
 
 def _short(value: Any) -> float | None:
     """Return a number with six significant digits."""
-    if value is None or math.isnan(value):
+    if value is None or not math.isfinite(value):
         return None
     rounded = float(f"{value:.6g}")
     return int(rounded) if rounded.is_integer() else rounded
