@@ -19,6 +19,7 @@ from mst.bench.planning.plan import GraphState, Planned, plan, to_retry
 from mst.bench.planning.site import Place, Site
 from mst.bench.records.reference import bundles
 from mst.errors import ConfigError, nearest
+from mst.names import path_part
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -60,9 +61,10 @@ class Config(StrictModel):
     @field_validator("machine")
     @classmethod
     def _slug(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
-            raise ValueError("use letters, digits, dots and dashes")
-        return value
+        try:
+            return value if value is None else path_part(value, "machine")
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
 
     @field_validator("retry", mode="before")
     @classmethod
@@ -73,7 +75,9 @@ class Config(StrictModel):
     @property
     def machine_name(self) -> str:
         """Name of this machine in results."""
-        return self.machine or os.environ.get("MST_MACHINE") or host_name()
+        return self.machine or path_part(
+            os.environ.get("MST_MACHINE") or host_name(), "machine", "$MST_MACHINE"
+        )
 
     @property
     def root(self) -> Path:
@@ -122,7 +126,7 @@ def every_experiment(config: Config) -> list[Experiment]:
 
 def paper(config: Config, name: str) -> Experiment:
     """Return one paper's experiment at the configuration's scale, or raise `ConfigError` with the nearest known one."""
-    file = resource("config/papers") / f"{name}.yaml"
+    file = resource("config/papers") / f"{path_part(name, 'paper')}.yaml"
     if not file.is_file():
         known = [f.stem for f in resource("config/papers").glob("*.yaml")]
         raise ConfigError(f"no paper {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")

@@ -87,6 +87,7 @@ from mst import programs
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.facts import Facts
 from mst.kernels.primitives.sources import PACKAGE, algorithm_fingerprint
+from mst.names import path_part
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
@@ -326,6 +327,7 @@ def _checked(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
             raise ConfigError(f"{where}: unknown key {key!r}{nearest(key, _ALLOWED)}")
     if absent := _NEEDED - literal.keys():
         raise ConfigError(f"{where}: ALGORITHM lacks {', '.join(sorted(absent))}")
+    path_part(literal["id"], "algorithm", where)
     if literal["paradigm"] not in PARADIGMS:
         raise ConfigError(f"{where}: paradigm {literal['paradigm']!r} must be one of {', '.join(PARADIGMS)}")
     options = _options(where, literal.pop("options", {}))

@@ -29,7 +29,8 @@ from typing import Any
 
 from mst.atomic import replacing
 from mst.bench.records.store import SCHEMA, Run
-from mst.errors import ConfigError, FormatError, InputError
+from mst.errors import FormatError, InputError
+from mst.names import MACHINE, PART, path_part
 
 FORMAT = "mst-bundle"
 VERSION = 1
@@ -42,12 +43,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Exceptions of zipfile over bytes that are no zip archive, or a damaged one.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
-_NAME = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
-_MACHINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
 _MEMBER = re.compile(
-    rf"records/{_NAME}/{_NAME}/{_NAME}/{_NAME}/w\d{{1,9}}(-{_NAME})?/[0-9a-f]{{12}}(\.proof)?\.json"
-    rf"|machines/{_NAME}\.json"
-    rf"|manifests/{_NAME}/[0-9a-f]{{12}}\.json"
+    rf"records/{PART}/{PART}/{PART}/{PART}/w\d{{1,9}}(-{PART})?/[0-9a-f]{{12}}(\.proof)?\.json"
+    rf"|machines/{PART}\.json"
+    rf"|manifests/{PART}/[0-9a-f]{{12}}\.json"
 )
 # The folders of an absolute path, but not of an address.
 _FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
@@ -73,7 +72,7 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
     InputError
         The machine has no records, or records of different hardware under one name.
     """
-    members = dict(_records(machine, results))
+    members = dict(_records(path_part(machine, "exported machine's"), results))
     measurements = {name: _load(results / name) for name in members if kind_of(name) == "record"}
     if not measurements:
         known = sorted(p.name for p in (results / "records").glob("[!.]*") if p.is_dir())
@@ -109,8 +108,8 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
         The file is not a bundle, is damaged, or has a member that no bundle has. Members unpacked before that stay
         in `folder`.
     """
-    if rename is not None and not _MACHINE.fullmatch(rename):
-        raise ConfigError(f"machine name {rename!r}: letters, digits, dots and dashes, no dot or dash first")
+    if rename is not None:
+        path_part(rename, "machine")
     with _opened(bundle) as archive:
         names = _checked_names(bundle, archive)
         header = _header(bundle, archive, names)
@@ -310,7 +309,7 @@ def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str
         raise FormatError(bundle, "not a bundle of mst export: bundle.json does not say so")
     if version > VERSION:
         raise FormatError(bundle, f"a bundle of version {version}, this mst knows {VERSION}: update mst")
-    if not isinstance(machine, str) or not _MACHINE.fullmatch(machine):
+    if not isinstance(machine, str) or not re.fullmatch(MACHINE, machine):
         raise FormatError(bundle, "the machine has no usable name", text=str(machine))
     if not isinstance(members, dict) or members.keys() != names - {HEADER}:
         raise FormatError(bundle, "its members are not those that bundle.json lists")

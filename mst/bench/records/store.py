@@ -21,16 +21,22 @@ import numpy as np
 
 from mst.atomic import replacing
 from mst.errors import InputError
+from mst.names import path_part
 
 SCHEMA = 1
 STAGED = "staged"
 """Folder beside the records for measurements that wait until their jobs move them into place."""
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]*")
 
 
 @dataclass(frozen=True)
 class Run:
-    """The unit of caching: a run on a machine, with the version of its code and graph."""
+    """The unit of caching: a run on a machine, with the version of its code and graph.
+
+    Raises
+    ------
+    ConfigError
+        A name that cannot be a folder: it would lead out of the folder of records.
+    """
 
     machine: str
     graph: str
@@ -39,6 +45,12 @@ class Run:
     width: int
     fingerprint: str
     layout: str = ""
+
+    def __post_init__(self) -> None:
+        for kind in ("machine", "graph", "algorithm", "options", "fingerprint"):
+            path_part(getattr(self, kind), f"run's {kind}")
+        if self.layout:
+            path_part(self.layout, "run's layout")
 
     @property
     def path(self) -> Path:

@@ -1,0 +1,48 @@
+"""The one check of names that become parts of paths: of machines, graphs, algorithms, options and layouts."""
+
+from __future__ import annotations
+
+import re
+
+from mst.errors import ConfigError, shorten
+
+PART = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
+"""Pattern of every name that may be a file or a folder."""
+MACHINE = r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}"
+_RULES = {
+    "machine": (re.compile(MACHINE), "letters, digits, dots and dashes"),
+    "": (re.compile(PART), "letters, digits, spaces and ._=,+{}@-"),
+}
+
+
+def path_part(name: str, kind: str, where: str = "") -> str:
+    """Return `name` if it may be a file or a folder, whose place is then within its parent.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        Kind of thing with this name; those of a ``machine`` have fewer characters.
+    where : str
+        Source of the name, for errors.
+
+    Raises
+    ------
+    ConfigError
+        With the kind, the name, its source and the legal characters.
+
+    Examples
+    --------
+    >>> from mst.names import path_part
+    >>> path_part("USA-road-d.NY", "graph")
+    'USA-road-d.NY'
+    >>> path_part("../evil", "machine", "$MST_MACHINE")
+    Traceback (most recent call last):
+    mst.errors.ConfigError: $MST_MACHINE: machine name '../evil': use letters, digits, dots and dashes, a letter or \
+digit first
+    """
+    pattern, legal = _RULES.get(kind, _RULES[""])
+    if not pattern.fullmatch(name):
+        source = f"{where}: " if where else ""
+        raise ConfigError(f"{source}{kind} name {shorten(name)}: use {legal}, a letter or digit first")
+    return name
