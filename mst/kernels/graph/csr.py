@@ -1,9 +1,9 @@
 """Symmetric compressed sparse rows from an edge list, by counting sort.
 
-A slot of a row is three values, each written to a place of its own: six cache lines an edge, fetched and written back,
-once the rows outgrow the caches. Then slots are first scattered to blocks of neighbouring rows, in records whose writes
-to a block are consecutive, and each block is sorted while it fits a cache. That is done for a third of the blocks at a
-time: their scratch space is reused, and needs no new pages.
+A slot of a row is three values, each in an array of its own: once the rows outgrow the caches, six cache lines are
+fetched and written back for each edge. Then slots are first scattered to blocks of neighbouring rows, in records whose
+writes to a block are consecutive, and each block is sorted while it fits a cache. That is done for a third of the
+blocks at a time: their scratch space is reused, and needs no new pages.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _by_blocks(
 
 @njit
 def _count_blocks(u, v, shift, sizes):
-    """Add to `sizes`, int64 of shape (blocks,), how many slots each block has."""
+    """Add the number of slots of each block to `sizes`, int64 of shape (blocks,); the others are as in `_by_blocks`."""
     for e in range(u.size):
         a, b = u[e], v[e]
         slot = np.int64(a != b)

@@ -1,4 +1,4 @@
-"""Statistics of sampled edges that share a vertex: how uneven degrees are, and whether neighbours have like weights."""
+"""Statistics of sampled edges that share a vertex: the skew of degrees, and whether such edges have similar weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mst.kernels.primitives.jit import njit
 
 @njit
 def hashed_rows(m, rows):
-    """Fill `rows`, int64 of shape (k,), with pseudo-random numbers below `m`; some may be there twice."""
+    """Fill `rows`, int64 of shape (k,), with pseudo-random numbers below `m`; some may occur twice."""
     for i in range(len(rows)):
         rows[i] = np.int64((half_mix(multiplicative_hash(i + 1)) >> np.uint64(11)) * (2.0**-53 * m))
 

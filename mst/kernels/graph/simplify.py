@@ -99,7 +99,7 @@ def merge_edges(n, u, v, w):
 
 @njit
 def _vertex(signed):
-    """Return the vertex, without its direction."""
+    """Return the vertex of a signed end, which is ``x`` or ``~x``."""
     return signed if signed >= 0 else ~signed
 
 

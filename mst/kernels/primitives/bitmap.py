@@ -71,7 +71,10 @@ def count_trailing_zeros(typing_context, word):
 
 @njit
 def write_positions_of_ones(word, base, out, at):
-    """Write ``base + i`` for each set bit `i` of a uint64, ascending, to `out` from `at` on; return where it ends."""
+    """Write ``base + i`` for each set bit `i` of `word`, a uint64, to `out`, ascending from ``out[at]`` on.
+
+    `out` is int, of shape (k,). Returns the place after the last one.
+    """
     while word:
         out[at] = base + count_trailing_zeros(word)
         at += 1

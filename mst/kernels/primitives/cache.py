@@ -1,4 +1,4 @@
-"""Where caches live: compiled kernels, raw files as fetched, canonical graphs."""
+"""The folder of all caches: compiled kernels, raw files as fetched, canonical graphs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Machine code on disk, keyed by everything that it is made of.
+"""Machine code on disk, keyed by everything that determines it.
 
 numba's own cache looks only at the file that holds the function: editing a callee in another file leaves stale
 machine code. Here every file gets a cache folder of its own, named by the fingerprint of all that it reaches, the
-versions of numba, llvmlite and numpy, and the processor; a change anywhere finds an empty folder.
+versions of numba, llvmlite and numpy, and the processor; after a change to any of these, the folder is a new one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from mst.kernels.primitives.sources import fingerprint
 
 
 def keep_code(dispatcher: Any, function: Callable) -> None:
-    """Let a dispatcher of numba keep the machine code of a function, where it comes from a file and can be kept."""
+    """Have numba's dispatcher of a function keep its machine code on disk, if the function comes from a file.
+
+    Without a writable cache, or with numba disabled, nothing is kept.
+    """
     known = Path(function.__code__.co_filename).is_file()
     if known and not config.DISABLE_JIT and _writable(cache_root() / "numba"):  # type: ignore[attr-defined]
         dispatcher._cache = _Cache(function)
@@ -34,6 +37,7 @@ def keep_code(dispatcher: Any, function: Callable) -> None:
 
 @cache
 def _toolchain() -> str:
+    """Return 8 hex digits over the versions of the compilers and the processor."""
     import llvmlite.binding as llvm
 
     parts = (numba.__version__, llvmlite.__version__, np.__version__, llvm.get_host_cpu_name(), sys.version)
@@ -41,7 +45,7 @@ def _toolchain() -> str:
 
 
 class _Locator(_CacheLocator):
-    """Says where a function's machine code lies: a folder that is valid by its name alone.
+    """The place of a function's machine code: a folder that is valid by its name alone.
 
     Neither the path of the source nor its time stamp counts, so clones and virtual environments share code.
     """
@@ -49,7 +53,7 @@ class _Locator(_CacheLocator):
     def __init__(self, function: Callable, file: str):
         self._py_file = file
         self._line = function.__code__.co_firstlineno
-        # Fixed here: were MST_CACHE to change later, numba would make one folder and write to another.
+        # Decided once: if MST_CACHE changed later, numba would make one folder and write to another.
         source = Path(file)
         self._folder = cache_root() / "numba" / f"{source.stem}-{fingerprint(source)}-{_toolchain()}"
 
@@ -77,6 +81,7 @@ class _Cache(FunctionCache):
 
 @cache
 def _writable(folder: Path) -> bool:
+    """Return whether files can be created in a folder, which is made if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

@@ -1,4 +1,4 @@
-"""What the kernels of a CUDA source reach, as a text that moving and renaming do not change.
+"""The definitions that the kernels of a CUDA source reach, as a text that moving and renaming do not change.
 
 A source and the files that it includes are split into definitions at the top: functions, types, constants, macros. From
 the kernels on, definitions are followed by the identifiers in them and written down in the order in which they are
@@ -29,7 +29,7 @@ _TYPES = ("struct", "class", "union", "enum", "typedef")
 
 
 def text_of(path: Path, find: Find) -> str:
-    """Return the text of what a source's kernels reach, or of all definitions if there are no kernels.
+    """Return the text of the definitions that a source's kernels reach, or of all definitions without kernels.
 
     Parameters
     ----------
@@ -52,12 +52,13 @@ class _IrregularError(Exception):
 
 
 def _lines(path: Path) -> list[str]:
+    """Return the lines of a source without comments, continued lines joined."""
     text = path.read_text().replace("\\\n", " ")
     return _TOKEN.sub(lambda found: " " if found[0].startswith("/") else found[0], text).splitlines()
 
 
 def _included(path: Path, find: Find, argument: str) -> Path | None:
-    """Return the file of this package that a directive includes."""
+    """Return the file of this package that an ``#include`` with this argument names, else None."""
     name = argument.strip()[1:-1]
     if not argument.startswith('"'):
         return None
@@ -66,6 +67,7 @@ def _included(path: Path, find: Find, argument: str) -> Path | None:
 
 
 def _expand(path: Path, find: Find, seen: set[Path], into: list[str]) -> None:
+    """Append the words of a file to `into`, included files of this package in place, each once."""
     seen.add(path)
     for line in _lines(path):
         directive = _DIRECTIVE.fullmatch(line)
@@ -90,7 +92,7 @@ class _Chunk(NamedTuple):
 
 
 class _Source:
-    """A CUDA source with what it includes, split into definitions."""
+    """A CUDA source and the files that it includes, split into definitions."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
@@ -101,7 +103,7 @@ class _Source:
         self._opened = 0
 
     def add(self, path: Path) -> None:
-        """Split a file."""
+        """Split a file into `chunks`, and the files that it includes."""
         self._seen.add(path)
         words: list[str] = []
         depth, typed, ended = 0, False, False
@@ -164,6 +166,7 @@ class _Source:
             raise _IrregularError
 
     def _between(self, path: Path, kind: str, argument: str) -> None:
+        """Follow a directive between definitions."""
         if kind == "include":
             file = _included(path, self._find, argument)
             if file is None:
@@ -196,6 +199,7 @@ class _Source:
         self.chunks.append(_Chunk(len(self.chunks), tuple(self._conditions), words, names, macro, root))
 
     def _finish(self, words: list[str]) -> None:
+        """Keep a definition that has been read to its end."""
         if words == [";"]:
             return
         if words[0] in ("namespace", "using") or words[:3] == ["extern", '"C"', "{"]:
@@ -232,7 +236,7 @@ class _Source:
                 else:
                     text.append(word)
                 if len(places) > 1:
-                    # Which of several are in sight.
+                    # How many of the definitions of this name come before.
                     text.append(f":{sum(other.place < chunk.place for other in places)}")
         return " ".join(text)
 

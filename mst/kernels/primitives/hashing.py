@@ -195,7 +195,7 @@ def permuted_range(permutation, count):
 
 @njit(parallel=True)
 def fill_hashed(out, u, v, key, count, start, unit):
-    """Give the edge ``{u[i], v[i]}`` the weight ``out[i] = (start + number) * unit``, its number a hash below `count`.
+    """Write the weight of each edge: ``out[i] = (start + number) * unit``, `number` a hash of its ends below `count`.
 
     Arithmetic is modulo 2⁶⁴ and read as signed, so `start` may stand for a negative integer.
 
@@ -219,7 +219,7 @@ def fill_hashed(out, u, v, key, count, start, unit):
 def fill_permuted(out, rows, permutation, start, unit):
     """As `fill_hashed`, but the number of edge ``rows[i]`` is the image of `i` under a `Permutation`: no two are equal.
 
-    `rows`, int of shape (m,), has every edge once.
+    `rows`, int of shape (m,), holds every edge once.
     """
     start = np.uint64(start)
     for i in prange(rows.size):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 # PyPI's TBB is preferred by numba when found, and not found everywhere: one layer, always the same.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
-# GNU's OpenMP lets idle threads spin for some 10 ms by default: on a busy machine they take the core away from
-# the very thread that they wait for. Half a millisecond bridges the serial steps between two passes.
+# GNU's OpenMP lets idle threads spin for some 10 ms by default: on a busy machine they keep the core from
+# the thread that they wait for. Half a millisecond bridges the serial steps between two passes.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
@@ -20,14 +20,14 @@ from mst.kernels.primitives.code_cache import keep_code
 if TYPE_CHECKING:
 
     def intrinsic(function: Callable) -> Callable[..., Any]:
-        """Like `numba.extending.intrinsic`; a call in compiled code leaves the typing context out, as its type says."""
+        """Like `numba.extending.intrinsic`: compiled code calls the result without the first argument, the context."""
 
 else:
     from numba.extending import intrinsic  # noqa: F401
 
 
 def njit(*args: Any, **options: Any) -> Any:
-    """Like `numba.njit`, with its machine code kept on disk; usable with and without arguments.
+    """Like `numba.njit`, with the machine code kept on disk; used with options, or as a bare decorator.
 
     Parameters
     ----------

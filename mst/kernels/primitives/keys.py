@@ -22,7 +22,7 @@ def extremes(values):
 
 @njit
 def offset_keys(weights, low):
-    """Return the distances of `weights`, int64 within a range below 2³², from the least, `low`: uint32, shape (m,)."""
+    """Return ``weights - low`` as uint32, shape (m,), for int64 weights whose least is `low` and whose range fits."""
     out = np.empty(weights.size, np.uint32)
     for i in range(weights.size):
         out[i] = np.uint32(np.uint64(weights[i]) - np.uint64(low))

@@ -1,4 +1,7 @@
-"""What getting machine code takes: that is compiled once for a machine, loaded afterwards, and no part of solving."""
+"""The time that compiling and loading machine code takes, which is no part of solving.
+
+A function is compiled once for a machine and loaded from disk afterwards.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +16,36 @@ class _Clock(event.Listener):
     """Adds up, thread by thread, the time between the outermost start of an event and its end."""
 
     def __init__(self) -> None:
-        self.own = threading.local()
+        self.by_thread = threading.local()
 
     def on_start(self, event: event.Event) -> None:
-        """Start at the outermost function; what it inlines is got meanwhile."""
-        own = self.own
-        own.depth = getattr(own, "depth", 0) + 1
-        if own.depth == 1:
-            own.started = perf_counter()
+        """Start at the outermost function; the functions that it inlines are compiled within its time."""
+        of_thread = self.by_thread
+        of_thread.depth = getattr(of_thread, "depth", 0) + 1
+        if of_thread.depth == 1:
+            of_thread.started = perf_counter()
 
     def on_end(self, event: event.Event) -> None:
-        """Stop when the outermost function is there."""
-        own = self.own
-        depth = getattr(own, "depth", 0)
+        """Stop when the outermost function has been compiled or loaded."""
+        of_thread = self.by_thread
+        depth = getattr(of_thread, "depth", 0)
         if depth == 1:
-            own.seconds = getattr(own, "seconds", 0.0) + perf_counter() - own.started
-        # What ends may have begun before the clock was there.
-        own.depth = max(depth - 1, 0)
+            of_thread.seconds = getattr(of_thread, "seconds", 0.0) + perf_counter() - of_thread.started
+        # An event that ends may have begun before this clock was registered.
+        of_thread.depth = max(depth - 1, 0)
 
 
 class FirstCompiled(event.Listener):
-    """Calls back when the first function is compiled while it is open, and not when code is loaded.
+    """Within its `with` block, calls a function once, before the first compilation; loading code does not count.
 
     Parameters
     ----------
-    told : callable
+    callback : callable
         Takes no arguments.
     """
 
-    def __init__(self, told: Callable[[], None]):
-        self._told: Callable[[], None] | None = told
+    def __init__(self, callback: Callable[[], None]):
+        self._callback: Callable[[], None] | None = callback
 
     def __enter__(self) -> FirstCompiled:
         event.register("numba:compile", self)
@@ -53,23 +56,23 @@ class FirstCompiled(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         """Call back, once."""
-        told, self._told = self._told, None
-        if told:
-            told()
+        callback, self._callback = self._callback, None
+        if callback:
+            callback()
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing: a listener must have it."""
+        """Do nothing: numba requires the method of a listener."""
 
 
 _CLOCK = _Clock()
-# Held while a function is compiled or loaded, and by whoever waits for that.
+# The event lasts while a thread holds the lock of the compiler, which it needs to compile and to load.
 event.register("numba:compiler_lock", _CLOCK)
 
 
 def code_seconds() -> float:
-    """Return how long this thread has compiled and loaded machine code since this module was imported.
+    """Return for how many seconds this thread has compiled and loaded machine code since this module was imported.
 
-    Functions that others inline are got within these, and count once.
+    A function that another one inlines is compiled within the time of that one, and counts once.
 
     Examples
     --------
@@ -79,4 +82,4 @@ def code_seconds() -> float:
     >>> numba.njit(lambda x: x + 1)(1), code_seconds() > before
     (2, True)
     """
-    return getattr(_CLOCK.own, "seconds", 0.0)
+    return getattr(_CLOCK.by_thread, "seconds", 0.0)

@@ -1,7 +1,7 @@
 """Edges as packed pairs: two ends of 32 bits in one uint64, ``u << 32 | v``, so that one array is sorted and moved.
 
 ``pairs`` is uint64 of shape (m,). ``permutation`` is a `mst.kernels.primitives.hashing.Permutation`, of the vertices or
-of the places in ``pairs``, and the *image* of `i` is what it maps `i` to. Loops over all pairs run on numba's threads.
+of the places in ``pairs``, and maps `i` to its *image*. Loops over all pairs run on numba's threads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def unpack(u, v, pairs):
 
 @njit(parallel=True)
 def unpack_permuted(u, v, pairs, permutation):
-    """As `unpack`, but ``u[i]`` and ``v[i]`` are those of the pair at the image of `i`, a place."""
+    """As `unpack`, but ``u[i]`` and ``v[i]`` are the ends of the pair at the image of place `i`."""
     for i in prange(pairs.size):
         pair = pairs[permuted(permutation, i)]
         u[i], v[i] = pair >> _S32, pair & _LOW32
@@ -55,7 +55,7 @@ def unpack_permuted(u, v, pairs, permutation):
 
 @njit(parallel=True)
 def relabel(pairs, permutation):
-    """Replace the ends of every pair by their images, vertices too, in place; the smaller end comes first again."""
+    """Replace the ends of every pair, by their images under a permutation of the vertices, in place, smaller first."""
     for i in prange(pairs.size):
         a, b = pairs[i] >> _S32, pairs[i] & _LOW32
         pairs[i] = packed(permuted(permutation, a), permuted(permutation, b))
@@ -63,7 +63,7 @@ def relabel(pairs, permutation):
 
 @njit
 def compact(pairs):
-    """Move the pairs that are not `DROPPED` to the front, in their order; return how many there are."""
+    """Move the pairs that are not `DROPPED` to the front, in their order; return how many are kept."""
     kept = 0
     for i in range(pairs.size):
         if pairs[i] != DROPPED:
@@ -90,7 +90,7 @@ def erase_random(pairs, permutation, count):
 
 @njit
 def unique(pairs):
-    """Move one of each run of equal pairs, sorted ones, to the front, none for `DROPPED`; return how many there are."""
+    """Of sorted pairs, move one of each run of equal ones to the front, without `DROPPED`; return how many are kept."""
     kept = 0
     previous = DROPPED
     for pair in pairs:

@@ -9,6 +9,8 @@ from mst.kernels.primitives.jit import intrinsic
 
 
 def _generator(for_writing):
+    """Return a code generator for a prefetch; `for_writing` is 1 if the line is going to be written, else 0."""
+
     def generate(context, builder, signature, values):
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, values[0])

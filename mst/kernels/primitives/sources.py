@@ -1,4 +1,4 @@
-"""Fingerprints of code by its content: of all that a piece of code reaches, and of nothing else.
+"""Fingerprints of code by its content: they cover the definitions that a piece of code reaches, and nothing else.
 
 A *definition* is a function, class or constant at the top of a module, with every statement that binds its name. Its
 content is its syntax tree: references to definitions of this package stand for their content, references to other
@@ -7,11 +7,11 @@ functions and local names, imports, comments, docstrings, annotations and the te
 moving or renaming code changes no fingerprint. The names of attributes, of fields and of keywords count, and the name
 of a parameter does where any keyword, option or string that is reached spells it.
 
-A fingerprint covers the definitions that its roots reach, numbered in the order in which they are reached. What cannot
-be followed is covered as a whole: a module that is used other than by its attributes, and the package where a module is
-imported by a name that is computed. Statements with side effects count wherever their module is imported, and numba's
-overloads with the function that they overload. CUDA sources are covered from their kernels on: see
-`mst.kernels.primitives.cuda_sources`.
+A fingerprint covers the definitions that its roots reach, numbered in the order in which they are reached. Where a
+reference cannot be followed, all that it may mean is covered: a module that is used other than by its attributes, and
+the package where a module is imported by a name that is computed. Statements with side effects count wherever their
+module is imported, and numba's overloads with the function that they overload. CUDA sources are covered from their
+kernels on: see `mst.kernels.primitives.cuda_sources`.
 """
 
 from __future__ import annotations
@@ -115,11 +115,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# --- what is reached
+# --- reaching definitions
 
 
 class _Node:
-    """A part of a fingerprint: its own content, and what it refers to."""
+    """A part of a fingerprint: its content, and the nodes that it refers to."""
 
     text = ""
     references: Sequence[_Reference] = ()
@@ -130,10 +130,10 @@ class _Node:
     modules: Iterable[_Module] = ()
 
     def read(self) -> None:
-        """Fill the fields."""
+        """Fill the fields from the sources, once."""
 
     def part(self, name: str) -> str:
-        """Return what stands for a name that is bound here."""
+        """Return the text that stands for a name bound by this node."""
         return name
 
 
@@ -162,10 +162,10 @@ class _Import(NamedTuple):
 
 
 def _covered(roots: Sequence[_Node], *, exact: bool = False, keywords: Iterable[str] = ()) -> str:
-    """Return a text that two sets of roots share only if all that they reach is the same."""
+    """Return the text of all definitions that `roots` reach: equal texts for equal code."""
     spelt = set(keywords)
     reached, modules = _reach(roots, spelt)
-    # Each effect stands alone: in what order modules are imported is a matter of style.
+    # Each effect stands alone: the order in which modules are imported is a matter of style.
     effects: dict[_Module, list[_Node]] = {}
     pending = list(modules)
     while pending:
@@ -183,6 +183,7 @@ def _covered(roots: Sequence[_Node], *, exact: bool = False, keywords: Iterable[
 
 
 def _reach(roots: Sequence[_Node], spelt: set[str]) -> tuple[list[_Node], dict[_Module, None]]:
+    """Return all nodes that `roots` reach, and their modules; add the keywords that they spell to `spelt`."""
     reached: dict[_Node, None] = dict.fromkeys(roots)
     order = list(reached)
     modules: dict[_Module, None] = {}
@@ -198,6 +199,7 @@ def _reach(roots: Sequence[_Node], spelt: set[str]) -> tuple[list[_Node], dict[_
 
 
 def _lines(nodes: list[_Node], spelt: set[str], exact: bool, roots: set[_Node]) -> str:
+    """Return a line of text for each node: content, references by number, and the parameters that count."""
     number = {node: str(i) for i, node in enumerate(nodes)}
     lines = []
     for node in nodes:
@@ -214,7 +216,7 @@ def _lines(nodes: list[_Node], spelt: set[str], exact: bool, roots: set[_Node]) 
 
 
 class _Whole(_Node):
-    """All definitions of some modules with their names, for what is looked up by name while the program runs."""
+    """All definitions of some modules with their names, for look-ups by name while the program runs."""
 
     def __init__(self, modules: Sequence[_Module]):
         self.modules = modules
@@ -248,7 +250,7 @@ class _Cuda(_Node):
 
 
 class _Module:
-    """Definitions of a Python file by name, what its names are imported from, and its statements with side effects."""
+    """A Python file: its definitions by name, the targets of its imports, and its statements with side effects."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -266,6 +268,7 @@ class _Module:
         self._split(ast.parse(path.read_text(), str(path)).body)
 
     def _split(self, body: list[ast.stmt]) -> None:
+        """Fill the definitions, imports and effects from the statements of the file."""
         bound: list[tuple[ast.stmt, list[str]]] = []
         brought: dict[str, set[str]] = {}
         importing: list[tuple[int, str]] = []
@@ -305,7 +308,7 @@ class _Module:
             self.effects = [_Definition(self, kept)]
 
     def _note_imports(self, node: ast.Import | ast.ImportFrom, into: dict[str, str]) -> list[str]:
-        """Note what names stand for; return all that is imported."""
+        """Write the target of each imported name to `into`; return the dotted names of modules that may be meant."""
         if isinstance(node, ast.Import):
             for name in node.names:
                 into[name.asname or name.name.split(".")[0]] = (
@@ -335,7 +338,7 @@ class _Module:
         """Whether a statement may do more than bind its names."""
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             registers = any(self._registers(decorator) for decorator in statement.decorator_list)
-            return registers or (isinstance(statement, ast.ClassDef) and self._tells_a_base(statement))
+            return registers or (isinstance(statement, ast.ClassDef) and self._runs_code_of_a_base(statement))
         if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             if isinstance(statement, ast.AnnAssign) and statement.value is None:
                 return False
@@ -351,7 +354,7 @@ class _Module:
         return True
 
     def _outside(self, node: ast.expr) -> str | None:
-        """Return the qualified name of something of another package, else None."""
+        """Return the qualified name of an object of another package, ``?`` for a computed one; None in this package."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
             attributes.append(node.attr)
@@ -365,18 +368,20 @@ class _Module:
         return ".".join([found, *reversed(attributes)])
 
     def _is_pure_call(self, call: ast.Call) -> bool:
+        """Return whether a call surely changes nothing beyond its result."""
         if isinstance(call.func, ast.Attribute) and _CHANGES.search(call.func.attr):
             return False
         name = self._outside(call.func)
         if name is None:
-            # A function of this package may keep the functions that it gets.
+            # A function of this package may keep the functions that are passed to it.
             return not any(
                 self._is_function(n) for given in (call.args, call.keywords) for a in given for n in ast.walk(a)
             )
-        # A method of a value that a call gave, which is looked at, too.
+        # A method of the result of another call, which is checked, too.
         return name == "?" or name.split(".")[0] in _PURE_CALLS
 
     def _is_function(self, node: ast.AST) -> bool:
+        """Return whether an expression may be a function of this package."""
         if isinstance(node, ast.Lambda):
             return True
         if not isinstance(node, ast.Name):
@@ -386,6 +391,7 @@ class _Module:
         return inside or (known is not None and any(hasattr(s, "decorator_list") for s in known.statements))
 
     def _registers(self, decorator: ast.expr) -> bool:
+        """Return whether a decorator may keep a reference to the function that it decorates."""
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
         spelt = ast.unparse(function)
         name = self._outside(function) or self.imports.get(spelt, spelt)
@@ -394,8 +400,8 @@ class _Module:
             return self._overloaded(decorator) is None
         return not _PURE_DECORATORS.fullmatch(last)
 
-    def _tells_a_base(self, statement: ast.ClassDef) -> bool:
-        """Whether a class of this package learns of its subclass."""
+    def _runs_code_of_a_base(self, statement: ast.ClassDef) -> bool:
+        """Return whether a base class of this package runs code for a new subclass (``__init_subclass__``)."""
         if statement.keywords:
             return True
         bases = [ast.unparse(base).split(".") for base in statement.bases if self._outside(base) is None]
@@ -408,7 +414,7 @@ class _Module:
                     getattr(inner, "name", None) == "__init_subclass__" for inner in getattr(own, "body", ())
                 ):
                     return True
-                if isinstance(own, ast.ClassDef) and found.node.module._tells_a_base(own):
+                if isinstance(own, ast.ClassDef) and found.node.module._runs_code_of_a_base(own):
                     return True
         return False
 
@@ -435,7 +441,7 @@ class _Module:
     _overloads: dict[str, list[_Definition]] | None = None
 
     def member(self, name: str) -> _Reference | None:
-        """Return what a name of this module stands for in this package."""
+        """Return the definition of this package that a name of this module stands for, or None."""
         if name in self.definitions:
             return _Reference(self.definitions[name], name)
         if name in self.imports:
@@ -481,7 +487,7 @@ def modules_of(names: Iterable[str]) -> list[_Module]:
 
 
 def resolved(dotted: str) -> str | _Reference:
-    """Return what a dotted name stands for in this package, or itself where it is outside."""
+    """Return the definition of this package that a dotted name stands for, or the name itself if it is outside."""
     path = dotted.split(".")
     if path[0] != "mst":
         return dotted
@@ -531,14 +537,14 @@ class _Definition(_Node):
             written.write(statement, None)
         self.keywords, self.parameters, self.prose = written.keywords, written.parameters, written.prose
         self.modules = [self.module, *modules_of(written.imported)]
-        self._settle(written)
+        self._resolve_names(written)
 
     def part(self, name: str) -> str:
         """Return the place of a name among those that are bound here."""
         return str(self.parts.get(name, name))
 
-    def _settle(self, written: _Writer) -> None:
-        """Replace names by what they stand for."""
+    def _resolve_names(self, written: _Writer) -> None:
+        """Fill text and references: names become numbers, qualified names or references to their definitions."""
         own = {name for name, definition in self.module.definitions.items() if definition is self}
         text: list[str] = []
         references: list[_Reference] = []
@@ -604,6 +610,7 @@ class _Definition(_Node):
 
 
 def _looked_up(scope: _Scope | None, name: str) -> tuple[str, Any]:
+    """Return how a name is bound in a scope: a local, a name of a class, an import or a name of the module."""
     inner = scope
     while scope is not None:
         if name in scope.elsewhere:
@@ -923,7 +930,7 @@ _SPECIAL: dict[type, Callable[[_Writer, Any, _Scope | None], None]] = {
 
 
 def _counted(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
-    """Return the statements but docstrings, `pass`, and what only type checkers and command lines run."""
+    """Return the statements that count: no docstrings, no `pass`, no blocks for type checkers or command lines."""
     for statement in body:
         if isinstance(statement, ast.Pass):
             continue

@@ -44,7 +44,7 @@ def is_connected(n, pairs):
 
 @njit
 def keep_connected(n, pairs, m):
-    """Of pairs that connect `n` vertices, move `m` to the front that still connect them; their order stays.
+    """Move `m` of the pairs that connect `n` vertices to the front, in their order, such that these still connect them.
 
     Kept are the n - 1 pairs that join two components when taken one by one, and the first m - (n - 1) of the others;
     `m` is at least n - 1. `pairs` is as for `is_connected`, and overwritten.
