@@ -172,7 +172,7 @@ class Forest:
                [ 3.,  5., inf,  4.]])
         """
         from mst.kernels.primitives.radix import argsort
-        from mst.kernels.proof.dendrogram import merges
+        from mst.kernels.proof.dendrogram import write_linkage
         from mst.order import keys
 
         n = self.graph.n
@@ -182,7 +182,7 @@ class Forest:
         ranked = argsort(keys(w))
         hierarchy = np.empty((n - 1, 4))
         parent, clusters = np.empty(n, u.dtype), np.empty((n, 2), np.int64)
-        merges(u[ranked], v[ranked], w[ranked], parent, clusters, hierarchy)
+        write_linkage(u[ranked], v[ranked], w[ranked], parent, clusters, hierarchy)
         return hierarchy
 
     @property

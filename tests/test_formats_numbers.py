@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from mst import FormatError
 from mst.formats import read_raw
 from mst.kernels.graph.relabel import compact_ids
-from mst.kernels.io.digits import adjacency_lines
-from mst.kernels.io.parse import decimal, number
+from mst.kernels.io.digits import write_adjacency_lines
+from mst.kernels.io.parse import parse_number, round_decimal
 
 INTEGER, REAL, HARD, LARGE, NAN, NONE = range(6)
 
 
 def parsed(text: str):
-    return number(np.frombuffer(text.encode() + b"\n", np.uint8), 0)
+    return parse_number(np.frombuffer(text.encode() + b"\n", np.uint8), 0)
 
 
 @settings(max_examples=400)
@@ -31,7 +31,7 @@ def parsed(text: str):
 @example(10000000000000000999, -7)
 @example(2**64 - 1, 0)
 def test_decimals_are_rounded_as_python_rounds_them(digits, power):
-    decided, value = decimal(np.uint64(digits), power)
+    decided, value = round_decimal(np.uint64(digits), power)
     if decided:
         assert value == float(f"{digits}e{power}")
 
@@ -43,7 +43,7 @@ def test_values_half_way_between_floats_are_rounded_to_even(significand, power):
     digits, ten = (half << power, 0) if power >= 0 else (half * 5**-power, power)
     for wiggle in (-1, 0, 1):
         if 0 <= digits + wiggle < 2**64:
-            decided, value = decimal(np.uint64(digits + wiggle), ten)
+            decided, value = round_decimal(np.uint64(digits + wiggle), ten)
             assert not decided or value == float(f"{digits + wiggle}e{ten}")
 
 
@@ -157,7 +157,7 @@ def test_adjacency_lines_equal_those_of_python(rows):
     offsets = np.cumsum([0, *map(len, rows)])
     buffer = np.zeros(42 * len(flat) + len(rows), np.uint8)
     neighbours, weights = np.array([a for a, _ in flat], np.int32), np.array([w for _, w in flat], np.int64)
-    size = adjacency_lines(offsets, neighbours, weights, buffer)
+    size = write_adjacency_lines(offsets, neighbours, weights, buffer)
     assert buffer[:size].tobytes().decode() == "".join(
         " ".join(f"{a + 1} {w}" for a, w in row) + "\n" for row in rows
     )

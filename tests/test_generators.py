@@ -505,17 +505,17 @@ def test_roads_keep_a_share_of_the_grid():
 @pytest.mark.parametrize("order", [1, 2, 5, 26])
 def test_hilbert_positions_and_points_are_inverse(order):
     codes = np.arange(min(4**order, 1024), dtype=np.uint64)
-    x, y = hilbert.decode(codes, order)
+    x, y = hilbert.points_at(codes, order)
     assert (np.abs(np.diff(x)) + np.abs(np.diff(y)) == 1).all()  # neighbours on the curve are neighbours
     assert [hilbert.position_of(a, b, order) for a, b in zip(x, y, strict=True)] == codes.tolist()
     high = np.arange(4**order - 10 if order > 2 else 0, 4**order, dtype=np.uint64)
-    x, y = hilbert.decode(high, order)
+    x, y = hilbert.points_at(high, order)
     assert [hilbert.position_of(a, b, order) for a, b in zip(x, y, strict=True)] == high.tolist()
 
 
 def test_cells_of_the_hilbert_curve_are_contiguous():
     codes = np.arange(4**5, dtype=np.uint64)
-    x, y = hilbert.decode(codes, 5)
+    x, y = hilbert.points_at(codes, 5)
     coarse = [hilbert.position_of(a >> 2, b >> 2, 3) for a, b in zip(x, y, strict=True)]
     # Two levels off: an even number, since each level transposes the curve.
     assert coarse == (codes >> np.uint64(4)).tolist()

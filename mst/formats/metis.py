@@ -231,7 +231,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
         The graph has self-loops, or a weight is not an integer that fits int64.
     """
     from mst.kernels.io.adjacency import symmetric_rows
-    from mst.kernels.io.digits import MAX_BYTES, adjacency_lines
+    from mst.kernels.io.digits import MAX_BYTES, write_adjacency_lines
 
     if (graph.u == graph.v).any():
         raise InputError("METIS graphs have no self-loops: simplify the graph first (mst.simplify.simplify)")
@@ -245,7 +245,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
         stop = min(max(stop, start + 1), start + _ENTRIES_PER_BLOCK, graph.n)
         part = offsets[start : stop + 1]
         buffer = np.empty((2 * MAX_BYTES + 2) * int(part[-1] - part[0]) + len(part), np.uint8)
-        sink.write(buffer[: adjacency_lines(part, neighbours, w, buffer)].tobytes())
+        sink.write(buffer[: write_adjacency_lines(part, neighbours, w, buffer)].tobytes())
         start = stop
 
 

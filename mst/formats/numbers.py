@@ -173,7 +173,9 @@ class NumberReader:
         self._block_start = text.start
         syntax = parse.NumberSyntax(self._comment, self._delimiter, self.integers)
         arrays = parse.NumberArrays(out, line_ends, deferred)
-        stop = parse.NumberStop(*parse.numbers(text.data, text.start, text.stop, self._state, syntax, arrays))
+        stop = parse.NumberStop(
+            *parse.parse_numbers(text.data, text.start, text.stop, self._state, syntax, arrays)
+        )
         self._state = stop.state
         for index, start, end in deferred[: stop.deferred].tolist():
             out[index] = value = float(text.buffer[start:end])

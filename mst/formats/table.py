@@ -196,7 +196,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     while text.fill():
         integers = scratch.w.dtype == np.int64
         arrays = parse.RowArrays(scratch.u, scratch.v, scratch.w, integers, scratch.deferred)
-        stop = parse.RowStop(*parse.rows(text.data, text.start, text.stop, syntax, arrays))
+        stop = parse.RowStop(*parse.parse_rows(text.data, text.start, text.stop, syntax, arrays))
         for row, start, end in scratch.deferred[: stop.deferred].tolist():
             scratch.w[row] = value = float(text.buffer[start:end])
             if np.isinf(value):

@@ -141,7 +141,7 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
     x, y = x[order], y[order]
     if max(np.ptp(x), np.ptp(y), 0) >= _MAX_DISTANCE:
         raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which int32 holds")
-    u, v, w = metric.complete(x, y, getattr(metric, kind))
+    u, v, w = metric.complete_graph(x, y, getattr(metric, kind))
     return RawGraph(n, u, v, w, None, "tsplib", FileSummary(n, n, None, "edges"))
 
 

@@ -25,7 +25,7 @@ _PARAMETERS = dict(
 )
 def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
     """Make disjoint cliques or, with `connected`, the connected caveman graph, which has as many edges."""
-    from mst.kernels.generate.cliques import chain_cliques, fill_cliques
+    from mst.kernels.generate.cliques import connect_cliques_in_ring, fill_cliques
 
     n = cliques * size
     require(n <= MAX_VERTICES, "caveman", f"{cliques:,} × {size:,} is more than 2³² vertices")
@@ -34,7 +34,7 @@ def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
     if not connected or cliques <= 1:
         return Edges(n, pairs, "sorted")
     require(size >= 3, "caveman", f"cliques of {size} vertices cannot form a ring: size must be at least 3")
-    chain_cliques(pairs, cliques, size)
+    connect_cliques_in_ring(pairs, cliques, size)
     return Edges(n, pairs)
 
 

@@ -48,10 +48,10 @@ def random_points(n: int, seed: int, label: str = "points") -> Points:
     >>> bool((points.codes[:-1] < points.codes[1:]).all())
     True
     """
-    from mst.kernels.generate.hilbert import decode
+    from mst.kernels.generate.hilbert import points_at
     from mst.kernels.primitives.hashing import permutation, permuted_range
 
     require_memory(32 * n, f"{n:,} points")
     codes = permuted_range(permutation(seed, label, 4**BITS), n)
     codes.sort()
-    return Points(codes, *decode(codes, BITS))
+    return Points(codes, *points_at(codes, BITS))

@@ -32,12 +32,14 @@ def fill_cliques(pairs, cliques, size):
 
 
 @njit
-def chain_cliques(pairs, cliques, size):
-    """Connect cliques to a ring: the first edge of each now leads to the last vertex of the previous clique.
+def connect_cliques_in_ring(pairs, cliques, size):
+    """Connect cliques in a ring: the first edge of each now leads from its first vertex to the clique before.
+
+    There it ends at the last vertex.
 
     Parameters
     ----------
-    pairs : array of uint64
+    pairs : array of uint64, as for `fill_cliques`
         Packed pairs as written by `fill_cliques`; modified in place.
     cliques, size : int
     """

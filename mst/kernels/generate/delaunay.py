@@ -86,7 +86,7 @@ def _add_product(high, low, x, y):
 
 @njit
 def _is_positive(a, bc, b, ca, c, ab):
-    """True when ``a * bc + b * ca + c * ab`` (int64 each) is positive, computed with 128 bits."""
+    """Return whether ``a * bc + b * ca + c * ab`` (int64 each) is positive, computed with 128 bits."""
     high, low = _add_product(_ZERO, _ZERO, a, bc)
     high, low = _add_product(high, low, b, ca)
     high, low = _add_product(high, low, c, ab)
@@ -95,7 +95,7 @@ def _is_positive(a, bc, b, ca, c, ab):
 
 @njit
 def _in_circle(a, b, c, p):
-    """True when p lies strictly inside the circle through a, b, c, in counter-clockwise order; exact.
+    """Return whether p lies strictly inside the circle through a, b, c, in counter-clockwise order; exact.
 
     All points are tuples ``(x, y)`` of int64.
     """
@@ -125,7 +125,7 @@ def _previous(e):
 
 @njit
 def _is_outside(x, y, a, b, p):
-    """True when p lies strictly left of a → b, or on the open segment between them."""
+    """Return whether p lies strictly left of a → b, or on the open segment between these points."""
     turn = _turn(x[a], y[a], x[b], y[b], x[p], y[p])
     if turn != 0:
         return turn > 0
@@ -134,7 +134,7 @@ def _is_outside(x, y, a, b, p):
 
 @njit
 def _in_circumcircle(x, y, a, b, c, p):
-    """True when p lies inside the circumcircle of triangle a, b, c, which is a half-plane if one is the ghost."""
+    """Return whether p lies inside the circumcircle of triangle a, b, c, which is a half-plane if one is the ghost."""
     ghost = x.size
     if a == ghost:
         return _is_outside(x, y, b, c, p)
@@ -213,7 +213,7 @@ def _flip(corners, twins, e):
 
 @njit
 def _repair(x, y, corners, twins, e, p):
-    """Flip edges opposite p, beginning with e, until p lies in no circumcircle of the triangles beyond them."""
+    """Flip edges opposite p, beginning with e, until p lies in the circumcircle of no triangle beyond such an edge."""
     first = corners[e]
     while True:
         g = twins[e]

@@ -23,6 +23,7 @@ class Cells(NamedTuple):
     starts : array of int64, shape (4**order + 1,)
         Cell `c` holds the points ``starts[c] … starts[c + 1] - 1``.
     order, bits : int
+        Levels of the grid, and bits of a coordinate.
     """
 
     x: np.ndarray
@@ -34,7 +35,7 @@ class Cells(NamedTuple):
 
 @njit
 def _visit_near(pairs, at, i, points, squared_radius):
-    """Return the number of points near point `i` with a larger number, and write these pairs.
+    """Return how many points with a larger number are near point `i`, and write the pairs that they form with it.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ def _visit_near(pairs, at, i, points, squared_radius):
     at, i : int
     points : Cells
     squared_radius : int
+        Square of the largest distance of near points.
 
     Returns
     -------

@@ -38,7 +38,7 @@ def point_at(code, order):
 
 @njit
 def position_of(x, y, order):
-    """Return the position of a point on the curve, as int64; the inverse of `point_at`."""
+    """Return the position of the point ``(x, y)``, both int64, on the curve, as int64; the inverse of `point_at`."""
     code = np.int64(0)
     for level in range(order - 1, -1, -1):
         side = np.int64(1) << level
@@ -53,8 +53,8 @@ def position_of(x, y, order):
 
 
 @njit(parallel=True)
-def decode(codes, order):
-    """Return the coordinates of many positions.
+def points_at(codes, order):
+    """Return the coordinates of many positions on the curve, as `point_at` does for one.
 
     Parameters
     ----------

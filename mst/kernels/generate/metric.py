@@ -12,7 +12,7 @@ EUC_2D, CEIL_2D, MAN_2D, MAX_2D, ATT = range(5)
 
 
 @njit
-def complete(x, y, metric):
+def complete_graph(x, y, metric):
     """Return the edges between all pairs of points, sorted by (smaller end, larger end).
 
     Parameters

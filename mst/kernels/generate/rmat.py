@@ -37,7 +37,7 @@ def _quarter(bits, right, lower, lower_right):
 
 @njit(parallel=True)
 def fill_rmat(pairs, first, scale, thresholds, key, simple):
-    """Write a part of an endless sequence of arcs; each hash is used for two levels of recursion.
+    """Write consecutive arcs of an endless random sequence; each hash is used for two levels of recursion.
 
     Parameters
     ----------

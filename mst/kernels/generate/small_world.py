@@ -29,7 +29,7 @@ def fill_ring_lattice(pairs, n):
 
 @njit
 def _slot(table, pair):
-    """Return the index of `pair` in the hash table, or of the empty slot where it belongs."""
+    """Return the index of `pair`, a uint64, in the hash table of `rewire`, or of the empty slot where it belongs."""
     mask = np.uint64(table.size - 1)
     slot = mix(pair) & mask
     while table[slot] != _EMPTY and table[slot] != pair:
@@ -58,6 +58,7 @@ def rewire(pairs, n, threshold, key, table):
         Packed pairs as written by `fill_ring_lattice`; modified in place.
     n : int
     threshold : uint64
+        An edge is rewired if its hash is less.
     key : uint64
         Key of the random stream.
     table : array of uint64, shape (slots,)

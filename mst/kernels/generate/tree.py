@@ -44,7 +44,7 @@ def fill_tree(pairs, ranks, key):
 
 @njit
 def in_tree(pair, ranks, key):
-    """True when a packed pair (uint64) is an edge of the tree that `fill_tree` writes."""
+    """Return whether a packed pair (uint64) is an edge of the tree that `fill_tree` writes for `ranks` and `key`."""
     a, b = unpermuted(ranks, pair >> _S32), unpermuted(ranks, pair & _LOW32)
     low, high = min(a, b), max(a, b)
     return high != _ZERO and _parent_rank(key, high) == low

@@ -46,7 +46,7 @@ def fill_sample(pairs, n, permutation, first):
 
 @njit(parallel=True)
 def fill_arcs(pairs, n, first, key):
-    """Write a part of an endless sequence of arcs; arc `i` leads from vertex ``i % n`` to a random other one.
+    """Write consecutive arcs of an endless random sequence; arc `i` leads from vertex ``i % n`` to another one.
 
     Parameters
     ----------

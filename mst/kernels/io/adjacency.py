@@ -1,4 +1,4 @@
-"""Arcs of adjacency lists: from rows of numbers, from row offsets, to rows, and a check of their symmetry."""
+"""Adjacency lists and compressed rows to arcs and back, and a check that arcs are symmetric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RowFormat(NamedTuple):
     n : int
         Number of vertices; neighbours count from 1.
     skip : int
-        How many numbers at the beginning of each row are not neighbours.
+        Numbers at the beginning of each row that are not neighbours.
     weighted : bool
         Whether a weight follows each neighbour.
     """
@@ -76,7 +76,7 @@ def read_neighbours(numbers, line_ends, row, position, row_format, out):
     ----------
     numbers : array of int64 or float64, shape (k,)
     line_ends : array of int64, shape (lines, 2)
-        As returned by `mst.kernels.io.parse.numbers`.
+        As returned by `mst.kernels.io.parse.parse_numbers`.
     row, position : int
         The row that the first number belongs to, and its position in that row.
     row_format : RowFormat
@@ -138,6 +138,7 @@ def asymmetry_checksum(u, v, bits, negative_zero):
     Returns
     -------
     uint64
+        The checksum.
     """
     total = np.uint64(0)
     for e in range(u.size):
@@ -187,7 +188,7 @@ def symmetric_rows(n, u, v, w):
     ----------
     n : int
     u, v : arrays of int32 or int64, shape (m,)
-    w : array, shape (m,)
+    w : array of any weight dtype, shape (m,)
 
     Returns
     -------

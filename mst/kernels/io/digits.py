@@ -1,4 +1,4 @@
-"""Write integers as text, for formats whose lines may be of any length."""
+"""Writes integers as text, for formats whose lines may be of any length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_BYTES = 20
 
 
 @njit
-def _write(buffer, at, value):
+def _write_integer(buffer, at, value):
     """Write the int64 `value` into the uint8 array `buffer` at index `at`; return the index after it."""
     magnitude = np.uint64(value)
     if value < 0:
@@ -30,7 +30,7 @@ def _write(buffer, at, value):
 
 
 @njit
-def adjacency_lines(offsets, neighbours, weights, buffer):
+def write_adjacency_lines(offsets, neighbours, weights, buffer):
     """Write a line ``neighbour weight neighbour weight …`` per row, with neighbours counted from 1.
 
     Parameters
@@ -53,9 +53,9 @@ def adjacency_lines(offsets, neighbours, weights, buffer):
             if e > offsets[row]:
                 buffer[at] = 32
                 at += 1
-            at = _write(buffer, at, np.int64(neighbours[e]) + 1)
+            at = _write_integer(buffer, at, np.int64(neighbours[e]) + 1)
             buffer[at] = 32
-            at = _write(buffer, at + 1, np.int64(weights[e]))
+            at = _write_integer(buffer, at + 1, np.int64(weights[e]))
         buffer[at] = 10
         at += 1
     return at

@@ -1,11 +1,11 @@
-"""Parse numbers and rows of numbers from bytes: one pass, exact, without allocation per row.
+"""Parses numbers and rows of numbers from bytes: one pass, exact, without allocation per row.
 
 Every function requires that the last byte of its input cannot continue a number, so that scanning a number never
-leaves the buffer; `rows` and `numbers` return plain tuples, since an interruption would crash numba while it makes
-a named one. Decimal fractions are rounded correctly: by one exact floating-point operation if that is
-enough (Clinger, "How to read floating point numbers accurately", 1990), else by one 64 × 128-bit product
-(Lemire, "Number parsing at a gigabyte per second", 2021, section 5). The few numbers that neither method decides
-(more than 19 digits, subnormal and overflowing values) are deferred to the caller as a span of bytes.
+leaves the buffer; `parse_rows` and `parse_numbers` return plain tuples, since an interruption would crash numba while
+it makes a named one. Decimal fractions are rounded correctly: by one exact floating-point operation if that is enough
+(Clinger, "How to read floating point numbers accurately", 1990), else by one 64 × 128-bit product (Lemire, "Number
+parsing at a gigabyte per second", 2021, section 5). The few numbers that neither method decides (more than 19 digits,
+subnormal and overflowing values) are deferred to the caller as a span of bytes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 from mst.kernels.primitives.jit import njit
 
-# Reasons for which `rows` and `numbers` stop.
+# Reasons why `parse_rows` and `parse_numbers` stop.
 END, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG, FULL, INEXACT = range(12)
 
-# Position of `numbers` within a line.
+# Position of `parse_numbers` within a line.
 LINE_START, AFTER_NUMBER, AFTER_DELIMITER, IN_COMMENT = range(4)
 
 MISSING = np.iinfo(np.int64).min
@@ -29,7 +29,7 @@ MISSING = np.iinfo(np.int64).min
 # Meaning of a column.
 SKIP, U, V, W = range(4)
 
-# Kinds of result of `number`.
+# Kinds of result of `parse_number`.
 _INTEGER, _REAL, _DEFERRED, _LARGE, _NAN, _NONE = range(6)
 
 _LOWEST_POWER, _HIGHEST_POWER = -342, 308
@@ -88,7 +88,7 @@ def _leading_zeros(x):
 
 
 @njit
-def decimal(digits, power):
+def round_decimal(digits, power):
     """Round ``digits · 10^power`` to the nearest float64, ties to even.
 
     Parameters
@@ -142,7 +142,7 @@ def decimal(digits, power):
 
 @njit
 def _is_word(buffer, i, word):
-    """True when the bytes at `i` spell `word` (uint8 array, lower case) in upper or lower case."""
+    """Return whether the bytes of `buffer` at `i` spell `word`, uint8 in lower case, in upper or lower case."""
     for letter in word:
         if buffer[i] | 0x20 != letter:
             return False
@@ -157,7 +157,7 @@ _NAN_WORD = np.frombuffer(b"nan", np.uint8)
 
 @njit
 def _special(buffer, i, negative):
-    """Parse infinity or NaN at `i`, after the sign; results as of `number`."""
+    """Parse infinity or NaN at `i`, behind its sign; results as of `parse_number`."""
     if _is_word(buffer, i, _NAN_WORD):
         return _NAN, i + 3, 0, 0.0
     if _is_word(buffer, i, _INFINITY):
@@ -168,19 +168,19 @@ def _special(buffer, i, negative):
 
 
 @njit
-def number(buffer, i):
+def parse_number(buffer, i):
     """Parse the decimal number at `i`.
 
     Parameters
     ----------
-    buffer : array of uint8
+    buffer : array of uint8, shape (size,)
     i : int
 
     Returns
     -------
     kind : int
-        `_INTEGER`; `_REAL`; `_DEFERRED` for a well-formed number that is left to the caller; `_LARGE` for an
-        integer outside int64; `_NAN`; `_NONE` if there is no number.
+        `_INTEGER`; `_REAL`, infinities included; `_DEFERRED` for a well-formed number that is left to the caller;
+        `_LARGE` for an integer outside int64; `_NAN`; `_NONE` if there is no number.
     end : int
         The index after the number.
     integer : int64
@@ -240,7 +240,7 @@ def number(buffer, i):
         power += -exponent if below else exponent
     if count > 19 and _significant(buffer, first, last) > 19:
         return _DEFERRED, i, 0, 0.0
-    decided, value = decimal(digits, power)
+    decided, value = round_decimal(digits, power)
     if not decided:
         return _DEFERRED, i, 0, 0.0
     return _REAL, i, 0, -value if negative else value
@@ -261,7 +261,7 @@ def _significant(buffer, i, end):
 
 @njit
 def _is_blank(byte):
-    """True for a space, a tab or a carriage return."""
+    """Return whether a byte is a space, a tab or a carriage return."""
     return byte == 32 or byte == 9 or byte == 13
 
 
@@ -294,14 +294,14 @@ class RowSyntax(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Output arrays of `rows`, long enough for every row of the input.
+    """Output arrays of `parse_rows`, long enough for every row of the input.
 
     Attributes
     ----------
     u, v : arrays of int64, shape (capacity,)
     w : array of int64 or float64, shape (capacity,), or (0,) without a column of weights
     integers : bool
-        Whether `w` holds integers; if so, `rows` stops with `FLOAT` at the first fraction.
+        Whether `w` holds integers; if so, `parse_rows` stops with `FLOAT` at the first fraction.
     deferred : array of int64, shape (capacity, 3)
         ``(row, start, end)`` of each weight that is left to the caller.
     """
@@ -314,7 +314,7 @@ class RowArrays(NamedTuple):
 
 
 class RowStop(NamedTuple):
-    """State in which `rows` stopped.
+    """State in which `parse_rows` stopped.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ class NumberSyntax(NamedTuple):
         The byte between numbers, or 0 for blanks alone. Between delimiters, an empty field and a lone ``-`` are
         missing numbers (`MISSING`, or NaN among floats).
     integers : bool
-        Whether numbers are integers; if so, `numbers` stops with `FLOAT` at the first fraction.
+        Whether numbers are integers; if so, `parse_numbers` stops with `FLOAT` at the first fraction.
     """
 
     comment: int
@@ -356,7 +356,7 @@ class NumberSyntax(NamedTuple):
 
 
 class NumberArrays(NamedTuple):
-    """Output arrays of `numbers`.
+    """Output arrays of `parse_numbers`.
 
     Attributes
     ----------
@@ -375,7 +375,7 @@ class NumberArrays(NamedTuple):
 
 
 class NumberStop(NamedTuple):
-    """State in which `numbers` stopped.
+    """State in which `parse_numbers` stopped.
 
     Attributes
     ----------
@@ -400,19 +400,22 @@ class NumberStop(NamedTuple):
 
 @njit
 def _ends_column(byte, delimiter):
-    """True for a byte that may follow a column: a blank, a line feed or the delimiter, if there is one."""
+    """Return whether a byte may follow a column: a blank, a line feed or the delimiter, if that is not 0."""
     return _is_blank(byte) or byte == 10 or (delimiter != 0 and byte == delimiter)
 
 
 @njit
 def _is_rounded(integer, real):
-    """True when an int64 differs from `real`, the float64 next to it."""
+    """Return whether an int64 differs from `real`, the float64 next to it."""
     return abs(real) >= 2.0**53 and (real >= 2.0**63 or np.int64(real) != integer)
 
 
 @njit
 def _weight_error(kind, integer, real, integers):
-    """Return the reason to stop at a weight of this kind, or `END` if it is valid."""
+    """Return the reason to stop at a weight of this kind of number, or `END` if it is valid.
+
+    `integer` and `real` are those of `parse_number`, `integers` is that of `RowArrays`.
+    """
     if kind == _INTEGER:
         return END if integers or not _is_rounded(integer, real) else INEXACT
     if kind == _NONE:
@@ -426,14 +429,14 @@ def _weight_error(kind, integer, real, integers):
 
 @njit
 def _id_error(kind, integer, low, high):
-    """Return the reason to stop at a vertex id, or `END` if it is valid."""
+    """Return the reason to stop at a vertex id, or `END` if it is an integer from `low` to `high`."""
     if kind != _INTEGER:
         return ID_RANGE if kind == _LARGE else ID_WORD
     return END if low <= integer <= high else ID_RANGE
 
 
 @njit
-def rows(buffer, start, stop, syntax, arrays):
+def parse_rows(buffer, start, stop, syntax, arrays):
     """Parse lines of fixed columns up to the first line that does not fit.
 
     Parameters
@@ -493,7 +496,7 @@ def rows(buffer, start, stop, syntax, arrays):
                 while not _ends_column(buffer[i], delimiter):
                     i += 1
             else:
-                kind, i, integer, real = number(buffer, i)
+                kind, i, integer, real = parse_number(buffer, i)
                 if not _ends_column(buffer[i], delimiter):
                     kind = _NONE
                 error = (
@@ -538,7 +541,7 @@ def rows(buffer, start, stop, syntax, arrays):
 
 
 @njit
-def numbers(buffer, start, stop, state, syntax, arrays):
+def parse_numbers(buffer, start, stop, state, syntax, arrays):
     """Parse consecutive numbers regardless of lines, and record the line ends.
 
     A line may continue in the next call: `state` is the position within it.
@@ -593,7 +596,7 @@ def numbers(buffer, start, stop, state, syntax, arrays):
         elif delimiter and state == AFTER_NUMBER:
             return (LONG, i, state, count, lines, line_feeds, deferred_count)
         else:
-            kind, end, integer, real = number(buffer, i)
+            kind, end, integer, real = parse_number(buffer, i)
             follower = buffer[end]
             if kind == _NONE and delimiter and byte == 45:
                 end = i + 1

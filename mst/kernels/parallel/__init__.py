@@ -1,1 +1,1 @@
-"""The building blocks of parallel kernels: the work queue, radix sort, compaction, and keys made while reading."""
+"""The building blocks of parallel kernels: the work queue, radix sort, compaction, and keys computed while reading."""

@@ -1,4 +1,4 @@
-"""Parallel compaction: count the elements to keep in each chunk, prefix the counts, write each chunk at its place.
+"""Parallel compaction: count the elements to keep in each chunk, sum the counts, write each chunk to its place.
 
 The result keeps the order of the input at every width and schedule. The elements to keep are the set bits of a bitmap
 of 64-bit words, so that the second pass repeats no test.
@@ -17,7 +17,7 @@ from mst.kernels.primitives.jit import njit
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Return where the output of each chunk begins: the exclusive prefix sum of `counts`.
+    """Return the place where the output of each chunk begins: the exclusive prefix sum of `counts`.
 
     Both are int64, of shape (chunks,).
     """

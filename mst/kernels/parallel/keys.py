@@ -1,7 +1,8 @@
-"""Order-preserving keys made while reading: parallel passes read the bits of the weights themselves.
+"""Order-preserving keys computed while reading: parallel passes read the bits of the weights themselves.
 
 A pass that streams over weights is bound by memory, and a key costs two or three instructions: no array of keys
-is written, except where 64-bit weights are narrowed to 32-bit keys.
+is written, except where 64-bit weights are narrowed to 32-bit keys. `width`, `grain` and `counters` of the kernels are
+those of a `mst.kernels.parallel.runtime.Schedule`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _TOP32, _TOP64 = np.uint32(1 << 31), np.uint64(1 << 63)
 
 
 def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
-    """Return ``(words, kind)`` such that ``key_of(words[i], kind)`` orders like ``weights[i]``.
+    """Return ``(words, kind)`` such that the keys ``key_of(words[i], kind)`` have the order of ``weights[i]``.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.nda
 
 @njit(parallel=True)
 def _keys_at(width, grain, words, kind, ids, keys, counters):
-    """Write the keys of the edges `ids`, shape (k,), to `keys`, of the dtype of `words` and shape (k,)."""
+    """Write the keys of the edges `ids`, int (k,), to `keys`, (k,), of the dtype of `words`, (m,); see `words_of`."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, ids.size)
@@ -125,7 +126,7 @@ def _keys_at(width, grain, words, kind, ids, keys, counters):
 
 @njit(parallel=True)
 def _extremes(width, grain, weights, low, high, counters):
-    """Write the least and the greatest of each chunk of `weights`, all int64, to `low` and `high`, shape (chunks,)."""
+    """Write the least and the greatest of each chunk of `weights`, (m,), to `low` and `high`, (chunks,); all int64."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)
@@ -136,7 +137,7 @@ def _extremes(width, grain, weights, low, high, counters):
 
 @njit(parallel=True)
 def _offsets(width, grain, weights, lowest, words, counters):
-    """Write the distance of each of `weights`, int64 (m,), from `lowest` to `words`, uint32 (m,), which it fits."""
+    """Write ``weights - lowest`` to `words`, uint32 (m,), which it fits; `weights` are int64 (m,)."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)
@@ -148,7 +149,7 @@ def _offsets(width, grain, weights, lowest, words, counters):
 
 @njit(parallel=True)
 def _fit(width, grain, weights, fits, counters):
-    """Write to `fits`, bool of shape (chunks,), whether each chunk of `weights`, float64, is exact in float32."""
+    """Write to `fits`, bool (chunks,), whether each chunk of `weights`, float64 (m,), is exact in float32."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, weights.size)

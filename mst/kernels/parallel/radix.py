@@ -1,7 +1,7 @@
 """Parallel stable least-significant-digit radix sort of (key, id) by key.
 
-Each pass counts digits per chunk, prefixes the counts over (digit, chunk), and every chunk writes its own
-keys: the order is the same at every width and schedule.
+Each pass counts digits per chunk, takes the prefix sum of the counts over (digit, chunk), and every chunk writes its
+own keys: the order is the same at every width and schedule.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def count_digits(schedule, keys, shift, counts):
 def prefix_digits(counts, m):
     """Replace counts by the places where the keys of each chunk and digit begin, in the order of (digit, chunk).
 
-    `counts` is that of `count_digits`. Returns False if all of `m` keys share one digit, and then leaves it half done.
+    `counts` is that of `count_digits`. Returns False if all of `m` keys share one digit, so that the pass is needless;
+    `counts` is not valid then.
     """
     place = 0
     for d in range(counts.shape[1]):

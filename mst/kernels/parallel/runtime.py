@@ -1,8 +1,8 @@
 """The runtime of parallel kernels: their width, the work queue that they share, and the threading layer below.
 
 Every parallel kernel has one shape: `width` workers, each of which takes chunks from a shared work queue until it is
-empty. The queue balances the load whatever the order of the input and however busy the cores are, at one atomic
-addition a chunk.
+empty. The queue balances the load for any order of the input and any other load of the cores, at one atomic addition a
+chunk.
 
 A parallel kernel unpacks the named tuples that it writes to before its loop: numba takes a store through an attribute,
 ``edges.a[i] = x``, for dead code inside a `prange` and drops it (`tests/test_parallel_kernels.py` looks for
@@ -24,7 +24,8 @@ from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 
 # Places in an array of counters, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts edges of
-# the forest, LIVE the elements that a kernel leaves to the next one; FINISHED is a third, which modules rename.
+# the forest, LIVE the elements that a kernel leaves to the next one; FINISHED is a third, to which each
+# module that uses it gives its own name.
 FOREST, LIVE, FINISHED, _DELAY, _SPINS, _QUEUES = 0, 16, 32, 48, 64, 80
 
 
@@ -62,12 +63,12 @@ def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
 
 @njit
 def reset_queue(counters, width):
-    """Refill the work queue: the first statement of every parallel kernel, before its workers start.
+    """Put all chunks back into the work queue: the first statement of a parallel kernel, before its workers start.
 
     Parameters
     ----------
     counters : array of int64, shape (80 + 16 * width,)
-        From `new_counters`; holds for each worker how many chunks have been taken from its queue.
+        From `new_counters`; they count, for each worker, the chunks taken from its queue.
     width : int
         Workers.
     """
@@ -104,14 +105,14 @@ def next_chunk(counters, worker, width, grain, size):
 
 @njit
 def inject_delay(counters, chunk):
-    """Wait up to some tens of microseconds at some chunks, chosen by the delay seed; never if that is 0."""
+    """Wait up to some tens of microseconds if the delay seed in `counters` chooses this chunk; never if it is 0."""
     if counters[_DELAY]:
         _wait(counters[_DELAY], chunk, counters)
 
 
 @njit
 def _wait(seed, chunk, counters):
-    """Wait at a quarter of the chunks, for up to 4,095 atomic additions."""
+    """Wait at a quarter of the chunks, for up to 4,095 atomic additions each; `counters` is that of `next_chunk`."""
     x = hash1(np.uint64(seed), np.uint64(chunk))
     if x & np.uint64(3) == 0:
         for _ in range((x >> np.uint64(8)) & np.uint64(4095)):
@@ -119,9 +120,9 @@ def _wait(seed, chunk, counters):
 
 
 def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: int = 1) -> int:
-    """Return a chunk length that gives each worker some 16 chunks of a work of `size`.
+    """Return a chunk length that gives each of `width` workers about 16 chunks of `size` elements in all.
 
-    It lies between `smallest` and `largest`, and is then rounded down to a multiple of `multiple`, at least one.
+    It is clipped to `smallest` … `largest`, and then rounded down to a multiple of `multiple`, at least `multiple`.
     """
     wanted = min(max(size // (16 * width), smallest), largest)
     return max(wanted // multiple, 1) * multiple
@@ -144,7 +145,7 @@ def touched_empty(
     counters : numpy.ndarray of int64
         From `new_counters`.
     used : int, optional
-        How many rows are likely to be written; later pages are left to the first write.
+        Rows that are likely to be written; the pages of later ones are left untouched.
     """
     array = np.empty(shape, dtype)
     rows = len(array) if used is None else min(used, len(array))
@@ -160,7 +161,7 @@ _PAGE = 1 << 12
 
 @njit(parallel=True)
 def _touch(width, raw, head, counters):
-    """Write to every page of `raw`, uint8, whose first huge page begins at `head`; a chunk is one huge page."""
+    """Write to every page of `raw`, uint8 (k,), whose first huge page begins at `head`; a chunk is a huge page."""
     reset_queue(counters, width)
     for worker in numba.prange(width):
         first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
@@ -173,7 +174,7 @@ def _touch(width, raw, head, counters):
 
 @contextmanager
 def workers(width: int) -> Iterator[None]:
-    """Run the parallel kernels of this thread by `width` threads; then restore the width that was set before.
+    """Run the parallel kernels that this thread calls by `width` threads; then restore the width set before.
 
     Raises
     ------
@@ -209,12 +210,12 @@ def forked_after_use() -> bool:
 
 
 def launched() -> int:
-    """Return the most threads that a kernel of this process can have."""
+    """Return the largest number of threads that a kernel of this process can have."""
     return numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 def refusal(width: int) -> str | None:
-    """Return why `width` threads cannot run in this process, or None.
+    """Return the reason why `width` threads cannot run in this process, or None.
 
     numba launches its threads once. A width above the cores (oversubscription) must be requested before that, with the
     environment variable ``NUMBA_NUM_THREADS``.
@@ -235,7 +236,7 @@ def facts() -> dict[str, str | int]:
     -------
     dict
         ``layer``: the threading layer in use (``omp``; it is pinned in `mst.kernels.primitives.jit`), ``library``: its
-        vendor, ``launched``: the most threads that a run can have.
+        vendor, ``launched``: the largest number of threads that a run can have.
     """
     with workers(1):
         _start(1)
@@ -250,6 +251,6 @@ def facts() -> dict[str, str | int]:
 
 @njit(parallel=True)
 def _start(width):
-    """Start the threads: the threading layer is chosen then."""
+    """Start `width` threads: numba chooses the threading layer then."""
     for _ in numba.prange(width):
         pass

@@ -1,1 +1,1 @@
-"""That a forest is minimum: Kruskal's reconstruction tree, maxima on tree paths, and a second scan in order."""
+"""The proof that a forest is minimum: Kruskal's reconstruction tree, maxima on tree paths, and a scan in order."""

@@ -1,4 +1,4 @@
-"""Single-linkage merges from a spanning forest: clusters join in the order of its edges."""
+"""Single-linkage clustering from a spanning forest: clusters merge in the order of its edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mst.kernels.union_find.sequential import find
 
 
 @njit
-def merges(u, v, heights, parent, clusters, linkage):
+def write_linkage(u, v, heights, parent, clusters, linkage):
     """Write one row per merge, in the format of `scipy.cluster.hierarchy.linkage`.
 
     Parameters
@@ -46,7 +46,10 @@ def merges(u, v, heights, parent, clusters, linkage):
 
 @njit
 def _merge(a, b, height, row, parent, clusters, linkage):
-    """Write the merge of the clusters of two roots as row `row`; link the root of the smaller cluster to the other."""
+    """Write the merge of the clusters of roots `a` and `b` as row `row`; link the root of the smaller cluster.
+
+    The arrays are those of `write_linkage`.
+    """
     if clusters[a, 1] < clusters[b, 1]:
         a, b = b, a
     linkage[row, 0] = min(clusters[a, 0], clusters[b, 0])

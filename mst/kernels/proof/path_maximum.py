@@ -29,7 +29,7 @@ class EdgeList(NamedTuple):
 
 
 class PathMaxima(NamedTuple):
-    """A spanning forest, such that the heaviest edge between any two vertices is found fast.
+    """A spanning forest with a structure that finds the heaviest edge between any two vertices fast.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
 
 @njit
 def _scan(low, high, edges, forest, strict):
-    """As `first_violation`, for the edges ``low … high - 1``."""
+    """Return the result of `first_violation` for the edges ``low … high - 1`` alone."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
     following = np.searchsorted(forest_ids, low)
@@ -122,7 +122,7 @@ def _scan(low, high, edges, forest, strict):
 
 @njit
 def _keep_undecided(edges, root_paths, ids, count, a, b):
-    """Drop the edges that are surely no violation; return how many are kept.
+    """Drop the edges that are certainly no violation; return how many are kept.
 
     The path between two vertices of one tree is part of their paths to the root: an edge heavier than the maxima of
     both is dropped. So are self-loops. Edges between two trees are kept.
@@ -154,7 +154,7 @@ def _keep_undecided(edges, root_paths, ids, count, a, b):
 def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
     """As `_keep_undecided`, but an edge as heavy as the maximum of a path counts as heavier if its id is larger, too.
 
-    `a` and `b` are read, and overwritten.
+    `a` and `b`, from `_keep_undecided`, are read, and overwritten; `tie_bounds` is as in `PathMaxima`.
     """
     kept = _ZERO
     for j in range(count):

@@ -1,4 +1,4 @@
-"""The Kruskal reconstruction tree: which two trees each forest edge joined.
+"""The Kruskal reconstruction tree: the two trees that each forest edge joined, as parent and child.
 
 Edges are linked in ascending order, the root of the smaller tree below that of the larger one (union by size). Each
 vertex is linked at most once, by an edge of one *rank*, its place in that order from 0 on, and ranks ascend on every
@@ -36,7 +36,7 @@ def root_path_dtype(ends: np.dtype, weights: np.dtype) -> np.dtype:
 
 
 def id_dtype(m: int) -> type:
-    """Return uint32 if that holds the ids below `m`, and `m` itself; else uint64."""
+    """Return uint32 if it can hold all ids up to `m`, else uint64."""
     return np.uint32 if m < 2**32 - 1 else np.uint64
 
 
@@ -77,7 +77,7 @@ def put_in_order(edges, words, places, ranked):
     Returns
     -------
     int
-        How many edges are as heavy as the one before; -1 if `ranked` does not ascend by (weight, id): the proof does
+        The number of edges as heavy as the one before; -1 if `ranked` does not ascend by (weight, id): the proof does
         not rely on the sort.
     """
     size = np.uint64(words.size)

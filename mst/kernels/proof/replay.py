@@ -1,7 +1,7 @@
 """Kruskal's scan as a proof: in the order, every edge of the forest joins two trees, and no other edge does.
 
-That is the cycle property, by the order instead of by paths: when the scan comes to an edge outside the forest, the
-forest's edges before it, all of them lighter, have joined its ends.
+That is the cycle property, checked by the order instead of on paths: when the scan comes to an edge outside the forest,
+the forest's edges before it, all of them lighter, have joined its ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit
 def is_ascending(weights):
-    """Return whether none of `weights`, shape (k,), is below the one before."""
+    """Return whether none of `weights`, of any weight dtype and shape (k,), is below the one before."""
     for i in range(np.uint64(1), np.uint64(weights.size)):
         if weights[i] < weights[i - _ONE]:
             return False

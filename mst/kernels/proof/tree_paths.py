@@ -1,4 +1,4 @@
-"""Paths in forests, counted in edges."""
+"""The longest path of a forest, counted in edges."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def longest_path(n: int, u: np.ndarray, v: np.ndarray) -> int:
 
 @njit
 def _longest(offsets, neighbours, seen, queue, before, depth):
-    """Return the edges of the longest path; `seen`, bool of shape (n,), is False before, the others as in `_search`."""
+    """Return the edges of the longest path, a count; `seen`, bool (n,), is False before, the others as in `_search`."""
     longest = 0
     for x in range(seen.size):
         if not seen[x]:

@@ -52,6 +52,7 @@ def add_in_order(growth, records, start, stop, size):
     growth : Growth
     records : mst.kernels.primitives.radix.Records
     start, stop : int
+        The range of records.
     size : int
         Edges of the forest so far.
 
@@ -79,9 +80,9 @@ def add_in_order(growth, records, start, stop, size):
 
 @njit
 def drop_cycle_edges(growth, records, start, stop):
-    """Keep, of the records ``start … stop - 1``, those whose ends lie in different trees; return where they end.
+    """Move those of the records ``start … stop - 1`` that join two trees to the front; return the place after them.
 
-    `growth` and `records` are as for `add_in_order`; the records are kept in their order.
+    `growth` and `records` are as for `add_in_order`; the records are kept in their order, from `start` on.
     """
     parent, u, v, _ = growth
     words, ids = records

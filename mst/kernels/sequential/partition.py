@@ -14,8 +14,8 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 def partition(records, start, stop, pivot, spare):
     """Move the records of ``start … stop - 1`` with word ≤ `pivot` to the front; return where the others begin.
 
-    Both parts keep their order. `records` and `spare` are `Records`; `spare` holds the heavier ones meanwhile and is at
-    least as long as the range.
+    Both parts keep their order. `records` and `spare` are `Records`, `pivot` is a uint64; `spare` is overwritten, and
+    at least as long as the range.
     """
     words, ids = records
     spare_words, spare_ids = spare
@@ -40,8 +40,8 @@ def partition(records, start, stop, pivot, spare):
 def sampled_quantile(words, start, stop, wanted, sample):
     """Return a word, uint64, such that about `wanted` of ``words[start:stop]`` are not above it.
 
-    `words` are uint64, of shape (m,). One word of each of `sample` equal stretches is drawn, at a pseudo-random place,
-    so that neither sorted nor periodic input biases the choice; the result depends on nothing but the input.
+    `words` are uint64, of shape (m,). One word is drawn from each of `sample` equal parts of the range, at a
+    pseudo-random place, so that neither sorted nor periodic input biases the choice; equal input gives equal results.
     """
     m = stop - start
     count = min(sample, m)
