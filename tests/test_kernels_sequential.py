@@ -419,7 +419,7 @@ def test_large_buckets_are_refined(rng):
     codes, shift = coded(levels), U64(32 + 12)
     starts = np.zeros(2**8, U32)
     assert scatter.count_codes(codes, len(codes), shift, 100, starts) >= 5_000
-    number = scatter.refine(codes, len(codes), shift, starts, 60)
+    number = scatter.refine_buckets(codes, len(codes), shift, starts, 60)
     buckets_, ids = codes >> U64(32), codes & LOW
     assert np.array_equal(ids, np.arange(len(codes)))
     assert buckets_.max() < number < 2**8 + 2 * len(codes) // 60

@@ -14,7 +14,7 @@ from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel.sample import Draws, quantiles, sample_by_all, sample_edges
+from mst.kernels.filter_boruvka.parallel.sample import Draws, quantiles, sample_edges, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.select import (
     BLOCK,
     SelectedChunk,
@@ -24,7 +24,7 @@ from mst.kernels.filter_boruvka.parallel.select import (
     pick,
     select_chunk,
 )
-from mst.kernels.filter_boruvka.parallel.storage import EdgeList, edge_at, row_near, row_of
+from mst.kernels.filter_boruvka.parallel.storage import EdgeList, advance_row, edge_at, find_row
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.keys import words_of
 from mst.kernels.parallel.runtime import new_counters, workers
@@ -40,9 +40,9 @@ def picked_edges(storage, first, last, wanted):
     scratch = np.empty(last - first + 1, np.uint64)
     count = pick(storage, first, last, wanted, scratch)
     found = np.empty((count, 3), np.int64)
-    row = row_near(storage, scratch[0]) if count else 0
+    row = find_row(storage, scratch[0]) if count else 0
     for i in range(count):
-        row = row_of(storage, scratch[i], row)
+        row = advance_row(storage, scratch[i], row)
         found[i, 0], found[i, 1], found[i, 2] = edge_at(storage, scratch[i], row)
     return found
 
@@ -129,7 +129,7 @@ def test_all_workers_draw_the_same_sample_as_one(samples, labelled, graph, rng):
     storage, low = EdgeList(words, kind, graph.u, graph.v), np.sort(keys(graph.w))[200]
     draws = Draws(low, 300, labels, samples, 7)
     with workers(2):
-        drawn = sample_by_all(2, storage, draws, new_counters(2, delay_seed=5))
+        drawn = sample_edges_parallel(2, storage, draws, new_counters(2, delay_seed=5))
     for mine, theirs in zip(drawn, sample_edges(storage, draws), strict=True):
         assert np.array_equal(mine, theirs)
     above = (keys(graph.w) > low) | ((keys(graph.w) == low) & (np.arange(graph.m) > 300))

@@ -152,7 +152,7 @@ def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False)
     if not p.flat:
         whole = rules.takes_all(light, sampled.edges, policy)
     else:
-        spared = (sampled.edges - light) * rules.expected_use(sampled.edges, p.heavy)
+        spared = (sampled.edges - light) * rules.expected_drop_share(sampled.edges, p.heavy)
         whole = spared * policy.rescan < p.size + 2 * p.n + policy.round_cost * p.width
     share = 1.0 if whole else light / sampled.edges
     count = rules.batch_count(sampled.edges * share, p.trees, p.width, policy)

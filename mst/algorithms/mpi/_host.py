@@ -64,7 +64,7 @@ class Host:
         self._take_shared()
         self._gathered("counts", np.zeros(MOST_BATCHES + 1, np.int64))
         self._gathered("hits", np.zeros(2, np.int64))
-        self._space_for_hits(rules.draws(self.size, 1, comm.size) + comm.size)
+        self._space_for_hits(rules.draw_count(self.size, 1, comm.size) + comm.size)
         light = rules.light_edges(self.size, edges.n, self.policy)
         whole = rules.takes_all(light, self.size, self.policy)
         self._records(self.size if whole else min(self.size, int(light * 1.1) + 64 * comm.size))
@@ -122,7 +122,7 @@ class Host:
     def _sample(self) -> Sampled:
         """Return a sample as `mst.algorithms.mpi._spread.sample` does, exchanged through shared memory."""
         p = self.progress
-        count = rules.draws(p.size, p.trees, p.width)
+        count = rules.draw_count(p.size, p.trees, p.width)
         draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
         keys, ids, drawn = sample_own(self.rows, p.size, draws)
         hits, draws_of_all = self._gathered("hits", np.array([len(keys), drawn])).T
@@ -152,7 +152,7 @@ class Host:
         none = np.empty(0, np.int64)
         selected = select.Selected(None, batch, none, none, counts)
         if not p.flat and following.high == p.highest:
-            select.number_chunk(0, size, rows, bounds, batch, counts)
+            select.assign_batches(0, size, rows, bounds, batch, counts)
         else:
             places, picked = own.take("places", size, np.uint32), np.empty(select.BLOCK + 1, np.uint64)
             chunk = select.SelectedChunk(places, batch, counts)
@@ -212,7 +212,7 @@ class Host:
             self.copy = select.new_copy(own, len(own.words) + 1, len(own.words))
         everything_left = Round(p.highest, own.words[:0], np.empty(0, np.int64), False, 0, 0)
         counted = np.zeros(select.SELECTED + 1, np.int64)
-        select.copy_outside_alone(rows, p.wanted(everything_left), self.copy, counted)
+        select.copy_outside_serially(rows, p.wanted(everything_left), self.copy, counted)
         count = int(counted[select.SELECTED])
         self.rows, p.size = self.copy.resized(count, frozen), reduced(self.comm, count)
         p.in_giant = None

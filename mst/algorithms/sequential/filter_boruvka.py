@@ -235,12 +235,12 @@ class Forest:
         count = candidates.size
         if count == 0:
             return
-        batch = rules.bucket_size(self.missing)
+        batch = rules.batch_size(self.missing)
         bits = max(0, largest_level.bit_length() - max(1, (count // batch).bit_length()))
         shift, buckets = np.uint64(32 + bits), np.zeros((largest_level >> bits) + 1, np.uint32)
         in_large = candidates.count_buckets(shift, 8 * batch, buckets)
         if in_large > count // 16 and bits and isinstance(candidates, Candidates):
-            finer = scatter.refine(candidates.codes, count, shift, buckets, batch)
+            finer = scatter.refine_buckets(candidates.codes, count, shift, buckets, batch)
             shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
             in_large = candidates.count_buckets(shift, 8 * batch, buckets)
         self.lap("count")

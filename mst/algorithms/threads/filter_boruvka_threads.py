@@ -35,7 +35,7 @@ from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
 from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records
-from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_by_all
+from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.storage import (
     CopiedEdges,
     EdgeList,
@@ -241,9 +241,9 @@ def _read_from(run: _Run, storage: Storage) -> None:
 
 def _sample(run: _Run) -> Sampled:
     p = run.progress
-    count = rules.draws(p.size, p.trees, p.width)
+    count = rules.draw_count(p.size, p.trees, p.width)
     draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
-    keys, ids = sample_by_all(p.width, run.storage, draws, run.counters)
+    keys, ids = sample_edges_parallel(p.width, run.storage, draws, run.counters)
     return Sampled(keys, ids, p.size * len(keys) / count)
 
 

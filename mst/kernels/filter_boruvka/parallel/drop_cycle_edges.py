@@ -1,12 +1,12 @@
-"""Which edges of a joined batch belong to the forest, where some closed a cycle: one worker sees to a batch.
+"""Drops the heaviest edge of each cycle that a batch closed; one worker processes one batch.
 
 The edges of a batch linked their trees in any order, and some, the *closing* edges, found theirs linked already
-(`mst.kernels.filter_boruvka.parallel.join`). Only edges that can lie on a cycle with one of these need a decision: all
-that the batch's edges connect to their ends, among the roots of that batch. The search *expands* from the closing
-edges. One root may be left out of it, since a cycle through it also connects its other vertices without it: the giant
-tree's, to which half of a batch may lead. Where the search finds much, as in the batches in which the giant tree grows
-together, *leaves* are *pruned* instead, the edges that alone lead to some root, until few more come off. Mostly little
-is left; it is sorted and joined once more, in order.
+(`mst.kernels.filter_boruvka.parallel.join`). Only edges that may lie on a cycle with one of these are *candidates*:
+those that the batch's edges, which join roots from before the batch, connect to the ends of a closing edge. A search
+*expands* from the closing edges. It need not go on at one of the roots, since the other vertices of a cycle through
+that root are connected without it: that of the giant tree, to which half of a batch may lead. Where the search finds
+too many, as in the batches in which the giant tree forms, *leaves* are *pruned* instead, edges that are the only one
+at a root, until a pass removes few. Mostly few candidates are left; they are sorted and joined once more, in order.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _FREE = ~np.uint64(0)
 
 
 class Scratch(NamedTuple):
-    """Space to see to batches of up to `k` edges, one after the other.
+    """Scratch space for batches of up to `k` edges, used for one after the other.
 
-    New pages for each batch would be cleared while all workers wait for it.
+    New space for each batch would have its pages cleared while all workers wait.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Scratch(NamedTuple):
 
 @njit
 def new_scratch(edges):
-    """Return space for batches of up to so many edges."""
+    """Return scratch space for batches of up to `edges` edges."""
     degrees, size = np.empty(table_size(_COUNTS * edges), np.uint8), table_size(4 * edges)
     places, spare_places = np.empty(edges, np.int64), np.empty(edges, np.int64)
     words, spare_words = np.empty(edges, np.uint64), np.empty(edges, np.uint64)
@@ -69,7 +69,7 @@ def new_scratch(edges):
 
 @njit
 def table_size(entries):
-    """Return a power of two with space for so many entries."""
+    """Return a power of two of at least `entries`."""
     size = _SMALLEST
     while size < entries:
         size *= 2
@@ -78,7 +78,7 @@ def table_size(entries):
 
 @njit
 def drop_cycle_edges(records, chunks, closing, scratch):
-    """Drop those edges of a batch that are the heaviest of a cycle, in place of those that came last.
+    """Mark those edges of a batch as dropped that are the heaviest of a cycle, and no others.
 
     Parameters
     ----------
@@ -95,10 +95,10 @@ def drop_cycle_edges(records, chunks, closing, scratch):
     order = in_order(
         records, scratch.places[:found], scratch.spare_places[:found], words, scratch.spare_words[:found]
     )
-    # Places of the table stand for the roots. All of an edge's ends first: searches do not wait for each other.
+    # Places in the table stand for the roots. All look-ups come first, so that they overlap.
     for j in range(found):
         a, b = ends_at(records, order[j])
-        words[j] = np.uint64(enter(table, a)) | np.uint64(enter(table, b)) << _HALF
+        words[j] = np.uint64(insert(table, a)) | np.uint64(insert(table, b)) << _HALF
     parent = scratch.parent[: table.size]
     for at in range(parent.size):
         parent[at] = at
@@ -110,24 +110,24 @@ def drop_cycle_edges(records, chunks, closing, scratch):
 
 @njit
 def candidates(records, chunks, closing, scratch):
-    """Return a table with space for the ends of all edges that may lie on a cycle, and how many these edges are.
+    """Find the edges that may lie on a cycle; return a table with space for their ends, and their number.
 
-    Their places are the first of the scratch's.
+    Their places are written to ``scratch.places``; the other arguments are as for `drop_cycle_edges`.
     """
     count = np.sum(chunks[:, LAST] - chunks[:, FIRST])
     size = table_size(_SLOTS_PER_CLOSING * closing)
     if size < count:
-        table = cleared(scratch, size)
+        table = empty_table(scratch, size)
         found = expand(records, chunks, table, scratch.places)
         if found:
             return table, found
     found = prune_leaves(records, chunks, scratch.degrees[: table_size(_COUNTS * count)], scratch.places)
-    return cleared(scratch, table_size(4 * found)), found
+    return empty_table(scratch, table_size(4 * found)), found
 
 
 @njit
-def cleared(scratch, size):
-    """Return an empty table of this size."""
+def empty_table(scratch, size):
+    """Return the table of the scratch space, emptied, uint64 (size,)."""
     table = scratch.table[:size]
     table[:] = _FREE
     return table
@@ -135,11 +135,12 @@ def cleared(scratch, size):
 
 @njit
 def expand(records, chunks, table, places):
-    """Collect all edges that are connected to the closing ones; return how many, 0 if the table has no space.
+    """Write the places of all edges that are connected to closing ones; return how many, 0 if the search is given up.
 
-    Their places are written, their roots entered into the table, and all but the closing edges dropped for now.
+    It is given up if the table gets too full or it takes too many rounds. The ends of the edges are inserted into the
+    table, and all but the closing edges are marked as dropped meanwhile.
     """
-    seen, hub = np.zeros(_FILTER, np.bool_), commonest_end(records, chunks)
+    seen, hub = np.zeros(_FILTER, np.bool_), most_common_end(records, chunks)
     found = used = 0
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, CLOSING], chunks[chunk, LAST]):
@@ -147,11 +148,11 @@ def expand(records, chunks, table, places):
             used += add(table, seen, a, hub) + add(table, seen, b, hub)
             places[found] = i
             found += 1
-    # From chunk to chunk, round and round, until a whole round has found nothing new.
+    # Chunk by chunk, in rounds, until a whole round has found nothing new.
     chunk = without_new = rounds = 0
     while without_new < len(chunks):
         without_new += 1
-        for i in near_ones(records, chunks[chunk, FIRST], chunks[chunk, CLOSING], seen):
+        for i in possibly_reached(records, chunks[chunk, FIRST], chunks[chunk, CLOSING], seen):
             a, b = ends_at(records, i)
             if (has(table, a) | has(table, b)) and not is_dropped(records, i):
                 set_dropped(records, i, True)
@@ -172,15 +173,15 @@ def expand(records, chunks, table, places):
 
 @njit
 def prune_leaves(records, chunks, degrees, places):
-    """Write the places of all edges but those that are soon found to lie on no cycle; return how many. None is dropped.
+    """Write the places of all edges but the pruned leaves; return how many. No edge is marked as dropped afterwards.
 
-    `degrees`, the number of edges at each root, may be shared by several roots: then some leaves are not found.
+    `degrees`, uint8 of a power of two, counts edges by the hash of a root: roots that share a count hide some leaves.
     """
     degrees[:] = 0
     found = np.uint64(0)
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
-            # A search that gave up has dropped some.
+            # A search that was given up has marked some.
             set_dropped(records, i, False)
             a, b = ends_at(records, i)
             for at in (_hashed(a, degrees), _hashed(b, degrees)):
@@ -199,32 +200,35 @@ def prune_leaves(records, chunks, degrees, places):
 
 @njit(inline="always")
 def prune_if_leaf(records, i, degrees):
-    """Return whether edge `i` alone leads to one of its ends; it is not counted any more then."""
+    """Return whether edge `i` is the only one at one of its ends; if so, remove it from `degrees`."""
     a, b = ends_at(records, i)
     at_a, at_b = _hashed(a, degrees), _hashed(b, degrees)
     degree_a, degree_b = degrees[at_a], degrees[at_b]
     leaf = (degree_a == 1) | (degree_b == 1)
-    # Written in any case, since a branch would be guessed wrong; a full count stays full.
+    # Written in any case, since a branch would be mispredicted; a full count stays full.
     degrees[at_a] = degree_a - np.uint8(leaf & (degree_a < _FULL))
     degrees[at_b] = degree_b - np.uint8(leaf & (degree_b < _FULL))
     return leaf
 
 
 @njit
-def near_ones(records, first, last, seen):
-    """Return the places of the edges of ``first … last - 1`` that may have been seen at one end or both."""
+def possibly_reached(records, first, last, seen):
+    """Return the places, int64, of the edges ``first … last - 1`` with an end that `seen` may hold.
+
+    `seen`, bool of shape (16384,), is True at the lower bits of the roots in the table.
+    """
     places, count = np.empty(last - first, np.int64), np.uint64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         a, b = ends_at(records, i)
-        # Without a branch, which would take as long again.
+        # Without a branch, which would double the time.
         places[count] = i
         count += np.uint64(seen[a & _FILTER_MASK] | seen[b & _FILTER_MASK])
     return places[:count]
 
 
 @njit
-def commonest_end(records, chunks):
-    """Return the root that most of a sample of linking edges lead to."""
+def most_common_end(records, chunks):
+    """Return the most common end in a sample of the linking edges, a uint64."""
     each = (_SAMPLE + len(chunks) - 1) // len(chunks)
     sample = np.empty(2 * each * len(chunks), np.uint64)
     for chunk in range(len(chunks)):
@@ -252,7 +256,7 @@ def _hashed(x, table):
 
 @njit(inline="always")
 def _slot(table, x):
-    """Return the place of `x` in a table that is not full, or the free one where it would go."""
+    """Return the place of `x` in a table that is not full, or the free place where it would be inserted."""
     at = _hashed(x, table)
     while table[at] != x and table[at] != _FREE:
         at = (at + _ONE) & np.uint64(table.size - 1)
@@ -266,8 +270,8 @@ def has(table, x):
 
 
 @njit(inline="always")
-def enter(table, x):
-    """Return the place of `x` in the table, where it is from now on."""
+def insert(table, x):
+    """Insert `x` into the table unless it is there; return its place."""
     at = _slot(table, x)
     table[at] = x
     return at
@@ -275,7 +279,7 @@ def enter(table, x):
 
 @njit(inline="always")
 def add(table, seen, x, hub):
-    """Enter `x` unless it is `hub`, and mark its lower bits as seen; return whether it is new."""
+    """Insert `x` into the table unless it is `hub`, and mark its lower bits in `seen`; return whether it is new."""
     if x == hub:
         return False
     at = _slot(table, x)

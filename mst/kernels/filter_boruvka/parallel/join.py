@@ -3,9 +3,9 @@
 A batch is joined in two phases with a barrier between them. First every end is replaced by the root of its tree,
 as the trees stood before the batch. Then the edges between different trees link them, in any order, by
 compare-and-swap. If no edge of a batch finds its ends linked already, the batch closes no cycle: all its edges
-belong to the forest, whatever their order (Kruskal 1956). An edge that does is a *closing* edge. In any order of
-links the trees are the same sets of vertices, so that the next batch need not wait for a decision which edge of a
-cycle is the heaviest: one worker drops the cycle edges of a batch
+belong to the forest, in any order (Kruskal 1956). An edge that does is a *closing* edge. In any order of links the
+trees are the same sets of vertices, so that the next batch need not wait until the heaviest edge of each cycle is
+found: one worker drops the cycle edges of a batch
 (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
 """
 
@@ -37,7 +37,7 @@ _AHEAD, _FAR = 16, np.uint64(32)
 
 
 class Batches(NamedTuple):
-    """How records are divided.
+    """The division of records into batches and chunks.
 
     Attributes
     ----------
@@ -48,8 +48,7 @@ class Batches(NamedTuple):
     chunks : numpy.ndarray of int64, shape (batches + 1,)
         Chunks before each batch, and in all.
     any_order : numpy.ndarray of bool, shape (batches,)
-        Batches whose edges may be taken in any order, since all have one key and any choice among ties will do: the
-        closing edges are dropped.
+        Batches whose closing edges are simply dropped: all edges have one key, and the caller accepts any of them.
     """
 
     starts: np.ndarray
@@ -59,15 +58,15 @@ class Batches(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """What joining writes for dropping.
+    """The output of joining, from which cycle edges are dropped.
 
     Attributes
     ----------
     chunks : numpy.ndarray of int64, shape (chunks, 3)
-        Where the edges between two trees of each chunk begin, where its closing edges begin, and the end: the columns
+        For each chunk, where its edges between two trees begin, where its closing edges begin, and the end: the columns
         `drop_cycle_edges.FIRST`, `CLOSING` and `LAST`.
     closing : numpy.ndarray of int64, shape (batches,)
-        Zeros at first; how many edges of a batch closed a cycle within it.
+        The number of closing edges of each batch; zeros at first.
     """
 
     chunks: np.ndarray
@@ -82,9 +81,9 @@ class Forest(NamedTuple):
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         From `mst.kernels.filter_boruvka.parallel.trees.new_parents`: a union-find whose parents have the smaller index.
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
-        Edge ids, as many as ``counters[FOREST]``.
+        Edge ids from the front; ``counters[FOREST]`` is their number.
     contended : bool
-        Whether the parents are so few that workers want the same cache lines at the same time.
+        Whether there are so few parents that workers often want the same cache line at the same time.
     """
 
     parent: np.ndarray
@@ -93,13 +92,13 @@ class Forest(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What the workers of `join` share beside the data.
+    """The counters that the workers of `join` share.
 
     Attributes
     ----------
-    state : numpy.ndarray of int64
+    state : numpy.ndarray of int64, shape (32 + 16 * width,)
         From `new_state`.
-    counters : numpy.ndarray of int64
+    counters : numpy.ndarray of int64, shape (80 + 16 * width,)
         From `mst.kernels.parallel.runtime.new_counters`.
     """
 
@@ -109,7 +108,7 @@ class Shared(NamedTuple):
 
 @njit
 def without_empty(starts, any_order):
-    """Return where the batches begin that hold any edge, and the end, and `any_order` of these (see `Batches`)."""
+    """Return the `starts` and `any_order` of `Batches`, without the batches that hold no edge."""
     kept_starts, kept = np.empty_like(starts), np.empty_like(any_order)
     count = 0
     for batch in range(any_order.size):
@@ -120,7 +119,7 @@ def without_empty(starts, any_order):
 
 
 def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches:
-    """Return the batches that hold any edge, cut into chunks for so many workers; arguments as for `without_empty`."""
+    """Return the batches that hold an edge, cut into chunks for `width` workers; see `without_empty`."""
     starts, any_order = without_empty(starts, any_order)
     lengths, chunks = chunked(starts, width)
     return Batches(starts, lengths, chunks, any_order)
@@ -128,7 +127,7 @@ def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches
 
 @njit
 def chunked(starts, width):
-    """Return the ``(lengths, chunks)`` of `Batches`."""
+    """Return the ``(lengths, chunks)`` of `Batches` with these `starts` for `width` workers."""
     lengths, chunks = np.empty(starts.size - 1, np.int64), np.zeros(starts.size, np.int64)
     for batch in range(lengths.size):
         size = starts[batch + 1] - starts[batch]
@@ -142,10 +141,10 @@ def chunked(starts, width):
 
 @njit
 def find_roots(records, first, last, parent, contended):
-    """Move the edges between two trees to the front, ends replaced by roots; return where they end.
+    """Move the records ``first … last - 1`` that join two trees to the front, roots for ends; return where they end.
 
-    Many edges at a time, few enough that loaded lines are still in the cache when the roots are checked. `parent` and
-    `contended` are those of `Forest`.
+    Blocks are large enough that look-ups overlap, and small enough that loaded lines are still in the cache when the
+    roots are checked. `parent` and `contended` are those of `Forest`.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
@@ -167,11 +166,11 @@ def find_roots(records, first, last, parent, contended):
 
 @njit
 def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
-    """Write the fourth ancestors of both ends of `size` edges from `base` on, and let the ends point there.
+    """Write the fourth ancestors of both ends of `size` edges from `base` on, and make them the parents of the ends.
 
-    Paths are no longer, nearly always: four loads without a branch. Where the paths begin is asked for ahead, up to the
-    edge `final`, and to write: another core has mostly written there since. `roots_a` and `roots_b` have the dtype of
-    `parent` and at least `size` places.
+    They are nearly always the roots, and are found by four loads without a branch. The ends' parents are prefetched for
+    edges up to `final`, for writing, since other cores have mostly written to their lines. `roots_a` and `roots_b`, of
+    the dtype of `parent` and shape (size,) or more, are written.
     """
     for i in range(size):
         u, v = ends_at(records, min(base + i + _FAR, final))
@@ -180,7 +179,7 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
         u, v = ends_at(records, base + i)
         x = load(parent, load(parent, load(parent, load(parent, u))))
         y = load(parent, load(parent, load(parent, load(parent, v))))
-        # Mostly they point there already; but a branch to find out would be guessed wrong, and cost more.
+        # Mostly these are the parents already; but a branch to avoid the stores would be mispredicted, and cost more.
         store(parent, u, x)
         store(parent, v, y)
         roots_a[i], roots_b[i] = x, y
@@ -188,9 +187,9 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
 
 @njit
 def fourth_ancestors_contended(records, base, size, final, parent, roots_a, roots_b):
-    """As `fourth_ancestors`; but lines stay with all cores as long as no core writes what they hold already.
+    """As `fourth_ancestors`, but stores only new values, so that all cores keep their copies of unchanged lines.
 
-    A store whose address waits for a load holds up the loads behind it: where lines are many, that costs more.
+    Not better in general: a store whose address waits for a load delays the loads behind it.
     """
     for i in range(size):
         u, v = ends_at(records, min(base + i + _FAR, final))
@@ -207,11 +206,11 @@ def fourth_ancestors_contended(records, base, size, final, parent, roots_a, root
 
 @njit
 def link(records, first, last, parent, alone):
-    """Link trees by edges in any order; move the closing ones to the end, and return where those begin.
+    """Link trees by the edges ``first … last - 1``, in any order; move closing edges to the end, return their start.
 
-    With `alone`, no other worker does at the same time. A phase of its own: a look-up at the same time might write
-    a root's own number over the link that it just got. A root is only ever linked below a smaller number, hence
-    links make no cycle, however many workers link at the same time; and its new parent need not be a root any more.
+    Their ends are roots from `find_roots`. `alone` says that no other worker links at the same time. No look-up may run
+    at the same time: it could overwrite a new link by the root's own number. Roots are linked below smaller numbers
+    only, so that links of any number of workers make no cycle; the new parent need not be a root any more.
     """
     i, end = first, last
     while i < end:
@@ -229,7 +228,7 @@ def link(records, first, last, parent, alone):
 
 @njit(inline="always")
 def link_root(parent, x, y, alone):
-    """Link `x` below `y` if it is a root; return whether it was."""
+    """Link `x` below `y` if `x` is a root; return whether it was linked. `alone` is as for `link`."""
     if alone:
         # A locked instruction costs as much as the rest of a link.
         root = load(parent, x) == x
@@ -249,6 +248,8 @@ def link_root(parent, x, y, alone):
 # opens the next one, in two stores: a ticket of a phase that is over is brought up to date by the first worker that
 # takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges, with the next phase
 # open already: no worker waits for a batch in which that takes long.
+#
+# Below, `state` is from `new_state` and `chunks` that of `Batches`; phases, chunks and workers are int64 numbers.
 
 _LEFT, _PHASE, _TICKETS = 0, 16, 32
 _NONE_LEFT = np.int64(1) << np.int64(31)
@@ -256,13 +257,13 @@ _TICKET_BITS = (np.int64(1) << np.int64(32)) - np.int64(1)
 
 
 def new_state(width: int) -> np.ndarray:
-    """Return space, int64, for the phase, its chunks that are not done yet, and the workers' tickets."""
+    """Return zeros, int64 (32 + 16 * width,), for the phase, its chunks not done yet, and the workers' tickets."""
     return np.zeros(_TICKETS + 16 * width, np.int64)
 
 
 @njit
 def open_first_phase(state, width, chunks):
-    """Offer the chunks of the first phase, and forget all earlier ones; `chunks` is that of `Batches`."""
+    """Reset all tickets, and open the first phase."""
     for worker in range(width):
         store(state, _TICKETS + 16 * worker, _NONE_LEFT - (np.int64(1) << np.int64(32)))
     open_phase(state, chunks, np.int64(0))
@@ -270,7 +271,7 @@ def open_first_phase(state, width, chunks):
 
 @njit
 def open_phase(state, chunks, phase):
-    """Offer the chunks of a phase; past the last batch there is none."""
+    """Open a phase, so that workers can take its chunks; the phase after the last batch has none."""
     batch = phase >> 1
     store(state, _LEFT, chunks[batch + 1] - chunks[batch] if batch + 1 < chunks.size else np.int64(0))
     store(state, _PHASE, phase)
@@ -278,7 +279,10 @@ def open_phase(state, chunks, phase):
 
 @njit
 def take_chunk(state, owner, width, chunks, phase):
-    """Return ``(phase, chunk)`` of an owner's share: a later phase if that one is over; -1 when none is left."""
+    """Take a chunk from the share of worker `owner`; return its ``(phase, chunk)``, with chunk -1 if none is left.
+
+    The phase is a later one than `phase` if that is over.
+    """
     place = _TICKETS + 16 * owner
     ticket = load(state, place)
     if ticket >> 32 < phase:
@@ -300,14 +304,14 @@ def take_chunk(state, owner, width, chunks, phase):
 
 @njit
 def share_of(chunks, owner, width, phase):
-    """Return the first chunk of a worker's share in a phase, and where the share ends."""
+    """Return the first chunk of a worker's share in a phase, and the chunk after its last."""
     first, size = chunks[phase >> 1], chunks[(phase >> 1) + 1] - chunks[phase >> 1]
     return first + owner * size // width, first + (owner + 1) * size // width
 
 
 @njit
 def report_done(state, chunks, phase, done):
-    """Report so many chunks of a phase as done; return whether they were the last, and the next phase is open."""
+    """Report `done` chunks of a phase as done; if they were the last, open the next phase. Return whether they were."""
     last = done > 0 and fetch_add(state, _LEFT, -done) == done
     if last:
         open_phase(state, chunks, phase + 1)
@@ -316,7 +320,7 @@ def report_done(state, chunks, phase, done):
 
 @njit
 def wait_for_end(state, phase):
-    """Return when a phase is over."""
+    """Wait until a phase is over."""
     waited = 0
     while load(state, _PHASE) == phase:
         waited += 1
@@ -326,8 +330,8 @@ def wait_for_end(state, phase):
 
 @njit
 def work(worker, width, shared, batches, records, joined, forest):
-    """Find the roots of chunks, or link them, until no phase is left; drop the cycle edges of batches that end here."""
-    # Unpacked once: each time that an array is taken from a tuple its references are counted, by all workers.
+    """Run one worker of `join`: process chunks of all phases, and the cycle edges of the batches that it finishes."""
+    # Unpacked once: taking an array from a tuple counts its references, in memory that all workers share.
     (state, counters), parent, contended = shared, forest.parent, forest.contended
     starts, lengths, chunks_before, any_order = batches
     chunks, closing = joined
@@ -377,7 +381,7 @@ def join(width, shared, batches, records, joined, forest):
     records : PackedRecords, Records or WideRecords
         By batch; overwritten.
     joined : Joined
-        Written.
+        Overwritten; its `closing` is zero before.
     forest : Forest
         Edge ids are appended.
     """
@@ -391,7 +395,10 @@ def join(width, shared, batches, records, joined, forest):
 
 @njit
 def append_batch(batch, batches, records, joined, forest, counters, scratch):
-    """Append the ids of a batch's edges that belong to the forest; return the scratch, a larger one if need be."""
+    """Drop the cycle edges of a batch, append the ids of the others to the forest; return the scratch space.
+
+    `scratch` is a `drop_cycle_edges.Scratch`, replaced by a larger one if it is too small.
+    """
     chunks = joined.chunks[batches.chunks[batch] : batches.chunks[batch + 1]]
     if joined.closing[batch] and not batches.any_order[batch]:
         if scratch.places.size < batches.starts[batch + 1] - batches.starts[batch]:
@@ -405,7 +412,10 @@ def append_batch(batch, batches, records, joined, forest, counters, scratch):
 
 @njit
 def append_linking(records, chunks, edges, counters):
-    """Append the ids of the edges of a batch that linked two trees; `edges` is that of `Forest`."""
+    """Append the ids of the edges of a batch that linked two trees to `edges`, that of `Forest`.
+
+    `chunks` are the rows of ``Joined.chunks`` that belong to the batch.
+    """
     place = fetch_add(counters, FOREST, np.sum(chunks[:, CLOSING] - chunks[:, FIRST]))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, CLOSING]):
@@ -415,7 +425,7 @@ def append_linking(records, chunks, edges, counters):
 
 @njit
 def append_remaining(records, chunks, edges, counters):
-    """Append the ids of the edges of a batch that were not dropped, which are as many as linked two trees."""
+    """As `append_linking` for the edges that are not dropped, which are as many as linked two trees."""
     place = fetch_add(counters, FOREST, np.sum(chunks[:, CLOSING] - chunks[:, FIRST]))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):

@@ -1,4 +1,4 @@
-"""Which edges of an edge list lie in a range of the order, as a bitmap by edge id."""
+"""Marks the edges of an edge list that lie in a range of the order, in a bitmap by edge id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _GATHER_BITS = np.uint64(0x0102040810204080)
 class KeyRange(NamedTuple):
     """The edges above (`low`, `low_id`) and at most (`high`, `high_id`) by (key, id).
 
-    Keys are unsigned integers of the keys' width. Ids are int; below 0 or above all ids they stand for no tie and all.
+    `low` and `high` are unsigned integers of the keys' width. The bounds' ids are int: one below 0 is before all edges
+    of that key, one above all ids is behind them.
     """
 
     low: np.unsignedinteger
@@ -28,10 +29,11 @@ class KeyRange(NamedTuple):
 
 
 @njit
-def keys_between(words, kind, base, size, lowest, highest, flags):
-    """Return a word whose bit `j` says whether the key of edge ``base + j`` lies in `lowest` … `highest`.
+def mask_of_keys(words, kind, base, size, lowest, highest, flags):
+    """Return a uint64 whose bit `j`, below `size`, says whether the key of edge ``base + j`` is `lowest` … `highest`.
 
-    `flags` is a scratch array of 64 bytes: comparing into bytes vectorises, gathering their bits is cheap.
+    `words` and `kind` are as for `mark_chunk`. `flags`, uint8 of shape (64,), is scratch: comparisons into bytes are
+    vectorised, and gathering their bits is cheap.
     """
     if highest < lowest:
         return np.uint64(0)
@@ -48,8 +50,8 @@ def keys_between(words, kind, base, size, lowest, highest, flags):
 
 
 @njit
-def ids_up_to(last_id, base):
-    """Return a word whose bit `j` says whether ``base + j <= last_id``."""
+def mask_of_ids(last_id, base):
+    """Return a uint64 whose bit `j` says whether ``base + j <= last_id``."""
     if last_id < base:
         return np.uint64(0)
     return ~np.uint64(0) >> np.uint64(max(63 - (last_id - base), 0))
@@ -57,12 +59,12 @@ def ids_up_to(last_id, base):
 
 @njit
 def mark_chunk(first, last, words, kind, key_range, mask, flags):
-    """Mark the edges ``first … last - 1`` that lie in a range; return how many.
+    """Set the bits of the edges ``first … last - 1`` that lie in a range, clear the others; return how many are set.
 
     Parameters
     ----------
     first, last : int
-        Places, which are ids here; `first` is a multiple of 64.
+        Edge ids; `first` is a multiple of 64.
     words : numpy.ndarray of uint32 or uint64, shape (m,)
     kind : int
         Of the words (`mst.kernels.parallel.keys`).
@@ -83,11 +85,11 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
         highest = high if high_tied else words.dtype.type(high - one)
         bits = np.uint64(0)
         if (low_tied or lowest) and (high_tied or high):  # neither bound wrapped around
-            bits = keys_between(words, kind, base, size, lowest, highest, flags)
+            bits = mask_of_keys(words, kind, base, size, lowest, highest, flags)
         if low_tied and low_id >= base:
-            bits &= ~(keys_between(words, kind, base, size, low, low, flags) & ids_up_to(low_id, base))
+            bits &= ~(mask_of_keys(words, kind, base, size, low, low, flags) & mask_of_ids(low_id, base))
         if high_tied and high_id < end:
-            bits &= ~(keys_between(words, kind, base, size, high, high, flags) & ~ids_up_to(high_id, base))
+            bits &= ~(mask_of_keys(words, kind, base, size, high, high, flags) & ~mask_of_ids(high_id, base))
         mask[base >> 6] = bits
         total += count_ones(bits)
     return total
@@ -95,7 +97,7 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
 
 @njit(parallel=True)
 def mark(schedule, words, kind, key_range, mask, counts):
-    """`mark_chunk` over all edges.
+    """Run `mark_chunk` over all edges.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
     (chunks,), is written: the marked edges of each chunk.

@@ -1,6 +1,8 @@
-"""Edges on their way through batches: their ends, which joining replaces by roots, beside key and id.
+"""Records of the edges in batches: ends, which joining replaces by roots, key and id.
 
-The top bit of the second end is not part of it: it says that the edge is out of the forest (`set_dropped`).
+The top bit of the second end is a mark, and no part of it: the edge is dropped (`set_dropped`). In the functions,
+`records` has any of the three types; `i` and `j` are places in it, int; ends, `a` and `b`, and keys are unsigned
+integers of 32 or 64 bits; `e` is an edge id, int.
 
 Functions that store are compiled as calls, not inlined into their caller's source: inside a `prange` numba would drop a
 store through an attribute as dead code (`mst.kernels.parallel.runtime`). LLVM inlines them all the same.
@@ -23,7 +25,7 @@ _OUT, _END32, _END64 = np.uint64(1 << 63), np.uint64(0x7FFFFFFF), np.uint64((1 <
 
 
 class PackedRecords(NamedTuple):
-    """Edges of 32-bit keys, 16 bytes each, side by side.
+    """Edges of 32-bit keys, 16 bytes each in one array.
 
     Attributes
     ----------
@@ -35,7 +37,7 @@ class PackedRecords(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Edges of 64-bit keys, 20 bytes each.
+    """Edges of 64-bit keys, 20 bytes each in three arrays.
 
     Attributes
     ----------
@@ -65,9 +67,9 @@ AnyRecords = PackedRecords | Records | WideRecords
 def new_records(
     size: int, vertex_type: Any, key_type: Any, ids: int, empty: Callable[..., np.ndarray] = np.empty
 ) -> AnyRecords:
-    """Return space for `size` edges, of the type that fits vertices, keys and edge ids below `ids`.
+    """Return uninitialised records of `size` edges, of the type that fits vertices, keys and edge ids below `ids`.
 
-    `empty` makes arrays of a shape and dtype.
+    `empty` allocates arrays, given a shape and dtype.
     """
     if np.dtype(vertex_type).itemsize == 8 or ids > 2**32:
         return WideRecords(*(empty(size, np.uint64) for _ in range(4)))
@@ -81,7 +83,7 @@ def _compiled_only() -> Any:
 
 
 def ends_at(records, i):
-    """Return both ends of edge `i`."""
+    """Return both ends of edge `i`, without the mark."""
     return _compiled_only()
 
 
@@ -91,17 +93,17 @@ def id_at(records, i):
 
 
 def put(records, i, a, b, key, e):
-    """Write edge `i`."""
+    """Write edge `i`: ends `a` and `b`, its key and id `e`; it is not dropped."""
     return _compiled_only()
 
 
 def prefetch_edge(records, i):
-    """Ask for the cache lines of edge `i`."""
+    """Prefetch the cache lines of edge `i`."""
     return _compiled_only()
 
 
 def move(records, i, j, a, b):
-    """Write edge `j`: edge `i` with the ends `a` and `b`."""
+    """Copy edge `i` to place `j`, with the ends `a` and `b`."""
     return _compiled_only()
 
 
@@ -111,19 +113,19 @@ def swap(records, i, j):
 
 
 def set_dropped(records, i, out):
-    """Say whether edge `i` is out of the forest."""
+    """Mark edge `i` as dropped if `out`, else as not dropped."""
     return _compiled_only()
 
 
 def is_dropped(records, i):
-    """Return whether edge `i` is out of the forest."""
+    """Return whether edge `i` is marked as dropped."""
     return _compiled_only()
 
 
 def in_order(records, places, spare, words, spare_words):
-    """Return the places of edges by the order, (key, id), in `places` or `spare`; the others are overwritten, too.
+    """Sort `places` by the (key, id) of the edges there; return the sorted array, which is `places` or `spare`.
 
-    All have one length; `places` and `spare` are of int64, the others of uint64.
+    All four arrays are overwritten and have one length; `places` and `spare` are int64, the others uint64.
     """
     return _compiled_only()
 
@@ -141,6 +143,7 @@ def _ends_at(records, i):
 
 
 def _pair(records, i):
+    """Return both ends of edge `i` and the mark as one uint64; not for `WideRecords`."""
     return _compiled_only()
 
 
@@ -250,6 +253,7 @@ def _swap(records, i, j):
 
 @njit(inline="always")
 def _exchange(values, i, j):
+    """Exchange two elements of an array."""
     values[i], values[j] = values[j], values[i]
 
 
@@ -300,7 +304,7 @@ def _in_order(records, places, spare, words, spare_words):
 
 @njit
 def _sorted_by(values, places, spare, words, spare_words):
-    """Return the places by their values, and the one of `places` and `spare` that does not hold them."""
+    """Sort `places` by their `values`; return the sorted array, and then the other one of `places` and `spare`."""
     for i in range(places.size):
         words[i] = values[places[i]]
     if sort_words(words, places, 0, places.size, spare_words, spare):

@@ -1,4 +1,4 @@
-"""Thresholds from samples: how light an edge must be to be among the lightest so many."""
+"""Thresholds from samples: the key and id that a given share of the edges does not exceed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from mst.kernels.filter_boruvka.parallel.storage import edge_at, row_near
+from mst.kernels.filter_boruvka.parallel.storage import edge_at, find_row
 from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.hashing import short_hash
@@ -20,7 +20,7 @@ _HALF = np.uint64(32)
 
 
 class Draws(NamedTuple):
-    """What is drawn: edges above (`low`, `low_id`) whose ends have different roots count as hits.
+    """The parameters of a sample: drawn edges above (`low`, `low_id`) whose ends have different roots count as hits.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Draws(NamedTuple):
     roots : numpy.ndarray of an unsigned integer, shape (n,), or None
         None where every edge above the bound is a hit.
     times : int
-        How often to draw.
+        Number of draws.
     seed : int
     """
 
@@ -42,27 +42,31 @@ class Draws(NamedTuple):
 
 @njit
 def draw(i, first, last, seed):
-    """Return a pseudo-random position in ``first … last - 1``, the `i`-th draw; `first` if that is empty."""
+    """Return a pseudo-random int64 in ``first … last - 1``, draw `i` of `seed`; `first` if the range is empty."""
     # A product in place of a remainder, which takes as long as the rest of a draw.
     return first + np.int64(((short_hash(seed, i) >> _HALF) * np.uint64(last - first)) >> _HALF)
 
 
 @njit
 def _between_trees(storage, place, roots):
-    """Return whether the ends of an edge have different roots; True without roots."""
+    """Return whether the ends of the edge at a place have different `roots`, (n,); True if `roots` is None."""
     if roots is None:
         return True
-    a, b, _ = edge_at(storage, place, row_near(storage, place))
+    a, b, _ = edge_at(storage, place, find_row(storage, place))
     return roots[a] != roots[b]
 
 
 @njit
 def sample_chunk(begin, end, storage, draws, keys, ids):
-    """Write the hits among draws ``begin … end - 1`` of `sample_edges` from place `begin` on; return where they end."""
+    """Write the hits among the draws ``begin … end - 1`` of `sample_edges` from ``keys[begin]`` on; return their end.
+
+    `storage` and `draws` are as for `sample_edges`; `keys` and `ids`, of the dtypes that it returns, have the shape
+    (``draws.times``,).
+    """
     hits, size, samples = begin, storage.words.size, draws.times
     low, low_id = draws.low, draws.low_id
     places = np.empty(_BLOCK, np.int64)
-    # One draw from each of as many equal stretches, whose ends are stepped to: a division takes as long as a draw.
+    # One draw from each of as many equal ranges. Their bounds advance by addition: a division takes as long as a draw.
     each, more = size // samples, size % samples
     last, over = begin * size // samples, begin * size % samples
     for block in range(begin, end, _BLOCK):
@@ -104,8 +108,11 @@ def sample_edges(storage, draws):
 
 
 @njit(parallel=True)
-def sample_by_all(width, storage, draws, counters):
-    """Return what `sample_edges` does, drawn by `width` workers: each draw waits for memory."""
+def sample_edges_parallel(width, storage, draws, counters):
+    """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
+
+    `counters` is from `mst.kernels.parallel.runtime.new_counters`.
+    """
     samples = draws.times
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
@@ -125,7 +132,7 @@ def sample_by_all(width, storage, draws, counters):
 
 @njit
 def quantiles(keys, ids, fractions):
-    """Return the keys and ids that about each of `fractions` of a sample does not exceed.
+    """Return, for each of `fractions`, the (key, id) that about this share of a sample does not exceed.
 
     Ids break ties, so that many equal keys are divided too.
 
@@ -139,7 +146,7 @@ def quantiles(keys, ids, fractions):
 
     Returns
     -------
-    keys, ids : numpy.ndarray, shape (q,)
+    keys, ids : numpy.ndarray of the given dtypes, shape (q,)
     """
     if np.any(ids[1:] < ids[:-1]):
         by_id = argsort(ids)
@@ -156,7 +163,10 @@ def quantiles(keys, ids, fractions):
 
 @njit
 def among_lightest(keys, count):
-    """Return the places, int64, ascending, of the `count` least keys and of all in the same stretch as the last."""
+    """Return the places of at least the `count` smallest of `keys`, unsigned (k,): int64, ascending.
+
+    Keys are counted in equal ranges, and all keys of the last range are included.
+    """
     low, span, shift = keys.min(), np.uint64(keys.max() - keys.min()), np.uint64(0)
     while span >> shift >= _STRETCHES:
         shift += np.uint64(1)

@@ -7,7 +7,7 @@ from numba import prange
 
 from mst.kernels.filter_boruvka.parallel.records import prefetch_edge, put
 from mst.kernels.filter_boruvka.parallel.select import BLOCK
-from mst.kernels.filter_boruvka.parallel.storage import edge_at, row_near, row_of
+from mst.kernels.filter_boruvka.parallel.storage import advance_row, edge_at, find_row
 from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
@@ -22,7 +22,7 @@ def first_places(counts):
     Parameters
     ----------
     counts : numpy.ndarray of int64, shape (chunks, batches)
-        Edges of each chunk in each batch; replaced by where the first of them goes.
+        Edges of each chunk in each batch; replaced by the place of the first of them.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def first_places(counts):
 
 @njit
 def _place_at(places, i):
-    """Return the `i`-th place; without places, every place was selected."""
+    """Return place `i` of a `Selected`'s places; it is `i` itself if these are None."""
     if places is None:
         return np.uint64(i)
     return np.uint64(places[i])
@@ -54,15 +54,15 @@ def _place_at(places, i):
 
 @njit
 def scatter_chunk(first, last, storage, selected, next_places, records, to):
-    """Write the selected edges ``first … last - 1`` to the next places of their batches.
+    """Write records of the selected edges ``first … last - 1`` to the next places of their batches.
 
-    `selected` is a `select.Selected`; `next_places`, int64 of shape (batches,), advances; `to`, int64 of shape
+    `selected` is a `select.Selected`; `next_places`, int64 of shape (batches,), are advanced; `to`, int64 of shape
     (BLOCK,), is scratch.
     """
     if first == last:
         return
     places, batch = selected.places, selected.batch
-    row = row_near(storage, _place_at(places, first))
+    row = find_row(storage, _place_at(places, first))
     for block in range(first, last, BLOCK):
         size = min(BLOCK, last - block)
         # Places first: a store whose address waits for a load would hold up the loads behind it.
@@ -73,7 +73,7 @@ def scatter_chunk(first, last, storage, selected, next_places, records, to):
         for i in range(size):
             prefetch_edge(records, to[min(i + _AHEAD, size - 1)])
             place = _place_at(places, block + i)
-            row = row_of(storage, place, row)
+            row = advance_row(storage, place, row)
             a, b, e = edge_at(storage, place, row)
             put(records, to[i], a, b, key_of(storage.words[place], storage.kind), e)
 

@@ -1,7 +1,9 @@
-"""Selects the edges of a range of the order, and their batches of ascending weight; within a batch nothing is sorted.
+"""Selects the edges of a range of the order, and assigns them to batches of ascending weight, unsorted within a batch.
 
-Functions over one chunk are for any worker, thread or rank; the parallel ones run them over all chunks by threads. What
-data decides at random is written always and kept by advancing an index: there is no branch then to mispredict.
+Functions over one chunk are for any worker, thread or rank; the parallel ones run them over all chunks by threads.
+Every candidate is written, and kept by advancing an index: a branch would be mispredicted. `storage` is any of
+`mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a `Bounds`; places from `first` to
+`last` - 1 are read. `picked`, a list of places, is uint64; kernels may write one more place than they keep.
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ from numba.extending import overload
 from mst.kernels.filter_boruvka.parallel.storage import (
     CopiedEdges,
     Storage,
+    advance_row,
     edge_at,
+    find_row,
     has_rows,
-    row_near,
-    row_of,
     vertex_type,
 )
 from mst.kernels.parallel.keys import key_of
@@ -40,7 +42,7 @@ _ONE = np.uint64(1)
 
 
 class Wanted(NamedTuple):
-    """The edges above (`low`, `low_id`) and at most (`high`, `high_id`) that are not known to lie within one tree.
+    """The edges to select: above (`low`, `low_id`), at most (`high`, `high_id`), and not known to lie within one tree.
 
     Attributes
     ----------
@@ -67,17 +69,17 @@ class Wanted(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds between batches, ascending by (key, id), and the table that `batch_of` looks keys up in.
+    """Bounds between batches, ascending by (key, id), and the table in which `batch_of` looks keys up.
 
-    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within moves to the end
-    of its cell. Where several lie within one, it is negative, and only there the bounds are searched.
+    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within a cell is moved to the
+    end of the cell. If several lie within one, ``cells[i]`` is negative, and the bounds are searched.
 
     Attributes
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (batches - 1,)
     ids : numpy.ndarray of int64, shape (batches - 1,)
     base, shift : unsigned integer of the keys' width
-    cells : numpy.ndarray of int16
+    cells : numpy.ndarray of int16, shape (cells,)
     """
 
     keys: np.ndarray
@@ -88,7 +90,7 @@ class Bounds(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """What `select` writes and `mst.kernels.filter_boruvka.parallel.scatter` reads.
+    """The output of `select`, which `mst.kernels.filter_boruvka.parallel.scatter` reads.
 
     Attributes
     ----------
@@ -97,9 +99,9 @@ class Selected(NamedTuple):
     batch : numpy.ndarray of uint8, of the same length
         The batch of each.
     begins, ends : numpy.ndarray of int64, shape (chunks,)
-        The edges of chunk `c` are ``begins[c] … ends[c] - 1`` of these.
+        The edges of chunk `c` are at ``begins[c] … ends[c] - 1`` in both arrays.
     counts : numpy.ndarray of int64, shape (chunks, batches)
-        Edges of each chunk in each batch; `scatter.first_places` turns them into where these go.
+        Edges of each chunk in each batch; `scatter.first_places` turns them into places of records.
     """
 
     places: np.ndarray | None
@@ -110,7 +112,7 @@ class Selected(NamedTuple):
 
 
 class SelectedChunk(NamedTuple):
-    """What `select_chunk` writes: arrays of at least the chunk's length, and counts by batch, int64."""
+    """The output of `select_chunk`: places and batches, of at least the chunk's length, and counts by batch, int64."""
 
     places: np.ndarray
     batch: np.ndarray
@@ -121,7 +123,7 @@ class SelectedChunk(NamedTuple):
 
 
 def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
-    """Return bounds with their table; without any, there is one batch."""
+    """Return `Bounds` of keys and ids, shapes (batches - 1,); if these are empty, there is one batch."""
     key = keys.dtype.type
     if len(keys) == 0:
         return Bounds(keys, ids, key(0), key(0), np.zeros(1, np.int16))
@@ -131,7 +133,7 @@ def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
 
 @njit
 def _cells_of(bound_keys):
-    """Return the ``(shift, cells)`` of `Bounds`; there is one key at least."""
+    """Return the ``(shift, cells)`` of `Bounds`; `bound_keys`, ascending, are one or more."""
     base, shift = bound_keys[0], np.uint64(0)
     span = np.uint64(bound_keys[-1] - base)
     while span >> shift >= _CELLS:
@@ -143,14 +145,14 @@ def _cells_of(bound_keys):
         while bound < bound_keys.size and np.int64(np.uint64(bound_keys[bound] - base) >> shift) == cell:
             bound += 1
         cells[cell] = before if bound < before + 2 else -1
-    # The last one is for all keys above.
+    # The last cell is for all keys above.
     cells[-1] = bound_keys.size
     return shift, cells
 
 
 @njit
 def batch_of(key, e, bounds):
-    """Return the batch of an edge: how many of the bounds are before it, more or less."""
+    """Return the batch of an edge, int64: how many bounds are before its (key, id), rounded as `Bounds` describes."""
     base, cells = bounds.base, bounds.cells
     batch = cells[min(np.uint64((max(key, base) - base) >> bounds.shift), np.uint64(cells.size - 1))]
     if batch >= 0:
@@ -173,18 +175,18 @@ def _compiled_only() -> Any:
 
 
 def pick(storage, first, last, wanted, picked):
-    """Write the places of ``first … last - 1`` whose keys lie in `low` … `high` to `picked`; return how many.
+    """Write the places whose keys lie in ``wanted.low`` … ``wanted.high`` to `picked`; return how many.
 
-    Edges with both ends in the giant tree are left out; ties at the bounds and roots are not looked at. `picked`,
-    uint64, has space for all of them and one more.
+    Edges with both ends in the giant tree are left out; ids and roots are not compared yet. Of the two slots of an edge
+    in `Rows`, one is picked.
     """
     return _compiled_only()
 
 
 def pick_outside(storage, first, last, in_giant, picked):
-    """Write the places of ``first … last - 1`` whose ends do not both lie in the giant tree to `picked`.
+    """Write the places of edges with an end outside the giant tree to `picked`; return how many.
 
-    Returns how many. Of rows `in_giant` may be None, which leaves none out. `picked` has space for one more.
+    `in_giant` is as in `Wanted`; for `Rows` it may be None: then all edges are picked, each once.
     """
     return _compiled_only()
 
@@ -207,7 +209,7 @@ def _pick(storage, first, last, wanted, picked):
         return pick
 
     def pick_in_giant(storage, first, last, wanted, picked):
-        # Ends first and keys of the few that are left: most heavy edges lie in the giant tree.
+        # Ends first, then the keys of the few that are left: most heavy edges lie in the giant tree.
         size = np.uint64(pick_outside(storage, first, last, wanted.in_giant, picked))
         return _keep_between(storage, wanted, picked, size)
 
@@ -234,6 +236,7 @@ def _pick_outside(storage, first, last, in_giant, picked):
 
 @njit
 def _pick_between(storage, first, last, wanted, picked):
+    """Write the places whose keys lie in ``wanted.low`` … ``wanted.high`` to `picked`; return how many."""
     words, kind, low = storage.words, storage.kind, wanted.low
     span = words.dtype.type(wanted.high - low)
     size, stop = np.uint64(0), np.uint64(last)
@@ -255,7 +258,7 @@ def _pick_between(storage, first, last, wanted, picked):
 
 
 class _Keys(NamedTuple):
-    """Words, their kind, and the keys ``low … low + span`` that are looked for."""
+    """Words, their kind, and the range ``low … low + span`` of wanted keys."""
 
     words: np.ndarray
     kind: int
@@ -265,7 +268,10 @@ class _Keys(NamedTuple):
 
 @njit(inline="always")
 def _least(keys, first, count):
-    """Return how far the least of `count` keys is above `low`; counting hits would widen every word."""
+    """Return the least ``key - low``, modulo the keys' width, of `count` keys from `first` on.
+
+    If it is above `span`, no key is wanted. (Counting hits instead would widen every word.)
+    """
     words, kind, low = keys.words, keys.kind, keys.low
     unsigned = words.dtype.type
     least = ~unsigned(0)
@@ -276,6 +282,7 @@ def _least(keys, first, count):
 
 @njit
 def _pick_each(keys, first, last, picked, size):
+    """Append the places with keys in the range of a `_Keys` to the first `size` of `picked`; return the new size."""
     words, kind, low, span = keys
     unsigned = words.dtype.type
     for e in range(first, last):
@@ -286,6 +293,7 @@ def _pick_each(keys, first, last, picked, size):
 
 @njit
 def _keep_between(storage, wanted, picked, size):
+    """Of the first `size` of `picked`, keep those with keys in ``wanted.low`` … ``wanted.high``; return how many."""
     words, kind, low = storage.words, storage.kind, wanted.low
     unsigned = words.dtype.type
     span = unsigned(wanted.high - low)
@@ -299,13 +307,14 @@ def _keep_between(storage, wanted, picked, size):
 
 @njit
 def _keep_at_smaller_end(storage, picked, size):
+    """Of the first `size` slots in `picked`, keep those in the row of their edge's smaller end; return how many."""
     if size == 0:
         return size
     neighbours = storage.neighbours
-    kept, row = np.uint64(0), row_near(storage, picked[0])
+    kept, row = np.uint64(0), find_row(storage, picked[0])
     for i in range(np.uint64(size)):
         place = picked[i]
-        row = row_of(storage, place, row)
+        row = advance_row(storage, place, row)
         picked[kept] = place
         kept += np.uint64(row < neighbours[place])
     return np.int64(kept)
@@ -313,9 +322,10 @@ def _keep_at_smaller_end(storage, picked, size):
 
 @njit
 def _pick_outside_of_rows(storage, first, last, in_giant, picked):
+    """Do as `pick_outside` for `Rows`."""
     neighbours, offsets = storage.neighbours, storage.offsets
     size = np.uint64(0)
-    x = row_near(storage, first)
+    x = find_row(storage, first)
     start = first
     while start < last:
         end = min(np.int64(offsets[x + 1]), last)
@@ -324,7 +334,7 @@ def _pick_outside_of_rows(storage, first, last, in_giant, picked):
                 picked[size] = i
                 size += np.uint64(x < neighbours[i])
         elif not get_bit(in_giant, x):
-            # From inside an edge would not be seen: nothing there is read.
+            # Edges that leave the giant tree are found from outside: rows inside it are not read.
             for i in range(np.uint64(start), np.uint64(end)):
                 picked[size] = i
                 size += np.uint64(x < neighbours[i]) | get_bit(in_giant, neighbours[i])
@@ -335,14 +345,14 @@ def _pick_outside_of_rows(storage, first, last, in_giant, picked):
 
 @njit
 def _keep_between_trees(storage, roots, picked, size):
-    """Keep of the first `size` places in `picked` those whose ends have two roots; return how many."""
+    """Of the first `size` places in `picked`, keep those whose ends have different `roots`, (n,); return how many."""
     kept = np.uint64(0)
     if size == 0:
         return np.int64(0)
-    row = row_near(storage, picked[0])
+    row = find_row(storage, picked[0])
     for i in range(np.uint64(size)):
         place = picked[i]
-        row = row_of(storage, place, row)
+        row = advance_row(storage, place, row)
         a, b, _ = edge_at(storage, place, row)
         picked[kept] = place
         kept += np.uint64(roots[a] != roots[b])
@@ -354,9 +364,9 @@ def _keep_between_trees(storage, roots, picked, size):
 
 @njit
 def select_chunk(first, last, storage, wanted, bounds, chunk, picked):
-    """Write the places and batches of the `wanted` edges of one chunk, and count them by batch; return how many.
+    """Write the places and batches of the wanted edges of one chunk, and count them by batch; return how many.
 
-    `chunk` is a `SelectedChunk`; `picked`, uint64 of shape (BLOCK + 1,), is scratch.
+    `chunk` is a `SelectedChunk`; `picked`, of shape (BLOCK + 1,), is scratch.
     """
     chunk.counts[:] = 0
     at = np.uint64(0)
@@ -364,13 +374,13 @@ def select_chunk(first, last, storage, wanted, bounds, chunk, picked):
         size = pick(storage, block, min(block + BLOCK, last), wanted, picked)
         if wanted.compare_roots:
             size = _keep_between_trees(storage, wanted.roots, picked, size)
-        at = _number_picked(storage, picked[:size], wanted, bounds, chunk, at)
+        at = _append_picked(storage, picked[:size], wanted, bounds, chunk, at)
     return np.int64(at)
 
 
 @njit
-def _number_picked(storage, picked, wanted, bounds, chunk, at):
-    """Append the picked edges that are wanted, ties at the bounds by id, to the chunk; return how many it has then."""
+def _append_picked(storage, picked, wanted, bounds, chunk, at):
+    """Append the picked edges that are wanted, by (key, id), to a `SelectedChunk`, from `at` on; return the new end."""
     words, kind = storage.words, storage.kind
     places, batch, counts = chunk
     low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
@@ -387,13 +397,16 @@ def _number_picked(storage, picked, wanted, bounds, chunk, at):
 
 @njit(parallel=True)
 def select(schedule, storage, wanted, bounds, selected):
-    """Write the places and batches of all `wanted` edges to `selected`; ``counters[SELECTED]`` is their number."""
+    """Write the places and batches of all wanted edges to a `Selected`; ``counters[SELECTED]`` is their number.
+
+    `schedule` is a `mst.kernels.parallel.runtime.Schedule`.
+    """
     width, grain, counters = schedule
     places, batch, begins, ends, counts = selected
     reset_queue(counters, width)
     counters[SELECTED] = 0
     for worker in prange(width):
-        # By way of the worker's own, so that of `places` no more is ever touched than there are edges selected.
+        # By way of arrays of the worker, so that no more of `places` is touched than is selected.
         own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
         picked = np.empty(BLOCK + 1, np.uint64)
         first, last = next_chunk(counters, worker, width, grain, storage.words.size)
@@ -409,8 +422,8 @@ def select(schedule, storage, wanted, bounds, selected):
 
 
 @njit
-def number_chunk(first, last, storage, bounds, batch, counts):
-    """Write the batches of all edges of one chunk to `batch` (uint8, by place), and count them by batch."""
+def assign_batches(first, last, storage, bounds, batch, counts):
+    """Write the batches of all edges of one chunk to `batch`, uint8 by place, and count them in `counts`, int64."""
     counts[:] = 0
     words = storage.words
     for place in range(np.uint64(first), np.uint64(last)):
@@ -422,7 +435,7 @@ def number_chunk(first, last, storage, bounds, batch, counts):
 
 @njit(parallel=True)
 def select_all(schedule, storage, bounds, selected):
-    """As `select` where every edge is wanted, and has one place: places are not written."""
+    """As `select` if every edge is wanted and has one place, so not for `Rows`: ``selected.places`` is not written."""
     width, grain, counters = schedule
     _, batch, begins, ends, counts = selected
     reset_queue(counters, width)
@@ -431,7 +444,7 @@ def select_all(schedule, storage, bounds, selected):
         while first < last:
             chunk = first // grain
             begins[chunk], ends[chunk] = first, last
-            number_chunk(first, last, storage, bounds, batch, counts[chunk])
+            assign_batches(first, last, storage, bounds, batch, counts[chunk])
             first, last = next_chunk(counters, worker, width, grain, storage.words.size)
 
 
@@ -439,9 +452,9 @@ def select_all(schedule, storage, bounds, selected):
 
 
 def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndarray] = np.empty) -> CopiedEdges:
-    """Return space for `size` edges of a storage whose ids less its start are below `ids`.
+    """Return space for `size` copied edges of a storage whose ids, less its start, are below `ids`.
 
-    `empty` makes arrays of a shape and dtype.
+    `empty` allocates arrays, given a shape and dtype.
     """
     ends = vertex_type(storage)
     row_type = np.uint32 if ids <= 2**32 else np.int64
@@ -452,9 +465,9 @@ def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndar
 
 @njit
 def copy_chunk(first, last, storage, wanted, copy, counters, picked):
-    """Append the edges of one chunk above the lower bound with an end outside the giant tree to a copy.
+    """Append the edges of one chunk above (`low`, `low_id`) with an end outside the giant tree to a `CopiedEdges`.
 
-    ``counters[SELECTED]`` says how many edges the copy has. `picked`, uint64, has space for the chunk and one more.
+    ``counters[SELECTED]`` is the number of edges in the copy. `picked` has space for the chunk and one more.
     """
     low, low_id = wanted.low, wanted.low_id
     size = pick_outside(storage, first, last, wanted.in_giant, picked)
@@ -467,18 +480,18 @@ def copy_chunk(first, last, storage, wanted, copy, counters, picked):
     if count == 0:
         return
     at = fetch_add(counters, SELECTED, np.int64(count))
-    row = row_near(storage, picked[0])
+    row = find_row(storage, picked[0])
     for i in range(count):
         place = picked[i]
-        row = row_of(storage, place, row)
+        row = advance_row(storage, place, row)
         a, b, e = edge_at(storage, place, row)
         j = at + np.int64(i)
         copy.words[j], copy.u[j], copy.v[j], copy.rows[j] = storage.words[place], a, b, e - copy.start
 
 
 @njit
-def copy_outside_alone(storage, wanted, copy, counters):
-    """`copy_chunk` over all chunks by one worker, in order: edges may be copied to where they are read from."""
+def copy_outside_serially(storage, wanted, copy, counters):
+    """Run `copy_chunk` over all chunks by one worker, in order; the copy may be the storage that is read."""
     picked = np.empty(BLOCK + 1, np.uint64)
     for first in range(0, storage.words.size, BLOCK):
         copy_chunk(first, min(first + BLOCK, storage.words.size), storage, wanted, copy, counters, picked)
@@ -486,7 +499,7 @@ def copy_outside_alone(storage, wanted, copy, counters):
 
 @njit(parallel=True)
 def copy_outside(schedule, storage, wanted, copy):
-    """`copy_chunk` over all chunks."""
+    """Run `copy_chunk` over all chunks by the workers of a `Schedule`."""
     width, grain, counters = schedule
     reset_queue(counters, width)
     counters[SELECTED] = 0

@@ -1,8 +1,8 @@
-"""Edges as they lie in memory: an edge list, symmetric compressed sparse rows, or edges copied out of either.
+"""Storages of edges: an edge list, symmetric compressed sparse rows, or edges copied from either.
 
-An edge has a *place* in its storage: in an edge list its row, in rows the slot at one of its two ends. Kernels are
-compiled for each of the three types, and reach edges by the functions here. `words` are the weights' bits, of the
-`kind` that `mst.kernels.parallel.keys.key_of` turns into keys.
+An edge has a *place* in its storage: its index in an edge list, or its slot in the row of one of its ends. Kernels are
+compiled for each of the three types, and read edges by the functions here, whose `place` and `row` are int. `words` are
+the weights' bits, which `mst.kernels.parallel.keys.key_of` turns into keys by their `kind`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class CopiedEdges(NamedTuple):
-    """Edges that were copied out of another storage, in any order.
+    """Edges that were copied from another storage, in any order.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def has_rows(storage: Any) -> bool:
 
 
 def edge_count(storage: Storage) -> int:
-    """Return how many edges there are: half as many as slots of rows."""
+    """Return the number of edges, which is half that of the slots of `Rows`."""
     return len(storage.words) // 2 if has_rows(storage) else len(storage.words)
 
 
@@ -104,39 +104,39 @@ def _compiled_only() -> Any:
     raise NotImplementedError("for compiled code only")
 
 
-def row_near(storage, place):
-    """Return the row of a place, by bisection; an edge list and copied edges have only row 0."""
+def find_row(storage, place):
+    """Return the row of a place, int64, by bisection; an edge list and copied edges have only row 0."""
     return _compiled_only()
 
 
-def row_of(storage, place, row):
-    """Return the row of a place that is not before `row`."""
+def advance_row(storage, place, row):
+    """Return the row of a place, by steps from `row`, which is not behind it."""
     return _compiled_only()
 
 
 def edge_at(storage, place, row):
-    """Return both ends and the id (int64) of the edge at a place of a row."""
+    """Return both ends and the id (int64) of the edge at a place in `row`; the id is right for any `row`."""
     return _compiled_only()
 
 
-@overload(row_near, inline="always")
-def _row_near(storage, place):
+@overload(find_row, inline="always")
+def _find_row(storage, place):
     if not has_rows(storage):
         return lambda storage, place: np.int64(0)
     return lambda storage, place: np.int64(np.searchsorted(storage.offsets, place, side="right") - 1)
 
 
-@overload(row_of, inline="always")
-def _row_of(storage, place, row):
+@overload(advance_row, inline="always")
+def _advance_row(storage, place, row):
     if not has_rows(storage):
         return lambda storage, place, row: row
 
-    def row_of(storage, place, row):
+    def advance_row(storage, place, row):
         while storage.offsets[row + 1] <= place:
             row += 1
         return row
 
-    return row_of
+    return advance_row
 
 
 @overload(edge_at, inline="always")

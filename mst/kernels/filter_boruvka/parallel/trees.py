@@ -1,4 +1,7 @@
-"""The trees that many workers grow: parents, roots, and the bitmap of the giant tree."""
+"""The trees that many workers grow: parents, roots, and the bitmap of the giant tree.
+
+`parent` is uint32 or uint64 of shape (n,), `schedule` a `mst.kernels.parallel.runtime.Schedule`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def new_parents(
 ) -> np.ndarray:
     """Return the parents of `n` trees of one vertex each, of the unsigned type of `vertex_type`, shape (n,).
 
-    `empty` makes an array of a shape and dtype; `width` workers write it.
+    `empty` allocates the array, given a shape and dtype; `width` workers write it.
     """
     parent = empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
     _make_all_singletons(width, 1 << 13, parent, counters)
@@ -28,6 +31,7 @@ def new_parents(
 
 @njit(parallel=True)
 def _make_all_singletons(width, grain, parent, counters):
+    """Make all vertices trees of one vertex each, by `width` workers."""
     reset_queue(counters, width)
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, parent.size)
@@ -82,7 +86,7 @@ def mark_giant(schedule, parent, giant, in_giant):
 
 @njit
 def mark_giant_chunk(parent, giant, first, last, in_giant):
-    """Write words ``first … last - 1`` of the bitmap of the vertices that point at the root `giant`."""
+    """Write words ``first … last - 1`` of `in_giant`, the bitmap of the vertices that point at the root `giant`."""
     for word in range(first, last):
         bits = np.uint64(0)
         for j in range(min(64, parent.size - 64 * word)):

@@ -1,9 +1,9 @@
-"""Kruskal in batches: light edges joined some hundreds at a time, without sorting them all.
+"""Kruskal in batches: edges are joined about a hundred at a time, without sorting them all.
 
 A bucket of `mst.kernels.filter_boruvka.sequential.scatter` is one batch: first the root of every end is looked up, as
 the trees stood before the batch, so that no look-up waits for another; then all edges between different trees are
-joined. If that closes no cycle, Kruskal would have taken each of them whatever their order, and nothing has to be
-sorted. If it does, the batch's joins are undone and repeated in the order by (key, id). With n^(1/3) edges to a batch
+joined. If that closes no cycle, Kruskal would have taken each of them in any order, and nothing has to be sorted. If it
+does, the batch's joins are undone and repeated in the order by (key, id). With n^(1/3) edges to a batch
 that hardly ever happens before the trees are few.
 """
 
@@ -32,7 +32,7 @@ class Forest(NamedTuple):
     parent : numpy.ndarray of uint32, shape (n,)
         A union-find whose parents have the smaller index.
     edges : numpy.ndarray of uint32, shape (n,)
-        Edge ids, as many as the forest has: kernels write ahead of what they keep.
+        Edge ids of the forest, from the front; kernels may write behind the last one.
     """
 
     parent: np.ndarray
@@ -49,12 +49,12 @@ class _Batch(NamedTuple):
 
 @njit
 def join(records, buckets, smallest, largest, keys, forest, size):
-    """Take the buckets in order, in batches of at least `smallest` records.
+    """Join the edges of all buckets to the forest, in order, in batches of at least `smallest` records.
 
     Parameters
     ----------
     records : numpy.ndarray of uint64, shape (k, 2)
-        By bucket.
+        From `scatter`, by bucket.
     buckets : numpy.ndarray of uint32, shape (buckets,)
         Where each bucket ends.
     smallest, largest : int
@@ -92,6 +92,10 @@ def join(records, buckets, smallest, largest, keys, forest, size):
 
 @njit
 def _join_batch(records, start, stop, keys, forest, size, batch):
+    """Join the records ``start … stop - 1``; return the size of the forest, and whether they closed a cycle (0, 1).
+
+    `batch`, a `_Batch` of as many edges or more, is overwritten.
+    """
     parent, (a, b, ids) = forest.parent, batch
     last = records.shape[0] - 1
     for i in range(start, stop):
@@ -133,7 +137,7 @@ def _root(parent, x):
 
 @njit
 def _undo(parent, a, b, joined):
-    """Make the ends of the first `joined` edges, roots all of them before the batch, roots again."""
+    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again, as before the batch."""
     for i in range(joined):
         parent[a[i]] = a[i]
         parent[b[i]] = b[i]
@@ -156,10 +160,10 @@ def _join_in_order(keys, forest, size, batch, count):
 
 @njit
 def sort_by_key(keys, ids, order):
-    """Write the order of the first `ids` (uint32) by (key, id), as many as there are places in `order` (uint32).
+    """Write the places of the first edges of `ids`, by (key, id), to `order`: uint32 (count,), `ids` (count,) or more.
 
-    What the keys of a batch differ in is mostly little: two passes of a radix sort by the upper 16 bits of it, before
-    them two by the ids unless these mostly ascend already, and by insertion what is left out of order.
+    `keys` are `LazyKeys` by edge id. The keys of a batch mostly differ in few bits: two passes of a radix sort take the
+    upper 16 of them, after two by the ids unless these mostly ascend already; insertion sorts the rest.
     """
     size = order.size
     words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
@@ -184,7 +188,10 @@ def sort_by_key(keys, ids, order):
 
 @njit
 def _sort_by_upper_bits(words, places, starts, spare, spare_places):
-    """Sort the words, and the places with them, stably by the upper 16 bits of what the words differ in."""
+    """Sort words, and the places with them, stably by the upper 16 bits of ``word - low``, `low` the least word.
+
+    `words` and `spare` are uint64, the places uint32, of one shape; `starts`, uint32 (256,), is scratch.
+    """
     low, high = ~_ZERO, _ZERO
     for i in range(words.size):
         low, high = min(low, words[i]), max(high, words[i])
@@ -198,7 +205,7 @@ def _sort_by_upper_bits(words, places, starts, spare, spare_places):
 
 @njit
 def _sort_by_byte(words, places, low, shift, starts, to_words, to_places):
-    """Write words and places to the other arrays, in the order of eight bits of ``word - low``."""
+    """Write words and places to the other arrays, in the stable order of 8 bits of ``word - low`` from `shift` on."""
     for value in range(256):
         starts[value] = np.uint32(0)
     for i in range(words.size):

@@ -1,4 +1,4 @@
-"""Where light ends, and how finely keys are told apart: read off a sample of the edges."""
+"""The threshold between light and heavy edges, and the levels of keys, estimated from a sample of the edges."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _BLOCK = 64
 
 
 class Split(NamedTuple):
-    """Where light ends: at `key`, and of the edges of just that key, before the id `tie`.
+    """The threshold between light and heavy edges: light is (key, id) < (`key`, `tie`).
 
-    A few heavy ties, or all weights equal, are thus cut as finely as distinct weights.
+    With ids in the threshold, equal weights are split as finely as distinct ones.
 
     Attributes
     ----------
     key : unsigned integer of 32 or 64 bits
     tie : int
     about : int
-        So many edges are light.
+        The estimated number of light edges.
     """
 
     key: np.unsignedinteger
@@ -33,18 +33,18 @@ class Split(NamedTuple):
 
     @classmethod
     def of_all(cls, keys: LazyKeys, m: int) -> Split:
-        """Return the split that all of the `m` edges are below."""
+        """Return a split that makes all of the `m` edges light."""
         return cls(keys.words.dtype.type(np.iinfo(keys.words.dtype).max), m, m)
 
 
 @njit
 def is_selective(split, m):
-    """Return whether most blocks of the vector loops over `m` edges have no light edge."""
+    """Return whether a `Split` makes so few of `m` edges light that most blocks of a vector loop have none."""
     return 2 * split.about * _BLOCK < m
 
 
 class Window(NamedTuple):
-    """The keys that levels tell apart: level 0 at `low` and below, the largest level at `high` and above.
+    """A range of keys, divided into levels: level 0 at `low` and below, the largest level at `high` and above.
 
     Attributes
     ----------
@@ -59,26 +59,27 @@ class Window(NamedTuple):
 
     @property
     def largest_level(self) -> int:
+        """The level of `high`."""
         return (int(self.high) - int(self.low)) >> int(self.shift)
 
 
 @njit(inline="always")
 def level_of(key, window):
-    """Return the level of `key` within `window`, in a uint64."""
+    """Return the level of `key` in a `Window`, as a uint64."""
     return np.uint64((min(max(key, window.low), window.high) - window.low) >> window.shift)
 
 
 class Sample(NamedTuple):
-    """Some edges that stand for all.
+    """A sample of the edges.
 
     Attributes
     ----------
     ids : numpy.ndarray of int64, shape (k,)
     keys : numpy.ndarray of uint32 or uint64, shape (k,)
-    ordered : numpy.ndarray, shape (k,)
+    ordered : numpy.ndarray of the dtype of `keys`, shape (k,)
         The keys once more, ascending.
     of : int
-        How many edges the sample stands for.
+        Edges that the sample was drawn from.
     """
 
     ids: np.ndarray
@@ -87,7 +88,7 @@ class Sample(NamedTuple):
     of: int
 
     def split(self, wanted: int) -> Split:
-        """Return the split that about `wanted` edges are below."""
+        """Return the split that makes about `wanted` edges light."""
         at = min(len(self.ordered) - 1, wanted * len(self.ordered) // self.of)
         key = self.ordered[at]
         equals = np.sort(self.ids[self.keys == key])
@@ -100,9 +101,9 @@ class Sample(NamedTuple):
         return float(np.bincount(ranges).max() / len(offsets))
 
     def window(self, low=None, high=None) -> Window:
-        """Return the finest window of 32-bit levels over the keys `low` … `high`, by default of all the sample.
+        """Return the window with the finest 32-bit levels over the keys `low` … `high`, by default of the sample.
 
-        A margin is for the keys beyond the sample's extremes.
+        It has a margin, since keys outside the sample may lie beyond its extremes.
         """
         kind = self.keys.dtype.type
         least, greatest = (
@@ -116,9 +117,9 @@ class Sample(NamedTuple):
 
 @njit
 def stratified(m, size):
-    """Return ``min(size, m)`` places among ``0 … m - 1``, ascending, int64: a hashed one in each of equal stretches.
+    """Return ``min(size, m)`` places among ``0 … m - 1``, ascending, int64: one by hash from each of equal ranges.
 
-    Sorted, reversed or periodic input biases it not, and it depends on nothing but `m` and `size`.
+    A sample at these places is not biased by sorted, reversed or periodic input.
     """
     places = np.empty(min(size, m), np.int64)
     first = 0

@@ -1,7 +1,7 @@
-"""Light edges into buckets of ascending level, some hundred to a bucket: each is a batch for `sequential.join`.
+"""Scatters edges into buckets of ascending level, about a hundred to a bucket, for `sequential.join`.
 
 A *record* is two uint64: the ends (`u` below, `v` above), and the code of
-`mst.kernels.filter_boruvka.sequential.select`. 2³¹ vertices and edges and more do not fit.
+`mst.kernels.filter_boruvka.sequential.select`. Graphs from 2³¹ vertices or edges on do not fit.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
 
 @njit
 def count_codes(codes, count, shift, large, starts):
-    """Count the codes of each bucket, ``code >> shift``, and make `starts` the start of each.
+    """Count the first `count` codes by bucket, ``code >> shift``, and write where each bucket starts to `starts`.
 
-    The first `count` of `codes` (uint64) count; `starts`, uint32 of shape (buckets,), is zeroed. Returns how many codes
-    are in buckets of more than `large`.
+    `codes` is uint64 of shape (count,) or more; `starts`, uint32 of shape (buckets,), is zero before. Returns the
+    number of codes in buckets of more than `large`.
     """
     for j in range(count):
         starts[codes[j] >> shift] += np.uint32(1)
-    return starts_of(starts, large)
+    return counts_to_starts(starts, large)
 
 
 @njit
-def starts_of(counts, large):
-    """Replace counts, uint32, by each bucket's start; return how many records are in buckets of more than `large`."""
+def counts_to_starts(counts, large):
+    """Replace `counts`, uint32 (buckets,), by the start of each bucket; return how many are in those above `large`."""
     start, in_large = np.uint32(0), np.int64(0)
     for b in range(counts.size):
         here = counts[b]
@@ -46,9 +46,10 @@ def starts_of(counts, large):
 
 @njit
 def scatter(ends, codes, count, shift, buckets, records):
-    """Write a record of each code into its bucket, stably.
+    """Write a record of each of the first `count` codes into its bucket, ``code >> shift``; stable.
 
-    `buckets`, uint32 of shape (buckets,), advance from the starts to the ends; `records` is uint64 of shape (count, 2).
+    `ends` is a `select.Ends`, `codes` uint64 of shape (count,) or more; `buckets`, uint32 of shape (buckets,), advance
+    from the starts of buckets to their ends; `records` is uint64 of shape (count, 2).
     """
     place = np.empty(_BLOCK, np.uint32)
     for block in range(0, count, _BLOCK):
@@ -65,11 +66,12 @@ def scatter(ends, codes, count, shift, buckets, records):
 
 
 @njit
-def refine(codes, count, shift, starts, wanted):
-    """Replace levels by bucket numbers such that no bucket holds many more than `wanted`, where levels allow it.
+def refine_buckets(codes, count, shift, starts, wanted):
+    """Replace the levels in codes by bucket numbers such that no bucket holds many more than `wanted` of them.
 
-    `starts` are those of equally wide buckets (`count_codes`); a large one is cut into equal pieces. Returns how many
-    buckets there are then.
+    `starts` are those of buckets of equal width (`count_codes`), and `shift` is theirs; large buckets are cut into
+    pieces of equal width, as far as levels allow. `codes`, uint64 of shape (count,) or more, is overwritten. Returns
+    the number of buckets.
     """
     buckets = _ZERO
     first = np.empty(starts.size, np.uint64)
@@ -93,7 +95,10 @@ def refine(codes, count, shift, starts, wanted):
 
 @njit
 def sort_large_buckets(records, buckets, largest, keys):
-    """Sort the records by (key, id) in each bucket of more than `largest`; `buckets` are their ends (`scatter`)."""
+    """Sort the records by (key, id) in each bucket of more than `largest`.
+
+    `records` and `buckets`, the ends of buckets, are those that `scatter` wrote; `keys` are `LazyKeys` by edge id.
+    """
     start = np.int64(0)
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
@@ -104,6 +109,7 @@ def sort_large_buckets(records, buckets, largest, keys):
 
 @njit
 def _ascends(records, start, stop, keys):
+    """Return whether the records ``start … stop - 1`` ascend by (key, id)."""
     before = _ZERO
     last = key_at(keys, records[start, 1] & _LOW)
     ordered = True
@@ -117,6 +123,7 @@ def _ascends(records, start, stop, keys):
 
 @njit
 def _sort(records, start, stop, keys):
+    """Sort the records ``start … stop - 1`` by (key, id)."""
     size = stop - start
     words, places = np.empty(size, np.uint64), np.empty(size, np.uint32)
     spare_words, spare_places = np.empty(size, np.uint64), np.empty(size, np.uint32)

@@ -1,12 +1,10 @@
-"""Which edges to look at: the lightest few, and of the others those that a forest of the lightest does not cover.
+"""Selects light edges, and heavy ones whose ends the forest of the light ones leaves in different trees.
 
-An edge that is selected becomes a *code*, a uint64: above, the 32 bits of its key's level within a window of keys
-(`sample.Window`), below, its id. Levels keep the order of keys, though keys wider than the window's resolution may
-share one.
+A selected edge becomes a *code*, a uint64: the level of its key in a window (`sample.Window`) in the upper 32 bits, its
+id in the lower ones. Levels keep the order of keys, though different keys may share one.
 
-Loops run over unsigned indices: a signed one might count from the array's end, and checking that would cost as
-much as all the rest. What data decides at random is written always and kept by advancing an index, since there
-is no branch then to mispredict.
+Loops run over unsigned indices: a signed one might count from the array's end, and checking that would cost as much as
+all the rest. Every candidate is written, and kept by advancing an index: a branch would be mispredicted.
 """
 
 from __future__ import annotations
@@ -26,13 +24,13 @@ _ZERO = np.uint64(0)
 
 
 class Ends(NamedTuple):
-    """Where the ends of an edge are found: at its id in `u` and `v`, or at its code's place in `pairs`.
+    """The ends of edges: of an edge by its id in `u` and `v`, or by the place of its code in `pairs`.
 
     Attributes
     ----------
     u, v : numpy.ndarray of uint32, shape (m,) or (0,)
     pairs : numpy.ndarray of uint64, shape (0,) or (k,)
-        ``u | v << 32``; empty where the edge list itself is at hand.
+        ``u | v << 32``; empty where `u` and `v` are not.
     """
 
     u: np.ndarray
@@ -41,23 +39,23 @@ class Ends(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """What says whether an edge lies within one tree.
+    """The trees of the forest so far, as labels, or as a bitmap if one tree is a giant.
 
     Attributes
     ----------
     label : numpy.ndarray of uint32, shape (n,)
         The root of each vertex's tree.
     outside : numpy.ndarray of uint32, shape (n // 32 + 1,) or (0,)
-        The bitmap of the vertices outside the giant tree (`trees.mark_outside`): an edge with an end there is selected.
-        Empty without a giant: an edge whose ends differ in `label` is.
+        The bitmap of the vertices outside the giant tree (`trees.mark_outside`): edges with an end there are selected.
+        Empty without a giant: edges whose ends differ in `label` are selected then.
     """
 
     label: np.ndarray
     outside: np.ndarray
 
 
-class Stretch(NamedTuple):
-    """The edge ids ``start … stop - 1`` (uint64), and the key that a selected one is not above, or not below."""
+class IdRange(NamedTuple):
+    """The edge ids ``start … stop - 1`` (uint64), and the bound of their keys: the largest one, or the smallest."""
 
     start: np.unsignedinteger
     stop: np.unsignedinteger
@@ -66,7 +64,7 @@ class Stretch(NamedTuple):
 
 @njit(inline="always")
 def ends_at(ends, codes, j):
-    """Return both ends of the edge of code `j`, packed into a uint64."""
+    """Return both ends of the edge of code `j`, packed into a uint64; `ends` is an `Ends`, `codes` uint64 (k,)."""
     if ends.pairs.size > 0:
         return ends.pairs[j]
     e = codes[j] & _LOW
@@ -75,9 +73,9 @@ def ends_at(ends, codes, j):
 
 @njit
 def select_all(keys, window, codes):
-    """Write the codes of all edges, by id; return how many.
+    """Write the codes of all edges, in the order of their ids; return how many.
 
-    `keys` are `LazyKeys` of m edges; `codes`, uint64 of shape (m,), is written.
+    `keys` are `LazyKeys` of m edges, `window` is a `Window`; `codes`, uint64 of shape (m,), is overwritten.
     """
     for i in range(np.uint64(keys.words.size)):
         codes[i] = (level_of(key_at(keys, i), window) << _HALF) | i
@@ -86,61 +84,61 @@ def select_all(keys, window, codes):
 
 @njit
 def select_light(keys, split, window, codes):
-    """Write the codes of all edges below `split`, by id; return how many. Arguments as of `select_all`.
+    """Write the codes of the light edges of a `Split`, in the order of their ids; return how many.
 
-    Where these are few, blocks without any are passed over at the speed of a vector loop.
+    The other arguments are as for `select_all`. Where few edges are light, a vector loop skips blocks without any.
     """
     tie, m = np.uint64(split.tie), np.uint64(keys.words.size)
     selective = is_selective(split, keys.words.size)
-    count = _select_up_to(keys, Stretch(_ZERO, tie, split.key), window, selective, codes, _ZERO)
+    count = _select_up_to(keys, IdRange(_ZERO, tie, split.key), window, selective, codes, _ZERO)
     if split.key > 0:
         below = keys.words.dtype.type(split.key - keys.words.dtype.type(1))
-        count = _select_up_to(keys, Stretch(tie, m, below), window, selective, codes, count)
+        count = _select_up_to(keys, IdRange(tie, m, below), window, selective, codes, count)
     return np.int64(count)
 
 
 @njit
-def _select_up_to(keys, stretch, window, selective, codes, count):
-    """Append the codes of the edges of a stretch whose keys are not above its key; return how many there are then."""
-    block = stretch.start
-    while block < stretch.stop:
-        end = min(block + _BLOCK, stretch.stop)
+def _select_up_to(keys, id_range, window, selective, codes, count):
+    """Append the codes of the edges of an `IdRange` whose keys are not above its key; return the new count."""
+    block = id_range.start
+    while block < id_range.stop:
+        end = min(block + _BLOCK, id_range.stop)
         if selective:
             least = key_at(keys, block)
             for i in range(block, end):
                 least = min(least, key_at(keys, i))
-        if not selective or least <= stretch.key:
+        if not selective or least <= id_range.key:
             for i in range(block, end):
                 key = key_at(keys, i)
-                # Not above the window where it counts, and a comparison that chance decides would be a branch.
+                # Light keys are never above the window; clipping the others would be a mispredicted branch.
                 level = np.uint64((max(key, window.low) - window.low) >> window.shift)
                 codes[count] = (level << _HALF) | i
-                count += np.uint64(key <= stretch.key)
+                count += np.uint64(key <= id_range.key)
         block = end
     return count
 
 
 @njit
 def select_heavy(keys, split, ends, trees, window, codes):
-    """Write the codes of the edges not below `split` that may join two trees (`Trees`); return how many.
+    """Write the codes of the heavy edges of a `Split` that may join two of the `Trees`; return how many.
 
-    `ends` holds the edge list's columns; `codes`, uint64 of shape (m,), is written.
+    `keys` are `LazyKeys` of m edges, `ends` holds `u` and `v`; `codes`, uint64 of shape (m,), is overwritten.
     """
     tie, m, count = np.uint64(split.tie), np.uint64(keys.words.size), _ZERO
     above = keys.words.dtype.type(split.key + keys.words.dtype.type(1))
     if above > split.key:
-        count = _select_from(keys, Stretch(_ZERO, tie, above), ends, trees, window, codes, count)
-    return np.int64(_select_from(keys, Stretch(tie, m, split.key), ends, trees, window, codes, count))
+        count = _select_from(keys, IdRange(_ZERO, tie, above), ends, trees, window, codes, count)
+    return np.int64(_select_from(keys, IdRange(tie, m, split.key), ends, trees, window, codes, count))
 
 
 @njit
-def _select_from(keys, stretch, ends, trees, window, codes, count):
-    """Append the codes of the edges of a stretch not below its key that may join two trees; return the new count."""
+def _select_from(keys, id_range, ends, trees, window, codes, count):
+    """Append the codes of the edges of an `IdRange` not below its key that may join two trees; return the new count."""
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
     ids = np.empty(_LONG_BLOCK, np.uint64)
-    for block in range(stretch.start, stretch.stop, _LONG_BLOCK):
-        # Ends first and keys of the few that are left: of both at once compilers make a branch.
-        end, found = min(block + _LONG_BLOCK, stretch.stop), _ZERO
+    for block in range(id_range.start, id_range.stop, _LONG_BLOCK):
+        # Ends first, then the keys of the few that are left: compilers would make a branch of both together.
+        end, found = min(block + _LONG_BLOCK, id_range.stop), _ZERO
         if outside.size > 0:
             for i in range(block, end):
                 ids[found] = i
@@ -153,7 +151,7 @@ def _select_from(keys, stretch, ends, trees, window, codes, count):
             key = key_at(keys, ids[j])
             level = np.uint64((min(key, window.high) - window.low) >> window.shift)
             codes[count] = (level << _HALF) | ids[j]
-            count += np.uint64(key >= stretch.key)
+            count += np.uint64(key >= id_range.key)
     return count
 
 
@@ -161,7 +159,8 @@ def _select_from(keys, stretch, ends, trees, window, codes, count):
 def move_light(codes, pairs, count, largest, light_codes, light_pairs):
     """Move the edges of level ≤ `largest` to the light arrays, close the gaps; return how many moved.
 
-    The first `count` of `codes` and, unless it is empty, of `pairs` count; all four are uint64 of at least that length.
+    The edges are the first `count` of `codes` and, unless it is empty, of `pairs`; all four arrays are uint64, of shape
+    (count,) or more.
     """
     moved = kept = _ZERO
     for j in range(np.uint64(count)):
@@ -177,9 +176,9 @@ def move_light(codes, pairs, count, largest, light_codes, light_pairs):
 
 @njit
 def keep_between_trees(ends, codes, count, label):
-    """Keep of the first `count` codes and pairs those whose ends differ in `label`; return how many.
+    """Of the first `count` codes and pairs, keep those whose ends differ in `label`; return how many.
 
-    `codes` and ``ends.pairs`` are overwritten; `label` is uint32 of shape (n,).
+    `ends` is an `Ends`; `codes`, uint64 (k,), and ``ends.pairs`` are overwritten; `label` is uint32 of shape (n,).
     """
     kept = _ZERO
     for j in range(np.uint64(count)):

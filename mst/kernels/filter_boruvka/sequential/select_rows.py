@@ -1,4 +1,4 @@
-"""`mst.kernels.filter_boruvka.sequential.select` for compressed sparse rows: which slots to look at.
+"""Selects edges from compressed sparse rows, as `mst.kernels.filter_boruvka.sequential.select` does from edge lists.
 
 Every edge has two slots and is selected at the one in the row of its smaller end; ids do not ascend along the
 slots, and the ends are written beside the codes. Loops run over all slots, and the row advances by adding a
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.filter_boruvka.sequential.sample import Split, Window, level_of
-from mst.kernels.filter_boruvka.sequential.scatter import starts_of
+from mst.kernels.filter_boruvka.sequential.scatter import counts_to_starts
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, key_at
 from mst.kernels.primitives.prefetch import prefetch_to_write
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 
 class RowStarts(NamedTuple):
-    """How a loop over slots knows its row.
+    """The first slots of rows, by which a loop over slots follows its row.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class RowStarts(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The edges below `split`, or where `heavy` the others; `window` gives their levels."""
+    """The edges to select: the light ones of `split`, or if `heavy` the others; `window` gives their levels."""
 
     split: Split
     heavy: bool
@@ -66,9 +66,9 @@ class Wanted(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """Written: uint64 arrays of shape (m + 1,), since kernels write ahead of what they keep.
+    """Output: uint64 arrays of shape (m + 1,), since kernels write one more edge than they keep.
 
-    `codes` are as of `mst.kernels.filter_boruvka.sequential.select`, `pairs` the ends, ``u | v << 32``.
+    `codes` are those of `mst.kernels.filter_boruvka.sequential.select`, `pairs` the ends, ``u | v << 32``.
     """
 
     codes: np.ndarray
@@ -84,7 +84,10 @@ class _Found(NamedTuple):
 
 @njit
 def row_starts(offsets, marks, rows):
-    """Write the rows that have slots, mark the first slot of each in the zeroed `marks`; return how many rows."""
+    """Write the rows that have slots, mark the first slot of each in `marks`, zero before; return how many rows.
+
+    `offsets` is that of `Rows`, the others are those of `RowStarts`.
+    """
     count = _ZERO
     for x in range(np.uint64(offsets.size - 1)):
         # An empty row starts where the next row does, or behind the last slot.
@@ -96,7 +99,10 @@ def row_starts(offsets, marks, rows):
 
 @njit
 def select_slots(starts, rows, wanted, selected):
-    """Write codes and ends of all `wanted` edges; return how many."""
+    """Write codes and ends of all edges that a `Wanted` describes to a `Selected`; return how many.
+
+    `starts` is a `RowStarts`, `rows` a `Rows`.
+    """
     neighbours, keys, split, heavy = rows.neighbours, rows.keys, wanted.split, wanted.heavy
     slots, at = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
     row, count, size = _ZERO - _ONE, _ZERO, np.uint64(keys.words.size)
@@ -114,19 +120,23 @@ def select_slots(starts, rows, wanted, selected):
 
 @njit
 def count_slots(keys, window, shift, large, starts):
-    """As `scatter.count_codes`, of all edges at once, each of which has two slots of the same key."""
+    """As `scatter.count_codes` for all edges, by the levels of their slots in a `Window`.
+
+    `keys` are the `LazyKeys` of all slots; the counts are halved, since an edge has two slots of the same key.
+    """
     for i in range(np.uint64(keys.words.size)):
         starts[(level_of(key_at(keys, i), window) << _HALF) >> shift] += np.uint32(1)
     for b in range(starts.size):
         starts[b] >>= _ONE
-    return starts_of(starts, large)
+    return counts_to_starts(starts, large)
 
 
 @njit
 def scatter_slots(starts, rows, window, shift, buckets, records):
-    """Write a record of each edge into its bucket, as `scatter.scatter` does, without any codes on the way.
+    """Write a record of each edge into its bucket, as `scatter.scatter` does, but without writing codes first.
 
-    `buckets`, uint32, advance from the buckets' starts to their ends; `records` is uint64 of shape (m, 2).
+    `starts` is a `RowStarts`, `rows` a `Rows`, `window` a `Window`. `buckets`, uint32 of shape (buckets,), advance from
+    the starts of buckets to their ends; `records` is uint64 of shape (m, 2).
     """
     neighbours, keys, ids = rows.neighbours, rows.keys, rows.ids
     slots, at, place = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
@@ -150,7 +160,7 @@ def scatter_slots(starts, rows, window, shift, buckets, records):
 
 @njit
 def select_few_slots(rows, wanted, selected):
-    """As `select_slots` of light edges, where these are few: a vector loop passes over the rest."""
+    """As `select_slots` for light edges where these are few: a vector loop skips blocks without any."""
     offsets, neighbours, keys, split = rows.offsets, rows.neighbours, rows.keys, wanted.split
     slots, at = np.empty(_VECTOR, np.uint32), np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
@@ -173,7 +183,10 @@ def select_few_slots(rows, wanted, selected):
 
 @njit
 def _write(found, size, rows, wanted, selected, count):
-    """Append the first `size` of `found` that are wanted, ties at the split's key by id; return how many there are."""
+    """Append the wanted ones of the first `size` slots of `found`, a `_Found`; return the new count.
+
+    Here edges of the split's key are compared by id.
+    """
     neighbours, split = rows.neighbours, wanted.split
     for j in range(size):
         i = found.slots[j]
@@ -187,9 +200,10 @@ def _write(found, size, rows, wanted, selected, count):
 
 @njit
 def select_heavy_rows(rows, wanted, label, giant, selected):
-    """Write codes of the edges not below the split between two trees, and the trees as pairs; return how many.
+    """Write the codes of heavy edges that join two trees, with these trees for ends, to `selected`; return how many.
 
-    `label`, uint32 of shape (n,), holds the tree of each vertex. Only rows outside the tree `giant` are read.
+    `rows` is a `Rows`, `wanted` a `Wanted`, `selected` a `Selected`. `label`, uint32 of shape (n,), holds the tree of
+    each vertex. Only rows outside the tree `giant` are read.
     """
     offsets, neighbours, keys, ids = rows.offsets, rows.neighbours, rows.keys, rows.ids
     split, codes, pairs = wanted.split, selected.codes, selected.pairs

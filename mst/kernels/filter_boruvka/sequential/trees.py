@@ -1,4 +1,4 @@
-"""The trees between two steps: roots, the largest tree, and a bitmap of what is outside it."""
+"""The trees between two steps: roots, the largest tree, and a bitmap of the vertices outside it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ _ZERO, _32 = np.uint64(0), np.uint64(32)
 
 @njit
 def flatten(parent):
-    """Point every vertex at its root: `parent`, unsigned of shape (n,), holds no number above its index."""
+    """Make every vertex point at its root; `parent`, unsigned of shape (n,), has ``parent[x] <= x`` everywhere."""
     for x in range(parent.size):
         parent[x] = parent[parent[x]]
 
 
 def giant_label(label: np.ndarray, size: int = 512) -> tuple[np.unsignedinteger, float]:
-    """Return the commonest label of a sample of `size` vertices, and its share of the sample.
+    """Return the most common label of a sample of `size` vertices, and its share of the sample.
 
     `label`, unsigned of shape (n,), is the root of each vertex's tree.
     """
-    giant, share = _commonest(label, size)
+    giant, share = _most_common(label, size)
     return label.dtype.type(giant), share
 
 
 @njit
-def _commonest(label, size):
+def _most_common(label, size):
+    """Return the result of `giant_label`."""
     seen = np.sort(label[stratified(label.size, size)])
     first = best = most = 0
     for i in range(seen.size):
