@@ -16,7 +16,7 @@ from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter, pack
-from mst.kernels.threads.owner_boruvka import FREE, permit
+from mst.kernels.threads.owner_boruvka import FREE, acquire_permissions
 from mst.kernels.threads.parlay_boruvka import find_halving
 from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root, ranked_forest
 
@@ -148,8 +148,8 @@ def test_halving_moves_every_other_vertex():
 
 def test_permission_is_granted_for_both_components_or_none():
     permissions = np.full(4, FREE, np.int32)
-    assert permit(permissions, 3, 1, np.int32(7))
+    assert acquire_permissions(permissions, 3, 1, np.int32(7))
     assert permissions.tolist() == [FREE, 7, FREE, 7]
-    assert not permit(permissions, 0, 3, np.int32(8))
-    assert not permit(permissions, 1, 2, np.int32(8))
+    assert not acquire_permissions(permissions, 0, 3, np.int32(8))
+    assert not acquire_permissions(permissions, 1, 2, np.int32(8))
     assert permissions.tolist() == [FREE, 7, FREE, 7]

@@ -1,8 +1,8 @@
-"""Collectives over arrays of any length: more than one call can count is sent in chunks.
+"""Collectives over arrays of any length: those with more elements than one call can count are sent in chunks.
 
-MPI before version 4 counts elements, and offsets in buffers, in 31 bits. Every function here cuts its work into
-calls of at most `CHUNK` elements, packs what does not lie side by side, and takes one-dimensional arrays or rows of
-a two-dimensional one. Ranks may pass empty arrays, but all of them must call. mpi4py is imported on the first call.
+MPI before version 4 counts elements, and offsets in buffers, in 31 bits. Every function here divides its work into
+calls of at most `CHUNK` elements, packs rows that are not contiguous, and takes one-dimensional arrays or rows of a
+two-dimensional one. Ranks may pass empty arrays, but all of them must call. mpi4py is imported on the first call.
 
 ``comm`` is an ``mpi4py.MPI.Comm``, ``operation`` the name of an ``mpi4py.MPI.Op``, and ``chunk`` replaces `CHUNK` in
 tests.
@@ -65,16 +65,16 @@ def exchange(
         Of one dtype and as many columns on all ranks.
     counts : numpy.ndarray of int64, shape (ranks,)
     incoming : numpy.ndarray of int64, shape (ranks,), optional
-        How many rows each rank sends here, where all ranks know.
+        The number of rows that each rank sends here, if all ranks know theirs.
     limit : int, optional
-        An upper bound of the rows that any rank sends or gets, the same on all ranks: saves a reduction.
+        An upper bound of the rows that any rank sends or receives, the same on all ranks: it saves a reduction.
 
     Returns
     -------
     received : numpy.ndarray
-        The rows that came in, by the rank that sent them.
+        The received rows, in the order of the ranks that sent them.
     incoming : numpy.ndarray of int64, shape (ranks,)
-        How many rows of it came from each rank.
+        The number of rows that came from each rank.
     """
     counts = np.ascontiguousarray(counts, np.int64)
     if comm.size == 1:
@@ -130,7 +130,7 @@ def allgather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.nd
 
 
 def order_by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the permutation that sorts rows by the rank that they go to, and how many go to each of `size` ranks.
+    """Return the permutation that sorts rows by their target rank, and how many go to each of `size` ranks.
 
     `ranks` is int of shape (k,), one for each row; the permutation, stable, is int64 of the same shape, the counts are
     int64 of shape (size,).
@@ -139,19 +139,19 @@ def order_by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Cut an exchange into pieces in which no rank sends another one more than `most` rows.
+    """Divide an exchange into pieces in which no rank sends another one more than `most` rows.
 
     Parameters
     ----------
     counts : numpy.ndarray of int64, shape (ranks,)
-        How many rows go to each rank; they lie one rank after the other.
+        The number of rows that go to each rank; they are sorted by rank.
     most : int
         The same on all ranks, so that all get the same number of pieces.
 
     Yields
     ------
     begins, out : numpy.ndarray of int64, shape (ranks,)
-        Of a piece, where the rows for each rank begin, and how many they are.
+        The first row of the piece for each rank, and the number of these rows.
     """
     begins = _starts(counts)
     for first in range(0, reduced(comm, int(counts.max()), "MAX"), most):
@@ -165,18 +165,18 @@ def lookup_sorted(
 
     Parameters
     ----------
-    table : numpy.ndarray
+    table : numpy.ndarray, shape (entries of this rank,)
         This rank's entries ``bounds[rank] … bounds[rank + 1] - 1``.
     bounds : numpy.ndarray of int64, shape (ranks + 1,)
-    wanted : numpy.ndarray of an integer dtype
+    wanted : numpy.ndarray of an integer dtype, shape (k,)
         Ascending.
     most : int
-        How many entries a rank asks another for at once: a rank answers no more than this times the ranks.
+        The largest number of entries that a rank requests from another one at a time, the same on all ranks.
     """
     if comm.size == 1:
         return table[wanted]
     answers, limit = np.empty(len(wanted), table.dtype), most * comm.size
-    # Bounds of the dtype of what is searched, else that would be copied.
+    # Bounds of the dtype of `wanted`, else that would be copied.
     counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
     for begins, out in pieces(comm, counts, most):
         spans = [slice(at, at + size) for at, size in zip(begins, out)]
@@ -191,8 +191,8 @@ def lookup_sorted(
 def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, at_once: int) -> np.ndarray:
     """Return the entries `wanted`, in any order, of a table that is spread over the ranks as for `lookup_sorted`.
 
-    Requests are for `at_once` entries at a time, each of these once: working memory is some multiple of `at_once`,
-    however many entries are wanted and on whichever rank they are. All ranks must give the same `at_once`.
+    `wanted` is int of shape (k,). Entries are requested `at_once` at a time, without duplicates: working memory is
+    proportional to `at_once`, for any number and place of the entries. `at_once` is the same on all ranks.
     """
     if comm.size == 1:
         return table[wanted]

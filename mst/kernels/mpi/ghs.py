@@ -13,7 +13,7 @@ Arrays that the procedures share:
 - ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): for each node, a linked list
   of the messages that wait there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
 
-A rank runs its nodes on one thread. A procedure returns whether the node could respond, where that may have to wait.
+A rank runs its nodes on one thread. A procedure whose message may have to wait returns whether the node could respond.
 
 Records keep the fields of a node, slot or message in one cache line, and keep the number of arrays small that one
 procedure passes to the next: counting references to each array would cost more than the work on a message.
@@ -97,8 +97,8 @@ class Mailbox(NamedTuple):
     queue, out : numpy.ndarray of MESSAGE, shape (space,)
         Messages to nodes of this rank, first in, first out; and messages to nodes of other ranks.
     marks : numpy.ndarray of int64, shape (4,)
-        The length of `queue`, the length of `out`, how many positions of `waiting` have ever been used, and the first
-        of those that are free again (`following` links them), or -1.
+        The length of `queue`, the length of `out`, the number of positions of `waiting` that have been used so far, and
+        the first of those that are free again (`following` links them), or -1.
     counts : numpy.ndarray of int64, shape (7,)
         Messages sent so far, by kind.
     """
@@ -165,7 +165,7 @@ def take_outgoing(mailbox: Mailbox) -> np.ndarray:
 
 
 def add_arrived(mailbox: Mailbox, arrived: np.ndarray) -> Mailbox:
-    """Return the mailbox with the messages `arrived` appended to its queue, which may be another array then."""
+    """Return the mailbox with `arrived`, `MESSAGE` (k,), appended to its queue, which may be a new array."""
     queued = int(mailbox.marks[_QUEUED])
     mailbox.marks[_QUEUED] += len(arrived)
     if queued + len(arrived) <= len(mailbox.queue):
@@ -362,14 +362,14 @@ def _respond(node, slots, mailbox, options, j, message):
 def with_space(mailbox: Mailbox, more: int) -> Mailbox:
     """Return a mailbox with space for `more` messages in either array, after all present ones are queued once more.
 
-    With less, waiting messages would be retried before each of them has been tried.
+    With less space, waiting messages would be retried before each of them has been tried once.
     """
     needed = [2 * int(mark) + more for mark in mailbox.marks[:2]]
     return mailbox._replace(queue=longer(mailbox.queue, needed[0]), out=longer(mailbox.out, needed[1]))
 
 
 def longer(messages: np.ndarray, size: int) -> np.ndarray:
-    """Return the messages in an array of at least `size`, at least doubled if it grows."""
+    """Return `messages`, in a new array of at least `size` and at least twice its length if it is shorter."""
     if size <= len(messages):
         return messages
     more = np.empty(max(size, 2 * len(messages)), messages.dtype)
@@ -425,8 +425,8 @@ def process_messages(
 def _process_messages(nodes, slots, mailbox, options, waiting, following):
     """Respond to messages as `process_messages` does, while there is space.
 
-    Returns 0 at the end, else for how many messages the queue and `out` need space to go on; `waiting` is full, too, if
-    all its positions have been used.
+    Returns 0 at the end, else the number of messages for which the queue and `out` need space to go on; `waiting` needs
+    more, too, if all its positions have been used.
 
     Arrays are never replaced here: counting references to them would cost more than the work on a message.
     """
@@ -485,7 +485,7 @@ def _drop(mailbox, done):
 
 @njit(forceinline=True)
 def _wait(node, marks, waiting, following, message):
-    """Put a message in front of the list of those that wait at a node; `waiting` has space."""
+    """Insert a message at the head of the list of those that wait at a node; `waiting` has space."""
     at = marks[_FREE]
     if at >= 0:
         marks[_FREE] = following[at]

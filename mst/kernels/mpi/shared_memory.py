@@ -1,7 +1,7 @@
-"""Arrays that all ranks of one host share: anonymous shared memory, found through the host's ``/proc``.
+"""Arrays that all ranks of one host share: anonymous shared memory, opened through the host's ``/proc``.
 
-MPI has windows of shared memory, too. They lie in ``/dev/shm``, which containers limit to 64 MB, and have to be
-freed by all ranks together; these are as large as memory, and are freed with the last rank's reference.
+MPI has windows of shared memory, too. They lie in ``/dev/shm``, which containers limit to 64 MB, and have to be freed
+by all ranks together; these arrays may be as large as memory, and are freed with the last rank's reference.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MAP_FIXED, _MADV_COLLAPSE = 0x10, 25
 
 
 def shared_array(comm: Any, size: int, dtype: Any) -> np.ndarray | None:
-    """Return an array of zeros that all ranks of `comm`, which are on one host, write and read.
+    """Return an array of zeros, shape (size,), shared by all ranks of `comm`, which are on one host.
 
-    None on every rank if one of them cannot see the first one's memory (another user, another container).
+    None on every rank if one of them cannot open the memory of the first (another user, another container).
     """
     length = max(size, 1) * np.dtype(dtype).itemsize
     memory, descriptor = None, -1
@@ -48,7 +48,7 @@ def shared_array(comm: Any, size: int, dtype: Any) -> np.ndarray | None:
 
 
 def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
-    """Map a file into memory; return what keeps it, and where in it the file begins: at the edge of a huge page."""
+    """Map a file into memory at the start of a huge page; return the mapping around it, and the file's offset in it."""
     around = mmap.mmap(-1, length + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     address = np.frombuffer(around, np.uint8).ctypes.data
     head = -address % _HUGE
@@ -69,10 +69,10 @@ def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
 
 
 def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
-    """Back huge pages ``first … last - 1`` by huge pages near this rank, where the system can.
+    """Make the blocks ``first … last - 1`` huge pages near this rank, where the system can; a block is of that size.
 
-    The system gives shared memory small pages unless its administrator says otherwise; but on request it merges
-    those that it has given, from the first one on.
+    `memory` and `head` are from `_map`. The system gives shared memory small pages by default, but on request it merges
+    those of a block whose first page is in use.
     """
     with contextlib.suppress(OSError):
         for page in range(first, last):

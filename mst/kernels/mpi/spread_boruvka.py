@@ -1,7 +1,7 @@
 """Borůvka's rounds over components ``0 … k - 1``, for edges that are spread over ranks.
 
-Between the steps the ranks reduce what these kernels write: the smallest word at each component, then the smallest
-id among those of that word where ids lie beside, then the component that each one is linked below.
+Between the steps the ranks reduce the arrays that these kernels write: the smallest word at each component; then, where
+words do not hold the ids, the smallest id of the edges of that word; then the component that each is linked below.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 class Edges(NamedTuple):
-    """Edges of one rank, records as in `mst.kernels.primitives.radix`.
+    """Edges of one rank, with words and ids as in `mst.kernels.primitives.radix`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Edges(NamedTuple):
         return Edges(self.ends[:size], self.words[:size], self.ids[:size])
 
     def chosen(self, which: np.ndarray) -> Edges:
-        """Return copies of some edges."""
+        """Return copies of the edges at an index array or mask `which`."""
         return Edges(self.ends[which], self.words[which], self.ids[which] if len(self.ids) else self.ids)
 
     @property
@@ -68,12 +68,12 @@ class Lightest(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """The lightest edge that was offered for each of an owner's `k` components.
+    """The lightest edge that any rank offered for each of the `k` components of their owner, this rank.
 
     Attributes
     ----------
     other : numpy.ndarray of uint32, shape (k,)
-        The component at its other end, `NONE` without an edge.
+        The component at its other end, `NONE` if no edge was offered.
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of uint64, shape (k,) or (0,)
         As of `Edges`.
@@ -89,7 +89,7 @@ class Offered(NamedTuple):
 
 @njit
 def gather_marked(mask, rows, label, edges):
-    """Write the edges whose bit is set and whose ends have different labels; return how many.
+    """Write the edges of `rows` whose bit is set and whose ends have different labels to `edges`; return how many.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def gather_marked(mask, rows, label, edges):
 
 @njit
 def lower_words(edges, words):
-    """Lower ``words[c]``, uint64 of shape (k,), to the smallest word of the edges at component `c`."""
+    """Lower ``words[c]``, uint64 of shape (k,), to the smallest word of the `Edges` at component `c`."""
     for i in range(edges.words.size):
         a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
         words[a] = min(words[a], word)
@@ -131,7 +131,7 @@ def lower_words(edges, words):
 
 @njit
 def lower_ids(edges, lightest):
-    """Lower ``lightest.ids[c]`` to the smallest id of the edges at component `c` of the word ``lightest.words[c]``."""
+    """Lower ``lightest.ids[c]`` to the smallest id of the `Edges` at component `c` with word ``lightest.words[c]``."""
     best, best_id = lightest
     for i in range(edges.words.size):
         a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
@@ -154,13 +154,13 @@ def hook(edges, lightest, parent, taken):
         Of all ranks' edges.
     parent : numpy.ndarray of uint32, shape (k,)
         `NONE` at first; written where a component is linked below another.
-    taken : numpy.ndarray of uint64
-        Written: the ids of these edges.
+    taken : numpy.ndarray of uint64, shape (as many as edges can link,)
+        Written from the front: the ids of these edges.
 
     Returns
     -------
     int
-        How many these are.
+        The number of these edges.
     """
     best, best_id = lightest
     count = 0
@@ -183,9 +183,10 @@ def hook(edges, lightest, parent, taken):
 
 @njit
 def number_roots(parent, lightest, keep_all):
-    """Turn `parent`, as `hook` left it, into new numbers of components; return how many there are now.
+    """Replace `parent`, from `hook`, by the new number of each component's tree; return the number of trees.
 
-    A component that no edge leaves gets a number only if `keep_all`. A key may be as large as `NOTHING`, an id not.
+    A tree that no edge leaves is numbered only if `keep_all`. (Where words are keys, ids show that: a key may equal
+    `NOTHING`, an id may not.)
     """
     k = 0
     fresh = np.empty(parent.size, np.uint32)
@@ -210,7 +211,7 @@ def number_roots(parent, lightest, keep_all):
 
 @njit
 def relabel(edges, number):
-    """Replace the ends of all edges by ``number[end]``, uint32, keep those between two components; return how many."""
+    """Replace ends of `Edges` by ``number[end]``, uint32 (k,), keep edges between two components; return how many."""
     ends, words, ids = edges
     kept = 0
     for i in range(words.size):
@@ -225,7 +226,7 @@ def relabel(edges, number):
 
 @njit
 def compose(label, number):
-    """Replace every label by its number: uint32 of shapes (n,) and (k,)."""
+    """Replace every ``label[x]`` by ``number[label[x]]``; both are uint32, of shapes (n,) and (k,)."""
     for x in range(label.size):
         label[x] = number[label[x]]
 
@@ -235,9 +236,9 @@ def compose(label, number):
 
 @njit
 def pack_values(values, places, packed):
-    """Write ``value << 32 | place`` of each of the `values`, uint32, to `packed`, uint64.
+    """Write ``value << 32 | place`` of each of the `values`, uint32 (k,), to `packed`, uint64 (k,).
 
-    A value's place is ``places[i]``, uint32, or `i` if `places` is empty.
+    The place of value `i` is ``places[i]``, uint32 (k,), or `i` if `places` is empty.
     """
     for i in range(values.size):
         packed[i] = (np.uint64(values[i]) << _HALF) | np.uint64(places[i] if places.size > 0 else i)
@@ -245,10 +246,10 @@ def pack_values(values, places, packed):
 
 @njit
 def number_values(packed, number):
-    """Number the distinct values of ascending `packed` (`pack_values`); return how many there are.
+    """Number the distinct values of `packed`, uint64 (k,), ascending, from `pack_values`; return how many there are.
 
-    ``number[i]``, uint32, becomes the number of the value whose place is `i`; the first of `packed` become the distinct
-    values.
+    ``number[i]``, uint32 (k,), becomes the number of the value whose place is `i`. The front of `packed` is overwritten
+    by the distinct values.
     """
     count = 0
     last = np.uint64(0)
@@ -256,7 +257,7 @@ def number_values(packed, number):
         value = packed[j] >> _HALF
         i = packed[j] & _LOW
         if j == 0 or value != last:
-            # Never ahead of what is read.
+            # At most at the place that has just been read.
             packed[count] = last = value
             count += 1
         number[i] = count - 1
@@ -265,14 +266,14 @@ def number_values(packed, number):
 
 @njit
 def rename_ends(ends, names):
-    """Replace both halves of all `ends`, uint64, by their `names`, uint32."""
+    """Replace both halves of each of `ends`, uint64 (k,), by ``names[half]``, uint32."""
     for i in range(ends.size):
         ends[i] = np.uint64(names[ends[i] & _LOW]) | (np.uint64(names[ends[i] >> _HALF]) << _HALF)
 
 
 @njit
 def lightest_at_ends(edges, place):
-    """Write where the lightest edge at each end `x` is to ``place[x]``, int32 and below 0 at first."""
+    """Write the place of the lightest of `edges`, `Edges`, at each end `x` to ``place[x]``: int32, negative before."""
     words, ids = edges.words, edges.ids
     for i in range(words.size):
         pair = edges.ends[i]
@@ -286,7 +287,7 @@ def lightest_at_ends(edges, place):
 
 @njit
 def write_offers(begins, counts, components, place, names, edges, offers):
-    """Write the lightest edges of ``counts[r]`` components from ``begins[r]`` on, for every rank `r`.
+    """Write the lightest edges of the components ``begins[r] … begins[r] + counts[r] - 1``, for every rank `r`.
 
     Parameters
     ----------
@@ -294,12 +295,12 @@ def write_offers(begins, counts, components, place, names, edges, offers):
     components : numpy.ndarray of uint32, shape (k,)
         Ascending.
     place : numpy.ndarray of int32, shape (k,)
-        Where the lightest edge of each is.
-    names : numpy.ndarray of uint32
-        The components that the ends of edges stand for.
+        The place of the lightest edge of each in `edges`, from `lightest_at_ends`.
+    names : numpy.ndarray of uint32, shape (distinct ends,)
+        The component that each end of `edges` stands for.
     edges : Edges
     offers : Edges
-        Written: the component below, the one at the other end above, and the record.
+        Written: the component itself in the lower half of ``ends``, the other one in the upper half; word and id.
     """
     at = 0
     for r in range(counts.size):
@@ -316,9 +317,9 @@ def write_offers(begins, counts, components, place, names, edges, offers):
 
 @njit
 def take_offers(offers, first, offered):
-    """Keep the lightest edge that is offered for each component ``first + x``.
+    """Lower element `x` of `offered`, an `Offered`, to the lightest edge that is offered for component ``first + x``.
 
-    `offers` are `Edges` as of `write_offers`; `offered` is an `Offered`.
+    `offers` are `Edges` from `write_offers`.
     """
     words, ids = offers.words, offers.ids
     other, word, word_id = offered

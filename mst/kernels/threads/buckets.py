@@ -1,4 +1,4 @@
-"""The geometric buckets of `mst.kernels.primitives.buckets`, by many threads."""
+"""Numbers of geometric buckets, as in `mst.kernels.primitives.buckets`, by many threads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mst.kernels.primitives.jit import njit
 
 @njit(parallel=True)
 def bucket_numbers_by_threads(width, grain, weights, shift, numbers, counters):
-    """Do the work of `bucket_numbers` by `width` workers, in chunks of `grain` weights.
+    """Write the result of `bucket_numbers` by `width` workers, in chunks of `grain` weights.
 
-    `weights`, `shift` and `numbers` are as there; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
+    `weights`, `shift` and `numbers` are as for that; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
     """
     reset_queue(counters, width)
     for worker in prange(width):

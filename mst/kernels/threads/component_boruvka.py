@@ -23,7 +23,7 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 from mst.kernels.union_find.concurrent import find, unite
 
 PENDING = FINISHED
-"""Index of the counter that holds the length of the list of pending vertices."""
+"""Place in the counters: the length of the list of pending vertices."""
 
 
 class State(NamedTuple):
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 @njit(inline="always")
 def lower_lightest(lightest, component, words, ids, slot):
-    """Set ``lightest[component]`` to `slot` if that is lighter than the present one; for many threads.
+    """Set ``lightest[component]`` to `slot` if that is lighter than the slot there; for many threads.
 
     `component` is a root, `words` and `ids` are those of the `PackedRows`.
     """
@@ -50,7 +50,7 @@ def lower_lightest(lightest, component, words, ids, slot):
 
 @njit
 def append(items, count, target, counters, place):
-    """Append the first `count` of `items` to the worklist `target`, whose length is ``counters[place]``.
+    """Append the first `count` of `items`, vertices, to the worklist `target`, whose length is ``counters[place]``.
 
     For many threads: an atomic addition reserves the places, so that the order of the worklist is left to the schedule.
     """
@@ -114,7 +114,7 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
 
 @njit(parallel=True)
 def merge(schedule, worklist, rows, state, forest):
-    """Unite every component, where that is possible, with the one that its lightest slot leads to.
+    """Unite every component with the one that its lightest slot leads to, unless they have been united meanwhile.
 
     The root of each union has no lightest slot afterwards; vertices that are no longer roots keep theirs, which is
     never read. If another component is linked to a root before the root's own slot has been seen, that slot may be

@@ -6,7 +6,7 @@ Arrays that the kernels share:
   supervertices, parallel edges included;
 - ``colors``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A
   vertex ``x`` with ``colors[x] == x`` is a root, and becomes one supervertex, which is a vertex of the next round;
-- ``names``: like `colors`: of each root its vertex number in the next round's graph, from 0 on.
+- ``new_labels``: like `colors`: of each root its vertex in the next round's graph, from 0 on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 
 @njit(parallel=True)
 def choose_lightest(schedule, rows, lightest, colors):
-    """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there as the vertex's color.
+    """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there to `colors`.
 
     A vertex with an empty row becomes its own color, and its entry of `lightest` is no slot of its row.
     """
@@ -116,8 +116,8 @@ def count_roots(schedule, colors, counts):
 
 
 @njit(parallel=True)
-def number_roots(schedule, colors, starts, names):
-    """Number the roots 0, 1, 2 … in ascending order, in `names`, whose other entries are not written.
+def number_roots(schedule, colors, starts, new_labels):
+    """Write the numbers 0, 1, 2 … of the roots, in ascending order, to `new_labels`; other entries are not written.
 
     ``starts[c]``, int64 of shape (chunks,), is the first number of chunk `c`: the exclusive prefix sum of the counts of
     `count_roots`, with the same grain.
@@ -127,19 +127,19 @@ def number_roots(schedule, colors, starts, names):
     for worker in prange(width):
         first, last = next_chunk(counters, worker, width, grain, colors.size)
         while first < last:
-            name = starts[first // grain]
+            label = starts[first // grain]
             for x in range(first, last):
                 if colors[x] == x:
-                    names[x] = name
-                    name += 1
+                    new_labels[x] = label
+                    label += 1
             first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
 @njit(parallel=True)
-def count_slots(schedule, rows, colors, names, kept, degrees):
-    """Count the slots of each row that lead to another supervertex, in `kept`, int64 (n,).
+def count_slots(schedule, rows, colors, new_labels, kept, degrees):
+    """Write how many slots of each row lead to another supervertex to `kept`, int64 (n,).
 
-    The counts are also added to the degree of the row's own supervertex in `degrees`, int64 (supervertices,), which the
+    The counts are also added to the degree of the row's supervertex in `degrees`, int64 (supervertices,), which the
     caller has set to 0. ``colors`` are roots.
     """
     width, grain, counters = schedule
@@ -154,7 +154,7 @@ def count_slots(schedule, rows, colors, names, kept, degrees):
                     total += colors[neighbours[i]] != colors[x]
                 kept[x] = total
                 if total:
-                    fetch_add(degrees, names[colors[x]], total)
+                    fetch_add(degrees, new_labels[colors[x]], total)
             first, last = next_chunk(counters, worker, width, grain, colors.size)
 
 
@@ -162,7 +162,7 @@ def count_slots(schedule, rows, colors, names, kept, degrees):
 def prefix(degrees, offsets):
     """Write the exclusive prefix sum of `degrees`, int64 (k,), to `offsets`, int64 (k + 1,), and to `degrees` itself.
 
-    The last offset is the sum of all. `degrees` then holds the slot of each row that is filled next.
+    The last offset is the sum of all. `degrees` then holds the first slot of each row, where `insert_slots` begins.
     """
     place = 0
     for x in range(degrees.size):
@@ -171,14 +171,14 @@ def prefix(degrees, offsets):
 
 
 @njit(parallel=True)
-def insert_slots(schedule, rows, colors, names, kept, cursors, out):
-    """Copy the slots that lead to another supervertex to the row of their own, in an order left to the schedule.
+def insert_slots(schedule, rows, colors, new_labels, kept, cursors, out):
+    """Copy the slots that lead to another supervertex to the row of their own one, in an order left to the schedule.
 
     Parameters
     ----------
     schedule : Schedule
     rows : PackedRows
-    colors, names : array of int32 or int64, shape (n,)
+    colors, new_labels : array of int32 or int64, shape (n,)
     kept : array of int64, shape (n,)
         From `count_slots`.
     cursors : array of int64, shape (supervertices,)
@@ -196,11 +196,11 @@ def insert_slots(schedule, rows, colors, names, kept, cursors, out):
             for x in range(first, last):
                 if kept[x] == 0:
                     continue
-                place = fetch_add(cursors, names[colors[x]], kept[x])
+                place = fetch_add(cursors, new_labels[colors[x]], kept[x])
                 for i in range(offsets[x], offsets[x + 1]):
                     color = colors[neighbours[i]]
                     if color != colors[x]:
-                        out_neighbours[place], out_words[place] = names[color], words[i]
+                        out_neighbours[place], out_words[place] = new_labels[color], words[i]
                         if ids.size:
                             out_ids[place] = ids[i]
                         place += 1

@@ -2,7 +2,7 @@
 
 Arrays that the kernels share:
 
-- ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, of which the first `size` are present; but for
+- ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, of which the first `size` are processed; except for
   `relabel` and the filters, they have no self-loops, and `a` and `b` were roots when the round began;
 - ``state``: a `State`;
 - ``in_forest``: uint8, shape (m,): 1 at the ids of chosen edges.
@@ -56,7 +56,7 @@ def find_set(state, x):
 
 @njit
 def unite(state, x, y):
-    """Unite the trees of vertices `x` and `y`, if they differ; for many threads."""
+    """Unite the trees of vertices `x` and `y`, if they differ; for many threads. Returns nothing."""
     while True:
         x, y = find_set(state, x), find_set(state, y)
         if x == y or rank_link(state.sets, x, y):
@@ -95,7 +95,7 @@ def find_minima(schedule, size, edges, state):
 
 @njit(parallel=True)
 def break_ties(schedule, size, edges, state):
-    """Lower ``state.least_id`` at the ends where an edge's word is the least, to its id; after `find_minima`."""
+    """Lower ``state.least_id`` to the id of each edge at the ends where its word is the least; after `find_minima`."""
     width, chunk, counters = schedule
     a, b, words, ids = edges
     least, least_id = state.least, state.least_id
@@ -157,7 +157,7 @@ def relabel(schedule, size, edges, new_ends, state):
 
 @njit
 def copy_edge(edges, i, ends, out, place):
-    """Copy edge `i` of `edges` to ``out[place]``, with `ends`, a pair, in place of its own."""
+    """Copy edge `i` of `edges` to place `place` of `out`, with the pair `ends` for its ends; both are `PackedEdges`."""
     out.a[place], out.b[place] = ends
     out.words[place] = edges.words[i]
     if edges.ids.size:
@@ -239,7 +239,7 @@ def reset_minima(schedule, size, edges, state):
 
 @njit(parallel=True)
 def gather_by_ticket(schedule, in_forest, forest):
-    """Write the ids that are marked to `forest`, int64 (n - 1,), by ticket; return how many."""
+    """Write the ids that are marked in `in_forest` to `forest`, int64 (n - 1,), by ticket; return how many."""
     width, chunk, counters = schedule
     reset_queue(counters, width)
     counters[FOREST] = 0
@@ -255,7 +255,7 @@ def gather_by_ticket(schedule, in_forest, forest):
 
 @njit
 def gather_serially(in_forest, forest):
-    """Write the ids that are marked to `forest`, int64 (n - 1,), ascending and on one thread; return how many."""
+    """As `gather_by_ticket`, but with the ids ascending, and on one thread."""
     place = 0
     for e in range(in_forest.size):
         if in_forest[e]:

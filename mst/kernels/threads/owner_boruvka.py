@@ -20,7 +20,7 @@ from mst.kernels.union_find.concurrent import find
 
 FREE = -1
 FAILED = FINISHED
-"""Index of the counter of unions that were given up because another thread held a component."""
+"""Place in the counters: unions that were given up since another thread held or had linked a component."""
 
 
 class State(NamedTuple):
@@ -49,10 +49,9 @@ class State(NamedTuple):
 
 @njit
 def scan(worker, first, last, edges, state):
-    """Lower the minima of the components that `worker` owns to the edges ``first … last - 1``.
+    """Lower the minima of the components that `worker` owns by the edges ``first … last - 1``.
 
-    Also marks the edges that it finds inside a component as covered. Workers may run it at the same time, as long as
-    none unites.
+    Also marks edges inside a component as covered. Workers may run it at the same time, as long as none unites.
     """
     u, v, words, ids = edges
     parent, owner, minimum, covered, _ = state
@@ -89,10 +88,11 @@ def find_minima(width, edges, state, staggered):
 
 
 @njit
-def permit(permissions, x, y, worker):
-    """Acquire the permissions of both of two different roots or of neither, without waiting; return whether it did.
+def acquire_permissions(permissions, x, y, worker):
+    """Acquire the permissions of two different roots, both or neither, without waiting; return whether they were.
 
-    The smaller root's comes first, so that of threads that want the same two, one gets both.
+    `permissions` is that of `State`. The smaller root's is acquired first, so that of threads that want the same two,
+    one gets both.
     """
     low, high = min(x, y), max(x, y)
     if compare_and_swap(permissions, low, FREE, worker) != FREE:
@@ -105,12 +105,12 @@ def permit(permissions, x, y, worker):
 
 @njit
 def link_with_permission(state, x, y, worker):
-    """Link `y` below `x` if both permissions are granted and both are still roots; return whether it was linked.
+    """Link `y` below `x` if both permissions are acquired and both are still roots; return whether it was linked.
 
-    The worker then owns the union. Permissions are given back either way.
+    The worker then owns the union. Permissions are released in any case.
     """
     parent, owner, permissions = state.parent, state.owner, state.permissions
-    if not permit(permissions, x, y, worker):
+    if not acquire_permissions(permissions, x, y, worker):
         return False
     linked = load(parent, x) == x and load(parent, y) == y
     if linked:
@@ -122,7 +122,7 @@ def link_with_permission(state, x, y, worker):
 
 
 @njit
-def link_by_swap(state, x, y, worker):
+def link_by_cas(state, x, y, worker):
     """Link the larger of two vertices below the smaller if it is still a root; return whether it was linked.
 
     By compare-and-swap. The worker then owns the union.
@@ -158,7 +158,7 @@ def unite_minima(width, edges, state, forest, counters):
                 if locking:
                     linked = link_with_permission(state, x, y, me)
                 else:
-                    linked = link_by_swap(state, x, y, me)
+                    linked = link_by_cas(state, x, y, me)
                 if not linked:
                     fetch_add(counters, FAILED, 1)
                     continue

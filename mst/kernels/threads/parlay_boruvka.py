@@ -29,9 +29,8 @@ PLAIN, GRANDPARENT, SPLITTING = range(3)
 def find_halving(parent, x):
     """Return the root of `x`, and link every other vertex of the path to its grandparent (path halving).
 
-    For many threads, also while others link roots. It writes only where the grandparent differs from the parent: a
-    vertex that was a root when it was read may have been linked since, and writing the old value back would undo that
-    link.
+    For many threads, also while others link roots. It stores only where the grandparent differs from the parent: a
+    vertex that was a root when it was read may have been linked since, and storing the old value would undo that link.
     """
     p = load(parent, x)
     while p != x:
@@ -56,10 +55,10 @@ def find_root(parent, x, variant):
 
 @njit(inline="always")
 def lower_cheapest(cheapest, x, words, i, compare):
-    """Set ``cheapest[x]`` to edge `i` if that is lighter than the present one; for many threads.
+    """Set ``cheapest[x]`` to edge `i` if that is lighter than the edge there; for many threads.
 
-    `words` are those of the edges. If `compare`, a bool, ``cheapest[x]`` is read once more before each
-    compare-and-swap, which is not tried where it would fail.
+    `words`, uint64 (m,), are those of the edges. If `compare`, a bool, ``cheapest[x]`` is read once more before each
+    compare-and-swap, which is skipped if it would fail.
     """
     mine = cheapest.dtype.type(i)
     seen = load(cheapest, x)
@@ -77,7 +76,7 @@ def lower_cheapest(cheapest, x, words, i, compare):
 
 @njit(parallel=True)
 def find_cheapest(schedule, size, edges, cheapest, compare):
-    """Lower `cheapest` at both ends of each of the first `size` edges, except self-loops; ends are roots.
+    """Lower `cheapest` at both ends of each of the first `size` edges, except self-loops; all ends are roots.
 
     `compare` is as for `lower_cheapest`.
     """

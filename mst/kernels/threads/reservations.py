@@ -1,4 +1,4 @@
-"""Deterministic reservations: a sequential loop over edges, run in parallel with the same result.
+"""Deterministic reservations: they run a sequential loop over edges in parallel, with the same result.
 
 Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012): every
 round takes the next iterates of the loop. Each reserves the two components that its edge joins, by an atomic minimum of
@@ -21,12 +21,12 @@ from mst.kernels.union_find.concurrent import find
 
 
 class Loop(NamedTuple):
-    """The edges that are looped over, in order, and the components.
+    """The edges of the loop, in order, and the components.
 
     Attributes
     ----------
     a, b : numpy.ndarray of int32 or int64, shape (m,)
-        Ends of the edges; an edge's are replaced by their roots whenever it is tried.
+        Ends of the edges, which are replaced by their roots when the edge is tried.
     parent : numpy.ndarray of int32 or int64, shape (n,)
         A union-find with the finds of `mst.kernels.union_find.concurrent`; `commit` links in either direction.
     reservations : numpy.ndarray of int32 or int64, shape (n,)
@@ -43,7 +43,7 @@ class Loop(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The iterates of a round: first those that are tried again, then new ones.
+    """The iterates of a round: first the edges that are tried again, then new ones.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Round(NamedTuple):
 
 @njit(inline="always")
 def edge_of(iterates, i):
-    """Return the index of the edge of iterate `i`."""
+    """Return the index of the edge of iterate `i` of a `Round`."""
     return iterates.retried[i] if i < iterates.retries else iterates.done + i
 
 
@@ -103,7 +103,7 @@ def clear_inner(schedule, mask, u, v, parent, counts):
 
 @njit(parallel=True)
 def gather_ends(schedule, ids, u, v, a, b):
-    """Copy the ends of the edges `ids`, int32 or int64 (k,), from `u` and `v`, (m,), to `a` and `b`, (k,)."""
+    """Copy the ends of the edges `ids`, int (k,), from `u` and `v`, int32 or int64 (m,), to `a` and `b`, (k,)."""
     width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
@@ -140,11 +140,11 @@ def reserve(schedule, size, iterates, loop):
 
 @njit(parallel=True)
 def commit(schedule, size, iterates, loop, counts):
-    """Link a component that each iterate has reserved to the other one, and mark the edge as chosen.
+    """For each iterate that holds a reservation, link that component to the other one, and mark the edge as chosen.
 
     An iterate that holds both links its end `b` to its end `a`, whose reservation it clears. No component is linked
-    twice, since one iterate holds it; nor is there a cycle of links, whose indices would have to decrease all the way
-    round. `counts`, int64 (chunks,), is overwritten: how many iterates of each chunk must try again.
+    twice, since one iterate holds it; and links make no cycle, since the indices of their edges would have to decrease
+    all the way round. `counts`, int64 (chunks,), is overwritten: how many iterates of each chunk must try again.
     """
     width, grain, counters = schedule
     a, b, parent, reservations, chosen = loop
@@ -176,7 +176,7 @@ def commit(schedule, size, iterates, loop, counts):
 
 @njit(parallel=True)
 def keep_waiting(schedule, size, iterates, starts, kept):
-    """Write the indices of the edges that must be tried again to `kept`, in the order of the iterates.
+    """Write the indices of the edges that must be tried again to `kept`, in the order of their iterates.
 
     Those of chunk `c` begin at ``starts[c]``, int64 of shape (chunks,): the exclusive prefix sum of the counts of
     `commit`, with the same grain. `kept` has the dtype of ``iterates.retried``, and shares no memory with it.

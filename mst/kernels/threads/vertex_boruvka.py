@@ -1,9 +1,8 @@
-"""The loops of Borůvka's algorithm over adjacency rows: what Shou and He propose as future work (§4.3, §4.4).
+"""The loops of Borůvka's algorithm over adjacency rows, as Shou and He propose for future work (§4.3, §4.4).
 
-A vertex looks through its own row alone, so that only the minimum of a whole row meets those of other vertices in
-an atomic minimum, and rows drop inner edges (those inside a component) in place, without atomic additions. Only the
-worker that has a row's chunk writes to the row. ``state`` and ``in_forest`` are those of
-`mst.kernels.threads.edge_boruvka`.
+A worker scans whole rows, so that one atomic minimum per row is enough, and drops inner edges (those inside a
+component) from rows in place, without atomic additions. Only the worker that took a row's chunk writes to the row.
+``state`` and ``in_forest`` are those of `mst.kernels.threads.edge_boruvka`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Slots(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows as they shrink, and what the last scan found in each that is not empty.
+    """The rows, which shrink, and the root and the lightest slot that the last scan found for each non-empty one.
 
     Attributes
     ----------
@@ -57,7 +56,7 @@ class Rows(NamedTuple):
 
 @njit(parallel=True)
 def scan_rows(schedule, rows, slots, kept, state):
-    """Drop the inner edges of every row, find its lightest slot and lower the minimum of its root by it.
+    """Drop the inner edges of every row, find its lightest slot, and lower the minimum of its root to that.
 
     Parameters
     ----------
@@ -65,8 +64,8 @@ def scan_rows(schedule, rows, slots, kept, state):
     rows : Rows
         ``ends`` move down; roots and lightest slots are written.
     slots, kept : Slots
-        `slots` are read; those that leave their component are written to `kept`, from ``begins[x]`` on and in their
-        order, with the root for the other end. Both may be the same arrays.
+        `slots` are read; those of row `x` that leave its component are written to `kept`, from ``begins[x]`` on and in
+        their order, with the other end's root for the other end. Both may be the same arrays.
     state : State
 
     Returns
@@ -109,9 +108,9 @@ def scan_rows(schedule, rows, slots, kept, state):
 
 @njit(parallel=True)
 def break_row_ties(schedule, rows, slots, state):
-    """Lower ``state.least_id`` at the roots of the rows whose lightest word is the least there, to that slot's id.
+    """For each row whose lightest word is the least of its root, lower ``state.least_id`` there to that slot's id.
 
-    `slots` are those that `scan_rows` kept. Called where words do not hold the ids.
+    `slots` are those that `scan_rows` kept. For words that do not hold the ids.
     """
     width, chunk, counters = schedule
     begins, ends, roots, lightest = rows
