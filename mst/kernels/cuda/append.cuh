@@ -10,15 +10,15 @@ DEVICE u32 append_in_warp(u32* length, bool appends) {
   return __shfl_sync(FULL, base, 0) + lanes_below(votes);
 }
 
-// Appends a warp's items: `chunk` indices are reserved at once, so that the list's contended length is not the limit.
-// Indices that are reserved and not used are holes. Call `append` with all lanes.
+// Appends a warp's items. It reserves `chunk` indices at a time, so that the list's contended length does not limit the
+// speed. Indices that are reserved and not used are holes. Call `append` with all lanes.
 struct Appender {
   u32* length;  // of the list, holes included
   u32 chunk, next, end;
 
   __device__ __forceinline__ Appender(u32* list_length, u32 indices) : length(list_length), chunk(indices), next(0), end(0) {}
 
-  // Writes an index in the list for each valid item of each lane.
+  // Writes to `indices` the index in the list of each valid item of each lane.
   template <u32 N>
   __device__ __forceinline__ void append(const bool (&valid)[N], u32 (&indices)[N]) {
     u32 votes[N], wanted = 0;
@@ -47,8 +47,8 @@ struct Appender {
   }
 };
 
-// Indices to reserve at once for a list of `items`: an eighth of a warp's expected share, so that at most about an
-// eighth of the list is holes. A power of two up to 256.
+// The number of indices to reserve at a time for a list of `items`: an eighth of a warp's expected share, so that at
+// most about an eighth of the list is holes. A power of two up to 256.
 DEVICE u32 chunk_for(u32 items) {
   const u32 share = items / (8 * warp_count());
   return share < 2 ? 1 : share > 256 ? 256 : 1u << (31 - __clz(share));

@@ -8,7 +8,7 @@
 //     hook: every order makes the same sets), and
 // (b) single words of 32 or 64 bits of which every value, old or new, is right: a parent or a label that leads to
 //     the same root, a minimum that only falls. They are read and written with relaxed operations, or through the
-//     first-level cache where a file says why an old value will do.
+//     first-level cache where a file says why an old value is right, too.
 // Everything else that one thread writes and another reads is separated by `GridBarrier::sync` or by a kernel's end.
 #pragma once
 
@@ -48,7 +48,7 @@ DEVICE u64 load_relaxed(const u64* p) {
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
   return x;
 }
-// A word that other threads may be changing, from the first-level cache: an older value must do.
+// Loads a word that other threads may be changing, from the first-level cache: it may be an older value.
 DEVICE u32 load_cached(const u32* p) {
   u32 x;
   asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
@@ -59,14 +59,14 @@ DEVICE void store_relaxed(u32* p, u32 x) {
 }
 #endif
 
-// Of a lane in its warp; of a warp, or a thread, among those of the whole grid. Blocks are one-dimensional and of whole
-// warps.
+// Indices: of a lane in its warp, of a warp or a thread in the whole grid; and the numbers of warps and threads in the
+// grid. Blocks are one-dimensional and consist of whole warps.
 DEVICE u32 lane_id() { return threadIdx.x & 31; }
 DEVICE u32 warp_index() { return (blockIdx.x * blockDim.x + threadIdx.x) >> 5; }
 DEVICE u32 warp_count() { return (gridDim.x * blockDim.x) >> 5; }
 DEVICE u32 thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 DEVICE u32 thread_count() { return gridDim.x * blockDim.x; }
-// How many lanes below this one have their bit set in `votes`.
+// The number of lanes below this one whose bit is set in `votes`.
 DEVICE u32 lanes_below(u32 votes) { return __popc(votes & ((1u << lane_id()) - 1)); }
 
 // High and low words. A 32-bit key has no low word.
@@ -81,7 +81,7 @@ DEVICE u32 key_high(Key key) {
 }
 DEVICE u64 pack(u32 high, u32 low) { return (u64)high << 32 | low; }
 
-// Streaming loads of input that is read once per pass: they should not push labels out of the second-level cache.
+// A streaming load, for input that is read once per pass: it should not evict labels from the second-level cache.
 template <class T>
 DEVICE T stream(const T* p) {
   return __ldcs(p);

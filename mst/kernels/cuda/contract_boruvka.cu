@@ -1,16 +1,17 @@
 // Boruvka with contraction: Sousa, Mariano and Proenca, "A Generic and Highly Efficient Parallel Variant of Boruvka's
 // Algorithm" (PDP '15; "UMinho GPU"), in the variants GPU-u and GPU-e of Biagiotti, "Efficient solution for MST
-// computation on sparse graphs", section IV, and with the segmented minimum that he names as future work.
+// computation on sparse graphs", section IV, and with the segmented minimum that he suggests as future work.
 //
-// A round: candidates, mirrored edges out, colours, new labels by scan, degrees, scan, insertion. The steps that have
-// a loop over a row come twice: a thread per vertex, and a thread per slot, which finds its row by binary search.
+// A round: find candidates, remove mirrored edges, propagate colours, number the roots by a scan, count and scan
+// degrees, insert slots. The steps that have a loop over a row come twice: a thread per vertex, and a thread per slot,
+// which finds its row by binary search.
 //
 // Geometry: one thread per vertex or slot of this round, as each kernel says; any block size.
 //
 // Ordering: a launch ends every step. `remove_mirrors` clears only the candidate of the lower end of a pair, and the
 // upper end keeps its own whether it still sees the lower one's or not. Colours are shortened in place: every value
-// that a reader may see lies on the path to the root. The order of slots within a new row is left to the race; the
-// order of edges does not depend on it.
+// that a reader may see lies on the path to the root. The order of slots within a new row depends on the timing of
+// threads; the forest does not.
 #include "argmin.cuh"
 #include "row_of_slot.cuh"
 #include "scan.cuh"
@@ -62,7 +63,7 @@ extern "C" __global__ void find_candidates(const ContractBoruvka g) {
   g.candidates[x] = best;
 }
 
-// A thread per slot, all lanes to the end: a segmented scan in each warp, then one compare-and-swap for each row that
+// A thread per slot, without early exit: a segmented scan in each warp, then one compare-and-swap for each row that
 // the warp meets. Lowers candidates, which the caller has set to NONE.
 extern "C" __global__ void find_candidates_segmented(const ContractBoruvka g) {
   const u32 slot = thread_index();

@@ -7,21 +7,21 @@
 // JUMPING replaces path halving by pointer jumping where compression is explicit (rung 4 and above).
 //
 // Geometry: a thread per vertex, worklist entry or slot, as each kernel says; any block size. A kernel over a worklist
-// takes its length from `lengths`, so more threads than entries do no harm.
+// reads its length in `lengths`, so there may be more threads than entries.
 //
 // Ordering: a launch ends every step, so a step sees all that earlier ones wrote, and no thread waits for another.
 // Threads of a step meet in atomics and in parent words. Below rung 4, parents change in `unite` alone, and only by
-// compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. From rung 4 on a find
-// that reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path
-// to the root; so first-level caches may be used, which matters, because most threads meet the same few roots.
+// compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. From rung 4 on a find that
+// reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path to the
+// root; so first-level caches may be used, which is much faster, because most threads read the same few roots.
 //
-// Forward progress of a union: it hooks the larger root below the smaller, so no cycle arises. A compare-and-swap
-// that fails returns a parent below the root that it tried, so the pair of roots sinks with every try, whatever other
-// threads do: at most n tries, and a stale cache plays no part, because atomics bypass it.
+// Forward progress of a union: it hooks the larger root below the smaller, so no cycle arises. A compare-and-swap that
+// fails returns a parent with a smaller number than the root that it tried, so the numbers fall with every try: a union
+// takes at most n tries, for any behaviour of other threads. Stale caches do not matter, because atomics bypass them.
 //
-// A round needs nothing of the host: its kernels read the worklist's length where `minimise` counted it, and
+// A round needs no value from the host: its kernels read the worklist's length where `minimise` counted it, and
 // `reset_minima` clears the other list's. So the host may queue rounds ahead, with threads for any length at least as
-// large; rounds past the last one find empty lists.
+// large; rounds after the last one find empty lists.
 #include "edge_minimum.cuh"
 
 #ifndef RUNG
@@ -77,6 +77,7 @@ DEVICE Edge load_edge(const EclMst& g, u32 list, u32 i) {
   return edge;
 }
 
+// Writes entry i of a worklist.
 DEVICE void store_edge(const EclMst& g, u32 list, u32 i, const Edge& edge) {
 #if RUNG < 6
   ((uint4*)g.worklist[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
@@ -91,6 +92,7 @@ DEVICE void store_edge(const EclMst& g, u32 list, u32 i, const Edge& edge) {
 #endif
 }
 
+// The parent of x, perhaps an older one (see Ordering).
 DEVICE u32 parent_of(const EclMst& g, u32 x) {
 #if RUNG < 4
   return __ldg(g.parent + x);
@@ -123,7 +125,7 @@ DEVICE u32 find(const EclMst& g, u32 x) {
 #endif
 }
 
-// Unites the sets of a and b, which were roots when they were read.
+// Unites the sets of a and b, which were roots when they were found.
 DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
   while (a != b) {
     const u32 high = a > b ? a : b, low = a > b ? b : a;
@@ -194,7 +196,7 @@ DEVICE void append_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 st
   }
 }
 
-// Algorithm 2, lines 1 to 8, all lanes to the end: a thread per vertex appends the slots of its row to the worklist
+// Algorithm 2, lines 1 to 8, without early exit: a thread per vertex appends the slots of its row to the worklist
 // `source`; rows of warp_degree slots or more are appended by the whole warp.
 extern "C" __global__ void populate(const EclMst g) {
   const u32 v = thread_index();
@@ -246,7 +248,7 @@ DEVICE u32 representative(const EclMst& g, u32 x) {
 #endif
 }
 
-// 64-bit keys, a thread per entry: the smallest id among the edges of the smallest key. Lowers minimum_id.
+// 64-bit keys, a thread per entry: finds the smallest id among the edges of the smallest key. Lowers minimum_id.
 extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   const u32 i = thread_index();
@@ -258,9 +260,9 @@ extern "C" __global__ void minimise_ids(const EclMst g) {
 #endif
 }
 
-// Lines 27 to 33, a thread per entry: an edge that is the minimum of either end unites both. Writes parent, chosen. From
-// rung 4 on, a representative may have changed since the minima were taken; the edge then waits for the next round,
-// unless it is the minimum of the new one too.
+// Lines 27 to 33, a thread per entry: an edge that is the minimum of either end unites both. Writes parent, chosen.
+// From rung 4 on, a representative may have changed since the minima were taken; the edge then waits for the next
+// round, unless it is the minimum of the new one too.
 extern "C" __global__ void unite(const EclMst g) {
   const u32 i = thread_index();
   if (i >= g.lengths[g.source]) return;
@@ -284,6 +286,7 @@ extern "C" __global__ void reset_minima(const EclMst g) {
 
 #else  // topology-driven: every slot in every round, a thread per slot (rung 7) or per row (rung 8)
 
+// The edge of a slot in the row of v.
 DEVICE Edge edge_of(const EclMst& g, u32 v, u32 slot) {
   Edge edge;
   edge.a = v;

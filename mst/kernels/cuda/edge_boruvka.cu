@@ -63,6 +63,7 @@ DEVICE Edge load_edge(const EdgeBoruvka& g, u32 i) {
   return {g.u[i], g.v[i], i, g.keys[i]};
 }
 
+// Writes entry i of a worklist.
 DEVICE void store_entry(const EdgeBoruvka& g, u32 list, u32 i, const Edge& edge) {
   ((uint4*)g.worklist[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
 #if KEY_BITS == 64
@@ -80,9 +81,9 @@ extern "C" __global__ void initialise(const EdgeBoruvka g) {
 
 #if BY_VERTEX
 
-// A thread per entry, all lanes to the end: finds the lightest edge of the vertex's row that leaves its set. Entries
-// that have one go to the other list. Lowers minimum; without WORKLIST every vertex has an entry, and appended says
-// whether any has an edge.
+// A thread per entry, without early exit: finds the lightest edge of the vertex's row that leaves its set. Entries that
+// have one are appended to the other list. Lowers minimum; without WORKLIST every vertex has an entry, and appended
+// says whether any has an edge.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge best = {0, 0, NONE, 0};
@@ -122,7 +123,7 @@ extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   if (edge.id != NONE) lower_minimum_id(g, edge.b, edge);
 }
 
-// Entries that hold the minimum of their set unite it with the one across. Writes chosen, sets.
+// Entries that hold the minimum of their set unite it with the set at the other end. Writes chosen, sets.
 extern "C" __global__ void unite(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -141,8 +142,8 @@ extern "C" __global__ void reset_minima(const EdgeBoruvka g) {
 #else
 
 #if WORKLIST
-// Listing 6, lines 22 to 27: representatives and minima; edges between two sets go to the other list. All lanes to the
-// end. Appends to worklist, lowers minimum.
+// Listing 6, lines 22 to 27: finds representatives and minima; edges between two sets are appended to the other list.
+// No lane exits before that. Lowers minimum.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge edge = {0, 0, 0, 0};
@@ -177,7 +178,7 @@ extern "C" __global__ void minimise(const EdgeBoruvka g) {
   atomicMin(g.minimum + edge.b, minimum_word(edge));
 }
 
-// Listing 5, lines 33 to 41: ends become representatives, in the list that is read; resets their minima.
+// Listing 5, lines 33 to 41: replaces ends by representatives, in the list that is read; resets their minima.
 extern "C" __global__ void remap(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -190,7 +191,7 @@ extern "C" __global__ void remap(const EdgeBoruvka g) {
   reset_minimum(g, edge.b);
 }
 
-// Listing 5, line 43: edges between two sets go to the other list. All lanes to the end.
+// Listing 5, line 43: appends edges between two sets to the other list. No lane exits early.
 extern "C" __global__ void filter(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge edge = {0, 0, 0, 0};

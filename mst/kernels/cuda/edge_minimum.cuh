@@ -32,12 +32,13 @@ DEVICE bool is_minimum(const Argument& g, u32 representative, const Edge& edge) 
 #endif
 }
 
-// The second pass with 64-bit keys, for one end of an edge, once all keys have been taken in.
+// The second pass with 64-bit keys, for one end of an edge, once the pass over the keys has ended.
 template <class Argument>
 DEVICE void lower_minimum_id(const Argument& g, u32 representative, const Edge& edge) {
   if (g.minimum[representative] == edge.key) atomicMin(g.minimum_id + representative, edge.id);
 }
 
+// Sets the minimum of a representative to none.
 template <class Argument>
 DEVICE void reset_minimum(const Argument& g, u32 representative) {
   g.minimum[representative] = NO_CANDIDATE;

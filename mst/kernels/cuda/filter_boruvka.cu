@@ -1,13 +1,13 @@
 // Filter-Borůvka on one GPU: the lightest edges first, then the heavy ones that leave the giant component.
 //
-// A solve is one cooperative launch, `forest_csr` or `forest_edges`: nothing returns to the host in between. The phases
-// are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
+// A solve is one cooperative launch, `forest_csr` or `forest_edges`, without transfers to the host in between. The
+// phases are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
 //
-// The heavy phase may skip every edge inside the giant component: light means (key, id) <= threshold, heavy means
-// above it, and the light rounds ran until no light edge joined two components; so the tree path between the ends
-// of a skipped edge holds light edges only, and the skipped edge is the largest of a cycle. Any component may be
-// taken for the giant. Nearly all heavy edges that are left meet it, so it takes no candidates: all of them would be
-// lowering one word.
+// The heavy phase may skip every edge inside the giant component: light means (key, id) <= threshold, heavy means above
+// it, and the light rounds ran until no light edge joined two components; so the tree path between the ends of a
+// skipped edge holds light edges only, and the skipped edge is the largest of a cycle. Any component may be taken for
+// the giant. Nearly all heavy edges that are left have an end in it, so it takes no candidates: all threads would
+// contend for one word.
 #include "rounds.cuh"
 #include "row_minima.cuh"
 #include "threshold.cuh"
@@ -27,6 +27,7 @@ struct SharedMemory {
   };
 };
 
+// The threshold of a solve: sampled, or above all edges.
 DEVICE Threshold find_threshold(const FilterBoruvka& g, Histogram& histogram) {
   if (g.samples) return sample_threshold(g, histogram);
   return {~(Key)0, NONE};
@@ -98,17 +99,18 @@ struct HeavyVisitor {
   }
 };
 
-// The worklist of the heavy phase, from CSR.
+// Fills the worklist of the heavy phase, from CSR.
 DEVICE void extract_rows(const FilterBoruvka& g, const Threshold& threshold, const Round& round) {
   HeavyVisitor visitor(g, threshold, round);
   walk_rows(g, g.outside, g.control->outside_count, HEAVY_ROWS, visitor);
   fill_holes(visitor.appender, g.worklist[round.index & 1]);
 }
 
+// Whether vertex v is outside the giant, by the bits of g.outside.
 DEVICE bool is_outside(const FilterBoruvka& g, u32 v) { return g.outside[v >> 5] >> (v & 31) & 1; }
 
-// The worklist of a phase, from the edge list: light edges, or heavy ones with an end outside the giant. If `labelled`,
-// ends become the labels of their components; else components are vertices.
+// Fills the worklist of a phase, from the edge list: light edges, or heavy ones with an end outside the giant. If
+// `labelled`, ends become the labels of their components; else components are vertices.
 DEVICE void extract_edges(const FilterBoruvka& g, const Threshold& threshold, const Round& round, bool heavy,
                           bool labelled) {
   const u32 spread = spread_of(round.components);
@@ -251,8 +253,8 @@ DEVICE u32 label_light_components(const FilterBoruvka& g, GridBarrier& grid, u32
 }
 
 // Writes the host's counters, and resets those of the device for the next solve. Every thread has passed the last
-// barrier, and reads no counter behind it. The host's words and the counters are published by the kernel's end, which the
-// host and the next launch wait for.
+// barrier, and reads no counter after it. The host's words and the counters are published by the kernel's end, which
+// the host and the next launch wait for.
 DEVICE void report_counters(const FilterBoruvka& g, u32 last, u32 light_round, u32 heavy_round) {
   if (blockIdx.x > 0) return;
   Control* control = g.control;
@@ -273,8 +275,8 @@ DEVICE void report_counters(const FilterBoruvka& g, u32 last, u32 light_round, u
   for (u32 i = threadIdx.x; i < CONTROL_WORDS; i += blockDim.x) words[i] = 0;
 }
 
-// Light edges, then heavy ones. There is one loop for both, to keep the code small. Enter with everything published:
-// with CSR, after the first round, whose roots are the components of round 1.
+// Light edges, then heavy ones. One loop serves both, to keep the code small. Enter with everything published: with
+// CSR, after the first round, whose roots are the components of round 1.
 template <bool CSR>
 DEVICE void two_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshold& threshold, Round round,
                        SharedMemory& shared) {
@@ -299,9 +301,9 @@ DEVICE void two_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshol
   report_counters(g, round.index, light_round, heavy_round);
 }
 
-// The forest of a graph with CSR rows and an edge list: the first round takes the minimum of each row. A cooperative launch
-// of any number of blocks of BLOCK threads. Reads the graph; control is zero but for arrivals, and is left so. Writes
-// forest, counters and, as workspace, all else.
+// The forest of a graph with CSR rows and an edge list: the first round takes the minimum of each row. A cooperative
+// launch of any number of blocks of BLOCK threads. Reads the graph; control is zero but for arrivals, and is left so.
+// Writes forest, counters and, as workspace, all else.
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_csr(const FilterBoruvka g) {
   __shared__ SharedMemory shared;
   GridBarrier grid(&g.control->arrivals, g.control->clock_notes);

@@ -30,17 +30,17 @@ struct LightestSlot {
   u32 slot;  // NONE: there is none
 };
 
-// The barrier's word is never reset; the counters are zero before a solve, and it leaves them so.
+// `arrivals` is never reset; the counters from forest_edges on are zero before a solve, and after it.
 struct Control {
   u32 arrivals;                 // of the grid barrier
   u32 unused[7];
   u32 forest_edges;             // length of the forest so far
-  u32 finished;                 // components that no light edge leaves
+  u32 finished;                 // number of components that no light edge leaves
   u32 outside_count;            // vertices outside the giant component
   u32 pieces;                   // pieces of long rows
   u32 worklist_length[ROUNDS];  // holes included
-  u32 roots[ROUNDS];            // components that a round leaves to the next
-  u32 ties[ROUNDS];             // candidates of a round that tied
+  u32 roots[ROUNDS];            // number of components of the next round
+  u32 ties[ROUNDS];             // number of tied candidates of a round
   u64 clock_notes[4 * ROUNDS];  // when phases ended, in the instrumented build
 };
 static const u32 CONTROL_WORDS = 4 + 3 * ROUNDS;  // from forest_edges to ties: zero between solves
@@ -83,6 +83,7 @@ struct FilterBoruvka {
   u32 unused;
 };
 
+// The data of a CSR slot beside its key.
 struct Slot {
   u32 neighbour, id;
 };

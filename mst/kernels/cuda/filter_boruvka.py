@@ -86,7 +86,7 @@ ARGUMENT = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint3
 
 
 class Shape(NamedTuple):
-    """What the sizes of the workspace follow from; `slots` is 0 where a solve starts from the edge list alone."""
+    """The numbers that the workspace depends on; `slots` is 0 if a solve starts from the edge list alone."""
 
     n: int
     m: int
@@ -96,7 +96,7 @@ class Shape(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Numbers of the argument that a solve goes by; see the struct ``FilterBoruvka``."""
+    """The settings of a solve, which are numbers of its argument; see the struct ``FilterBoruvka``."""
 
     lanes_per_row: int
     long_row: int
@@ -107,7 +107,7 @@ class Settings(NamedTuple):
 
 
 class CandidateLayout(NamedTuple):
-    """Where a candidate has its index and the prefix of its (key, edge id); see ``candidate_of`` in worklist.cuh."""
+    """The bits of a candidate: its index, and a prefix of its (key, edge id); see ``candidate_of`` in worklist.cuh."""
 
     index_bits: int
     key_shift: int
@@ -119,7 +119,7 @@ def workspace(
 ) -> dict[str, tuple[Any, int]]:
     """Return the workspace of a solve: name to (dtype, elements).
 
-    Every list has room for the worst case, so no setting and no weight distribution can overflow it.
+    Every list has space for the worst case, so no setting and no distribution of weights can overflow it.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def workspace(
 
 
 def worklist_capacity(m: int) -> int:
-    """Return the entries of a worklist for `m` edges: at most an eighth of a round's are holes, and 7/6 > 8/7."""
+    """Return the capacity of a worklist for `m` edges, holes included: they are at most an eighth, and 7/6 > 8/7."""
     return m + m // 6 + 1024
 
 
@@ -168,7 +168,7 @@ def candidate_layout(m: int, key_bits: int, largest: int) -> CandidateLayout:
     key_bits : int
         32 or 64.
     largest : int
-        Largest key: by it, fewer bits of 32-bit keys may matter.
+        Largest key: leading zeros of 32-bit keys leave more bits for ids.
     """
     index_bits = (worklist_capacity(m) - 1).bit_length()
     if key_bits == 64:
@@ -181,7 +181,7 @@ def candidate_layout(m: int, key_bits: int, largest: int) -> CandidateLayout:
 def argument(
     shape: Shape, settings: Settings, candidates: CandidateLayout, addresses: Mapping[str, int]
 ) -> np.ndarray:
-    """Return the kernels' argument, shape (1,) of `ARGUMENT`; addresses that are not given are null."""
+    """Return the kernels' argument, shape (1,) of `ARGUMENT`; `addresses` are by name, and missing ones become null."""
     filled = np.zeros(1, ARGUMENT)
     numbers = {"n": shape.n, "m": shape.m, **settings._asdict(), **candidates._asdict()}
     for name, value in {**addresses, **numbers}.items():

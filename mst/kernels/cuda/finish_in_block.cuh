@@ -1,8 +1,8 @@
 // The last rounds in one block: components in shared memory, edges in registers, barriers of one multiprocessor.
 //
-// A round of the whole grid costs several grid barriers and several trips to the second-level cache, however little
-// is left. Here an edge stays with one thread, which sees by itself whether it is the minimum of an end; so
-// minima are exact at once, over (key, edge id), and need no indices.
+// A round of the whole grid costs several grid barriers and several accesses to the second-level cache, even for few
+// edges. Here an edge stays with one thread, which checks whether it is the minimum of an end; so minima are exact at
+// once, over (key, edge id), and need no indices.
 #pragma once
 #include "worklist.cuh"
 
@@ -15,7 +15,7 @@
 #define BLOCK_ITEMS 4
 #endif
 
-// Lies in shared memory.
+// In shared memory.
 struct BlockForest {
   u64 minimum[BLOCK_COMPONENTS];  // per root: see `word_in_block`
 #if KEY_BITS == 64
@@ -26,7 +26,7 @@ struct BlockForest {
   u32 forest_edges, finished;     // of Control
 };
 
-// Whether a round with so many components and entries of its worklist can be finished in one block.
+// Whether a round of `components`, with `length` entries in its worklist, can be finished in one block.
 DEVICE bool fits_block(u32 components, u32 length) {
   return components <= BLOCK_COMPONENTS && length <= BLOCK_ITEMS * blockDim.x;
 }
@@ -66,8 +66,8 @@ DEVICE bool is_minimum_in_block(const BlockForest& block, u32 c, u64 word, u32 i
 
 // One block, so that barriers of the block are all that orders it: between two of them a word of the shared arrays is
 // either lowered atomically, or written by the one thread that owns its component and read by that thread alone, or
-// only read. `partner` is written by the edge that is the minimum of a component, and there is one. What the
-// block reads of the grid was published by the last grid barrier, and the next one publishes what it writes.
+// only read. `partner` is written by the one edge that is the minimum of a component. Words of the grid that the block
+// reads were published by the last grid barrier, and the next one publishes those that it writes.
 //
 // Appends the forest of the round's worklist to g.forest. If `label_finished`, writes hooks[0 … components): ROOT |
 // FINISHED | the label that the component's root gets from control's `finished`. Call with all threads of the block.
@@ -151,7 +151,8 @@ DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 roun
       if (partner != NONE && !(c < partner && block.partner[partner] == c)) block.parent[c] = partner;
     }
     __syncthreads();
-    // Paths are shortened once a round. Roots are kept in `partner` meanwhile, so that no parent changes while it is followed.
+    // Paths are shortened once a round. Roots are kept in `partner` meanwhile, so that no parent changes while it is
+    // followed.
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.partner[c] = root_in_block(block, c);
     __syncthreads();
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.parent[c] = block.partner[c];

@@ -4,16 +4,16 @@
 //
 // WAIT_FREE   the union-find of `wait_free_union_find.cuh` instead of trees of depth one
 // MERGED      no `prepare`: each look-up of a vertex flattens its path, and `update_mst` resets for the next round
-// BOTH_WAYS   every edge in the list twice, so that each lowers the minimum of its first end only
+// BOTH_WAYS   the list has every edge twice, once each way, and each lowers the minimum of its first end only
 // FLAG        an edge that two components chose counts once because its flag is taken atomically, instead of by
 //             looking whether the other component chose it too
-// CONTIGUOUS  each thread has a run of its block's chunk to itself, instead of every blockDim-th edge of it
+// CONTIGUOUS  each thread processes consecutive edges of its block's chunk, instead of every blockDim-th one
 //
 // Geometry: any number of blocks and threads; kernels stride over vertices, or over a chunk of the edge list per block.
 //
 // Ordering: a launch ends every step. Cheapest edges meet in compare-and-swap on an index into the list. A component
 // tree changes only in `update_mst`, where each root writes its own parent once, so no cycle closes: of two that chose
-// each other exactly one hooks. Flattening writes roots over ancestors, which is the same tree to any reader.
+// each other exactly one hooks. Flattening replaces parents by roots, and any reader still gets to the same root.
 #include "argmin.cuh"
 #include "wait_free_union_find.cuh"
 
@@ -45,12 +45,13 @@ struct FlatBoruvka {
   const u32* ids;         // [length] edge ids; null if ids_are_indices
   u32* parent;            // [n] unless WAIT_FREE
   u64* sets;              // [n] WAIT_FREE: see wait_free_union_find.cuh
-  u32* cheapest[2];       // [n] index of a component's lightest edge, or NONE; two, so that MERGED can reset one ahead
+  u32* cheapest[2];       // [n] index of a component's lightest edge, or NONE; two, so that MERGED can reset the next
   unsigned char* chosen;  // [m rounded up to 4] 1: of the forest
   u32* unions;            // [1] unions so far
   u32 n, length, round, ids_are_indices;
 };
 
+// The edge id of the edge at `index` of the list.
 DEVICE u32 id_of(const FlatBoruvka& g, u32 index) { return g.ids_are_indices ? index : g.ids[index]; }
 
 // Indices into the list compare by the keys and ids of their edges.
@@ -115,8 +116,8 @@ extern "C" __global__ void prepare(const FlatBoruvka g) {
 }
 #endif
 
-// Lowers cheapest at the ends of an edge. From round 1 on, ends are first replaced by components, in a copy of the list
-// that round 1 makes.
+// Lowers cheapest at the ends of an edge; with BOTH_WAYS, at its first end. From round 1 on, ends are first replaced by
+// components, in a copy of the list that round 1 makes.
 DEVICE void assign_edge(const FlatBoruvka& g, u32 index) {
   Edge edge = g.round < 2 ? g.edges[index] : g.relabelled[index];
   const u32 a = edge.a, b = edge.b;

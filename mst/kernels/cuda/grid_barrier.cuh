@@ -1,8 +1,8 @@
 // A barrier for all threads of a cooperative launch.
 //
 // `GridBarrier::sync` publishes: bar.sync makes the block's writes happen before thread 0's fence, and that fence is
-// cumulative, so the increment that follows it releases the writes of the whole block. Thread 0 of every block
-// then reads the counter with acquire until all blocks have arrived, and bar.sync hands what it acquired to its
+// cumulative, so the increment that follows it releases the writes of the whole block. Thread 0 of every block then
+// reads the counter with acquire until all blocks have arrived, and bar.sync makes the acquired writes visible to its
 // block. The increments of all blocks add up to 2^31, so the top bit of the counter flips exactly when the last block
 // arrives, and the rest of it is zero again: the counter needs no reset between barriers or launches. The bit cannot
 // flip back while a block still waits for it, because the next flip needs that block's own arrival.
@@ -14,7 +14,7 @@
 #pragma once
 #include "base.cuh"
 
-// Phases of filter-Borůvka, which the instrumented build (TIMED) notes the ends of; filter_boruvka.py names them.
+// Phases of filter-Borůvka, whose ends the instrumented build (TIMED) records; filter_boruvka.py names them.
 enum Phase {
   THRESHOLD,
   ROW_MINIMA,

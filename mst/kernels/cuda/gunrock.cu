@@ -1,7 +1,7 @@
 // A reimplementation of Gunrock's minimum spanning tree, from its description in Fallin et al. (SC '23, section 2) and
 // the steps of its operators: a filter over all edges for the smallest weights, a pass over the edges that it lets
 // through for the smallest edge of that weight, a pass over the vertices that adds edges, and one that jumps pointers.
-// All edges come in every round. For connected graphs: it ends when one supervertex is left.
+// Every round processes all edges. For connected graphs: it ends when one supervertex is left.
 //
 // Geometry: a thread per slot, vertex or entry of the frontier, as each kernel says; any block size.
 //
@@ -35,7 +35,7 @@ extern "C" __global__ void initialise(const Gunrock g) {
   if (x < g.n) g.roots[x] = g.new_roots[x] = x;
 }
 
-// A thread per slot, all lanes to the end: lowers minimum_key at both supervertices; appends to the frontier.
+// A thread per slot, without early exit: lowers minimum_key at both supervertices; appends to the frontier.
 extern "C" __global__ void minimum_weights(const Gunrock g) {
   const u32 slot = thread_index();
   bool passes = false;

@@ -17,12 +17,12 @@ struct Jucele {
   const Key* keys;          // [m]
   u32* ends[2];             // [m] each: ends as labels, from round 1 on; NONE: inside one component
   u32* lightest;            // [n] edge that each vertex chose, or NONE
-  u32* degree;              // [m] how many ends chose the edge; zero between rounds
+  u32* degree;              // [m] the number of ends that chose the edge; zero between rounds
   u32* component;           // [n] parent in the strut, then its root
-  u32* new_label;           // [n] of the roots, in the next round
+  u32* new_label;           // [n] of each root: its vertex in the next round
   unsigned char* chosen;    // [m] 1: of the tree
   u32* counters;            // [3] see Counter
-  u32 n, m, from_input, side;  // vertices of this round; from_input: the ends are u and v; side: the end to serve
+  u32 n, m, from_input, side;  // vertices of this round; from_input: the ends are u and v; side: the end processed
 };
 
 enum Counter { ZERO_DIFFERENCES, CHANGED, VERTICES };
@@ -36,12 +36,13 @@ struct Lighter {
   }
 };
 
+// The first (side 0) or second end of an edge, in this round.
 DEVICE u32 end_of(const Jucele& g, u32 side, u32 edge) {
   return g.from_input ? (side ? g.v : g.u)[edge] : g.ends[side][edge];
 }
 
-// A thread per edge; launched for the first ends, then for the second ones. Lowers lightest, which the caller has set
-// to NONE.
+// A thread per edge; launched with side 0 for the first ends, then with 1 for the second ones. Lowers lightest at that
+// end; the caller has set it to NONE.
 extern "C" __global__ void find_lightest(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;

@@ -47,7 +47,7 @@ def source_text(name: str) -> str:
 
 
 def options_for(architecture: str, macros: dict[str, int]) -> list[str]:
-    """Return NVRTC's options for an architecture such as ``sm_90``."""
+    """Return the options of NVRTC for an architecture such as ``sm_90`` and definitions of macros."""
     return [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-D{k}={v}" for k, v in sorted(macros.items()))]
 
 
@@ -66,10 +66,10 @@ class Arguments:
 
 
 class Kernel:
-    """A kernel of one struct, on the current device.
+    """A kernel with one argument, a struct (`Arguments`), on the current device.
 
-    It is launched through the driver directly: reading the arguments of a launch is most of what CuPy adds to it, and
-    a solve on a small graph takes little more than its launches.
+    It is launched through the driver directly: CuPy would spend more time on the arguments of a launch, and a solve on
+    a small graph takes little more time than its launches.
     """
 
     def __init__(self, source: str, kernel: str, macros: Mapping[str, int], *, cooperative: bool = False):

@@ -1,10 +1,10 @@
-// Kernels that check a forest on the device; mst/algorithms/cuda/device/proof.py says what they prove. They share
-// nothing with the solvers' kernels but the words of base.cuh.
+// Kernels that check a forest on the device; mst/algorithms/cuda/device/proof.py describes the proof. They share
+// nothing with the solvers' kernels but base.cuh.
 //
 // Ordering: threads of a launch meet in atomicMin and atomicAdd alone, whose outcome does not depend on their order,
-// and what one launch writes is read by later ones only. No thread waits for another.
+// and words that one launch writes are read by later ones only. No thread waits for another.
 //
-// Both kernels stride over `count` items, so any number of blocks and threads will do.
+// Both kernels stride over `count` items, so there may be any number of blocks and threads.
 #include "base.cuh"
 
 struct ProveForest {
@@ -23,7 +23,7 @@ struct ProveForest {
   u64 count;              // items of a launch
 };
 
-// The lightest edge of every component, which is the one of the lowest row. Reads a, b; lowers lightest.
+// Finds the lightest edge of every component, which is the one of the lowest row. Reads a, b; lowers lightest.
 extern "C" __global__ void choose_lightest(const ProveForest p) {
   for (u64 i = thread_index(); i < p.count; i += thread_count()) {
     atomicMin(p.lightest + p.a[i], (u32)i);
@@ -33,6 +33,7 @@ extern "C" __global__ void choose_lightest(const ProveForest p) {
 
 enum Violation { APART, LIGHTER };
 
+// Adds an edge to the violations of its kind.
 DEVICE void count_violation(const ProveForest& p, u32 kind, u32 edge) {
   atomicAdd(p.violations + kind, 1u);
   atomicMin(p.violations + 2 + kind, edge);

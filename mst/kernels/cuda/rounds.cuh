@@ -5,14 +5,14 @@
 #include "finish_in_block.cuh"
 #include "grid_barrier.cuh"
 
-// Items per thread and tile, when there are enough of them.
+// Edges per thread at a time; TILE vertices or components per thread; if there are enough of them.
 #ifndef ITEMS_PER_THREAD
 #define ITEMS_PER_THREAD 2
 #endif
 static const u32 TILE = 4;
 static const u32 ITEMS = ITEMS_PER_THREAD;
 
-// The round that a solve is in; equal in all threads.
+// The current round of a solve; equal in all threads.
 struct Round {
   u32 index;
   u32 components;
@@ -23,8 +23,8 @@ struct Round {
 // Path compression: replaces every hook by the word of the root that it leads to, which is ROOT and the root's label in
 // the next round. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is read as
 // it was published by the last barrier, or as its root's word, and either leads to the same root. Hooks make trees,
-// because the order is total; so a walk is no longer than a tree is high, and waits for no thread. It is a pass of its
-// own, so that the next pass finds roots in the first-level cache: many edges share few of them.
+// because the order is total; so a walk is no longer than the height of a tree, and waits for no thread. It is a
+// separate pass, so that the next one finds roots in the first-level cache: many edges share few of them.
 DEVICE void compress_paths(u32* hooks, u32 count) {
   for (u32 x = thread_index(); x < count; x += thread_count()) {
     u32 hook = load_relaxed(hooks + x);
@@ -37,9 +37,9 @@ DEVICE void compress_paths(u32* hooks, u32 count) {
 // Items per thread and tile of a pass over `count` vertices or components.
 DEVICE u32 tile_items(u32 count) { return count > thread_count() ? TILE : 1; }
 
-// Round 0 over CSR. lightest_neighbour[] has no cycles but pairs that chose each other, because the order is total; the
-// lower end of a pair is the root. Others hook to the neighbour's neighbour: half the path to follow. Appends the chosen
-// edges to the forest. Writes labels: the hook of each vertex, NONE if it is isolated.
+// Round 0 over CSR. The only cycles in lightest_neighbour[] are pairs that chose each other, because the order is
+// total; the lower end of a pair is the root. Others hook to the neighbour's neighbour: half the path to follow.
+// Appends the chosen edges to the forest. Writes labels: the hook of each vertex, NONE if it is isolated.
 DEVICE void hook_vertices(const FilterBoruvka& g) {
   const u32 items = tile_items(g.n), tile = blockDim.x * items;
   for (u64 first = (u64)blockIdx.x * tile; first < g.n; first += (u64)gridDim.x * tile) {
@@ -94,7 +94,7 @@ DEVICE void reset_minima(u64* minima, u32 count) {
 // Each component with a candidate is a root, or appends its lightest edge to the forest and hooks across it. Two
 // components that chose each other chose one edge, because the order is total; the lower one is the root. The inactive
 // component is a root too: Borůvka's rounds stay right if one component chooses no edge. The others without a candidate
-// are finished, and get labels as such if `label_finished`. Writes hooks; resets the minima of the next round.
+// are finished, and are labelled as finished if `label_finished`. Writes hooks; resets the minima of the next round.
 DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool label_finished) {
   Control* control = g.control;
   const u64* minima = g.minima[round.index & 1];
@@ -193,7 +193,7 @@ DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32
   fill_holes(appender, g.worklist[to & 1]);
 }
 
-// The barrier after which a round's minima are final, ties resolved.
+// Ends `phase` by a barrier, and resolves ties: the round's minima are final afterwards.
 DEVICE void finish_minima(const FilterBoruvka& g, GridBarrier& grid, u32 round, u32 components, Phase phase) {
   grid.sync(phase);
   const u32 ties = g.control->ties[round];

@@ -1,8 +1,9 @@
 // The first Borůvka round over CSR needs no atomics: a vertex's lightest edge is the minimum of its row. Slots of a
 // row ascend by edge id, so the first lightest slot is also the smallest by (key, edge id).
 //
-// A row is read by a group of `lanes_per_row` lanes if it is short (up to two batches), by its warp if it is longer, and
-// in pieces by any warps if it has more than `long_row` slots; the pieces are listed on the way and read after a barrier.
+// A row is read by a group of `lanes_per_row` lanes if it is short (up to two batches), by its warp if it is longer,
+// and in pieces by any warps if it has more than `long_row` slots; the pieces are listed meanwhile and read after a
+// barrier.
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -19,7 +20,7 @@
 #endif
 #endif
 
-// Makes `a` the slot (key, slot) if that is lighter.
+// Replaces `a` by the slot (key, slot) if that is lighter.
 DEVICE void take_lighter(LightestSlot& a, Key key, u32 slot) {
   if (key < a.key || (key == a.key && slot < a.slot)) {
     a.key = key;
@@ -70,7 +71,7 @@ DEVICE void store_lightest(const FilterBoruvka& g, u32 v, u32 slot) {
   g.lightest_id[v] = id;
 }
 
-// Lists the pieces of a long row, side by side; the first one says how many they are.
+// Lists the pieces of a long row at consecutive indices; the first one carries their number.
 DEVICE void split_row(const FilterBoruvka& g, u32 v, u32 begin, u32 end) {
   const u32 pieces = (end - begin + PIECE - 1) / PIECE;
   const u32 first = atomicAdd(&g.control->pieces, pieces);

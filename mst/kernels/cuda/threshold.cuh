@@ -1,6 +1,6 @@
-// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by
-// every block for itself, which needs no barrier of the grid. Digits of a byte are decided from the top, each by a
-// histogram over the samples that agree so far.
+// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by each
+// block redundantly, which needs no barrier of the grid. Its bytes are found from the top, each by a histogram over the
+// samples that have the bytes found so far.
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -13,13 +13,13 @@ DEVICE u32 hash32(u32 x) {
   return x ^ (x >> 16);
 }
 
-// Lies in shared memory.
+// In shared memory.
 struct Histogram {
-  u32 bins[256];           // how many active samples have each digit
-  u32 digit, rank, equal;  // the digit selected; the rank searched among the samples with it; how many these are
+  u32 bins[256];           // the number of active samples with each digit
+  u32 digit, rank, equal;  // the selected digit; the wanted rank among the samples with it; the number of these
 };
 
-// Adds each active lane's digit to its bin: by one addition where a warp agrees, as it does on the leading digits. Call
+// Adds 1 to the bin of each active lane's digit: by one addition if these are all equal, as leading digits are. Call
 // with all lanes.
 DEVICE void count_digit(u32* bins, u32 digit, bool active) {
   const u32 votes = __ballot_sync(FULL, active);
@@ -33,8 +33,8 @@ DEVICE void count_digit(u32* bins, u32 digit, bool active) {
 }
 
 // Selects the rank-th smallest (from 0 on) of the active words of all threads of the block; sample i * blockDim.x +
-// threadIdx.x is words[i]. `word` becomes the selected word, and `rank` the rank among the samples equal to it, which
-// alone stay active; returns how many these are. Call with all threads of the block.
+// threadIdx.x is words[i]. `word` becomes the selected word, and `rank` the rank among the samples equal to it, the
+// only ones that stay active; returns the number of these. Call with all threads of the block.
 DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], bool (&active)[SAMPLES_PER_THREAD],
                        u32 samples, u32& rank, u32& word) {
   word = 0;

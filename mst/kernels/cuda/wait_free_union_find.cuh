@@ -5,9 +5,9 @@
 // COMPRESSION: finds split paths.
 //
 // Ordering: a root is linked below one of larger (rank, number), and that pair only grows towards the root, so no cycle
-// arises. A union retries until its compare-and-swap meets the word that it read; it reads past the first-level
-// cache, so a stale word cannot make it retry for ever. Where no union runs at the same time, `find` may use that
-// cache: a launch starts with it empty, and shortened paths lead to the same root.
+// arises. A union retries until its compare-and-swap meets the word that it read; it reads past the first-level cache,
+// so a stale word cannot make it retry forever. Where no union runs at the same time, `find` may use that cache: a
+// launch starts with it empty, and shortened paths lead to the same root.
 #pragma once
 #include "base.cuh"
 
@@ -20,7 +20,7 @@ DEVICE u64 singleton(u32 x) { return pack(0, x); }
 
 DEVICE u32 parent_cached(const u64* sets, u32 x) { return load_cached((const u32*)(sets + x)); }
 
-// Root of x while no union runs; other threads may be finding.
+// The root of x, to be called while no union runs; other threads may call `find` at the same time.
 DEVICE u32 find(u64* sets, u32 x) {
   u32 parent = parent_cached(sets, x);
   while (parent != x) {

@@ -1,14 +1,14 @@
-// Walking listed CSR rows with the whole grid, however skewed their lengths: a warp takes some rows at a time, lays
-// their slots end to end, and walks these in chunks, a slot per lane and item. So lanes are busy whatever the rows
-// are, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are left out of the list's
-// walk; instead, the pieces of all long rows of the graph are walked that the visitor wants, listed or not.
+// Walks listed CSR rows with the whole grid, balanced for skewed lengths: a warp takes some rows at a time,
+// concatenates their slots, and visits these in chunks, a slot per lane and item. So all lanes are busy for any lengths
+// of rows, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are left out; instead,
+// the pieces of all long rows of the graph that the visitor wants are visited, listed or not.
 //
 // Warps share nothing here but the list that their visitor appends to; the list of rows and the pieces were published
 // by a barrier before.
 //
 // A visitor has
 //   ITEMS               slots per lane and chunk
-//   begin(row)          called before the slots of some rows: `row` is the one that this lane holds, or NONE
+//   begin(row)          called before the slots of new rows: `row` is the one that this lane holds, or NONE
 //   visit(chunk)        called with each chunk of their slots, by all lanes
 //   wants_row(row)      whether the pieces of a long row are walked; equal in all lanes
 #pragma once
@@ -18,6 +18,7 @@
 #define BLOCK 512  // threads of a block
 #endif
 
+// The bitwise or of x over the lanes of a warp. Call with all lanes.
 DEVICE u32 or_in_warp(u32 x) {
 #if defined(EMULATED) || __CUDA_ARCH__ >= 800
   return __reduce_or_sync(FULL, x);

@@ -3,13 +3,13 @@
 // A minimum is one 64-bit word, lowered by atomicMin to the smallest candidate. An edge's candidate has its index in
 // the worklist in the low bits and, in the high bits that the index leaves, a prefix of its (key, edge id). Where keys
 // and graph are small the prefix is all of it, and the minimum exact. Else two edges of one component may have equal
-// prefixes: they tie. The second of the two to arrive sees the other's prefix, in the guard or in what its atomicMin
-// returns, and notes the one that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by
+// prefixes: they tie. The second of the two to arrive sees the other's prefix, in the guard or as the result of its
+// atomicMin, and notes the one that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by
 // compare-and-swap in the full order. So the full minimum is found.
 #pragma once
 #include "filter_boruvka.cuh"
 
-// Words that the minima of few components are spread over.
+// Words over which the minima of few components are spread.
 #ifndef SPREAD
 #define SPREAD 65536
 #endif
@@ -30,7 +30,7 @@ DEVICE u32 key_low_of(const FilterBoruvka& g, u32 round, u32 index) {
 #endif
 }
 
-// Minima of few components lie apart, so that all slices of the second-level cache share the load: component c of
+// Minima of few components are spread out, so that all slices of the second-level cache share the load: component c of
 // n has its minimum at c << spread_of(n).
 DEVICE u32 spread_of(u32 components) {
   if (components >= SPREAD) return 0;
@@ -48,12 +48,13 @@ DEVICE u64 candidate_of(const FilterBoruvka& g, const WorkEdge& edge, u32 key_lo
   return prefix << g.index_bits | index;
 }
 
+// The two parts of a candidate: the prefix of its (key, edge id), and the index of its edge in the worklist.
 DEVICE u64 prefix_of(const FilterBoruvka& g, u64 candidate) { return candidate >> g.index_bits; }
 DEVICE u32 index_of(const FilterBoruvka& g, u64 candidate) { return (u32)(candidate & ((1ull << g.index_bits) - 1)); }
 
 // Notes that the edge at `index` tied for the minimum of a component, for `resolve_ties`. Past the capacity only the
-// overflow matters, so the contended counter is left alone. An old value of it, read relaxed,
-// costs one more addition; each note has an index for itself, and is read after the next barrier.
+// overflow matters, so the contended counter is not raised any more. An old value of it, read relaxed, costs one more
+// addition; each note has its own index, and is read after the next barrier.
 DEVICE void note_tie(const FilterBoruvka& g, u32 round, u32 component, u32 index) {
   u32* count = g.control->ties + round;
   if (load_relaxed(count) > TIE_CAPACITY) return;
@@ -102,6 +103,7 @@ DEVICE void lower_minima(const FilterBoruvka& g, u32 round, u32 spread, u32 inac
   }
 }
 
+// The edge at `index` of a worklist.
 DEVICE WorkEdge load_edge(const WorkEdge* worklist, u32 index) {
   const uint4 r = *(const uint4*)(worklist + index);
   WorkEdge edge;
@@ -112,15 +114,15 @@ DEVICE WorkEdge load_edge(const WorkEdge* worklist, u32 index) {
   return edge;
 }
 
-// Indices that a warp reserved and did not use become edges from a component to itself: relabelling drops them.
+// Writes an edge from a component to itself at each index that a warp reserved and did not use: relabelling drops it.
 DEVICE void fill_holes(const Appender& appender, WorkEdge* worklist) {
   for (u32 index = appender.next + lane_id(); index < appender.end; index += 32)
     *(uint4*)(worklist + index) = make_uint4(0, 0, 0, 0);
 }
 
-// Lowers the component's minimum to the edge at `index` if that has the same prefix and is lighter. Edges were published
-// by the barrier before, and `lower_minima` does not run meanwhile, so a minimum only moves down the full order: a
-// compare-and-swap that fails has lost to a lighter edge, and there are no more tries than edges of a prefix.
+// Lowers the component's minimum to the edge at `index` if that has the same prefix and is lighter. Edges were
+// published by the barrier before, and `lower_minima` does not run meanwhile, so a minimum only moves down the full
+// order: a compare-and-swap that fails has lost to a lighter edge, and there are no more tries than edges of a prefix.
 DEVICE void resolve_tie(const FilterBoruvka& g, u32 round, u32 spread, u32 component, u32 index) {
   const WorkEdge* worklist = g.worklist[round & 1];
   u64* minimum = g.minima[round & 1] + (component << spread);
@@ -141,7 +143,7 @@ DEVICE void resolve_tie(const FilterBoruvka& g, u32 round, u32 spread, u32 compo
   }
 }
 
-// Makes the minima of a round exact, by the whole grid, between two barriers. `ties` is how many were noted; if the
+// Makes the minima of a round exact, by the whole grid, between two barriers. `ties` is the number of notes; if the
 // notes overflowed, every edge of the worklist is tried.
 DEVICE void resolve_ties(const FilterBoruvka& g, u32 round, u32 spread, u32 ties) {
   if (ties <= TIE_CAPACITY) {

@@ -172,7 +172,7 @@ def prefix(degrees, offsets):
 
 @njit(parallel=True)
 def insert_slots(schedule, rows, colors, new_labels, kept, cursors, out):
-    """Copy the slots that lead to another supervertex to the row of their own one, in an order left to the schedule.
+    """Copy the slots that lead to another supervertex to the row of their own; the schedule decides their order.
 
     Parameters
     ----------
