@@ -10,6 +10,6 @@ array([[0, 0, 0, 3],
        [0, 0, 0, 0]])
 """
 
-from mst.interop.scipy import ShapeError, minimum_spanning_tree
+from mst.interop.scipy import DtypeError, ShapeError, minimum_spanning_tree
 
-__all__ = ["ShapeError", "minimum_spanning_tree"]
+__all__ = ["DtypeError", "ShapeError", "minimum_spanning_tree"]

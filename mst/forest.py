@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,11 @@ class Forest:
         Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled once for a
         machine and loaded afterwards, counts to none of these: ``code`` is the time that it took, if any.
 
+    Raises
+    ------
+    InputError
+        `graph` is no `Graph`; or `edge_ids` are no distinct rows of its edge list, or more than any forest has.
+
     Examples
     --------
     >>> import mst
@@ -49,7 +54,9 @@ class Forest:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ids = np.sort(np.asarray(self.edge_ids).astype(np.int64, copy=False))
+        if not isinstance(self.graph, Graph):
+            raise InputError(f"a forest is of a Graph, got {type(self.graph).__name__}")
+        ids = _distinct_rows(self.edge_ids, self.graph)
         ids.flags.writeable = False
         object.__setattr__(self, "edge_ids", ids)
 
@@ -105,21 +112,22 @@ class Forest:
         n = self.graph.n
         return csr_array((w, (u, v)), shape=(n, n))
 
-    def to_networkx(self, nodes: Sequence[Hashable] | None = None, *, weight: str = "weight") -> networkx.Graph:
+    def to_networkx(self, nodes: Iterable[Hashable] | None = None, *, weight: str = "weight") -> networkx.Graph:
         """Return the forest as a networkx graph, isolated vertices included.
 
         Parameters
         ----------
-        nodes : sequence of hashable, length n, optional
-            Names of the vertices: ``list(graph)`` where the graph came from the networkx graph ``graph``.
-            By default vertex i is named i.
+        nodes : iterable of hashable, length n, optional
+            Names of the vertices in their order: ``list(graph)`` where the graph came from the networkx graph
+            ``graph``. By default vertex i is named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
 
         Raises
         ------
         InputError
-            `nodes` is not as long as there are vertices, or gives two of them the same name.
+            `nodes` is not as long as there are vertices, has no order, or gives two of them the same name; or `weight`
+            cannot name the weight.
 
         Examples
         --------
@@ -130,12 +138,15 @@ class Forest:
         """
         import networkx
 
-        names = range(self.graph.n) if nodes is None else nodes
+        if not isinstance(weight, str) or weight == "id":
+            raise InputError(f"the weight's attribute must be a text other than 'id', got {weight!r}")
+        names = range(self.graph.n) if nodes is None else _node_names(nodes)
         if len(names) != self.graph.n:
             raise InputError(f"{len(names)} nodes were given to name {self.graph.n} vertices")
         u, v, w = (array.tolist() for array in self.edges())
         tree = networkx.Graph()
-        tree.add_nodes_from(names)
+        for name in names:  # add_nodes_from takes a pair for a node and its attributes
+            tree.add_node(name)
         if len(tree) != self.graph.n:
             raise InputError(f"{self.graph.n} vertices were given only {len(tree)} different names")
         tree.add_edges_from(
@@ -189,6 +200,42 @@ class Forest:
     def digest(self) -> str:
         """SHA-256 of the edge ids as little-endian int64: equal digests are equal forests."""
         return digest(self.edge_ids)
+
+
+def _distinct_rows(edge_ids: Any, graph: Graph) -> np.ndarray:
+    """Return edge ids ascending, as int64; refuse what cannot be a forest's without looking at its edges."""
+    try:
+        ids = np.asarray(edge_ids)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"edge_ids is not an array of integers: {error}") from error
+    if ids.ndim != 1 or np.ma.is_masked(edge_ids) or (ids.size and ids.dtype.kind not in "iu"):
+        raise InputError(f"edge_ids must be integers in one dimension, got {ids.dtype} of shape {ids.shape}")
+    ids = np.sort(ids)
+    for edge in ids[[0, -1]].tolist() if ids.size else ():
+        if not 0 <= edge < graph.m:
+            raise InputError(f"{edge} is not an edge: ids run from 0 to {graph.m - 1}")
+    ids = ids.astype(np.int64, copy=False)
+    if (ids[1:] == ids[:-1]).any():
+        twice = int(ids[np.argmax(ids[1:] == ids[:-1])])
+        raise InputError(f"edge {twice} occurs more than once")
+    if len(ids) >= max(graph.n, 1):
+        raise InputError(f"{len(ids)} edges close a cycle among {graph.n} vertices")
+    return ids
+
+
+def _node_names(nodes: Iterable[Hashable]) -> list[Hashable]:
+    """Return the names of vertices in their order; refuse those that networkx cannot take."""
+    if isinstance(nodes, Mapping | Set):
+        remedy = "list(nodes.values()), if its keys are 0, 1, …" if isinstance(nodes, Mapping) else "a list"
+        raise InputError(f"a {type(nodes).__name__} does not say which node is vertex 0: give {remedy}")
+    try:
+        names = list(nodes)
+        hash(tuple(names))
+    except TypeError as error:
+        raise InputError(f"nodes must be names that networkx can take: {error}") from error
+    if None in names:
+        raise InputError(f"nodes[{names.index(None)}] is None, which networkx does not take for a node")
+    return names
 
 
 def digest(edge_ids: np.ndarray) -> str:

@@ -361,7 +361,10 @@ def _in_order(
 
 def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[str, Any]]:
     """Return the ids ascending, or why they are not distinct rows of the edge list."""
-    given = np.asarray(edge_ids)
+    try:
+        given = np.asarray(edge_ids)
+    except (TypeError, ValueError, OverflowError) as error:
+        return np.empty(0, np.int64), f"edge ids are no array of integers: {error}", {}
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         return np.empty(0, np.int64), f"edge ids are {given.dtype} of shape {given.shape}, not integers", {}
     ids = given.astype(np.int64, copy=False)

@@ -257,7 +257,7 @@ class Algorithm:
 def get(algorithm: str) -> Algorithm:
     """Return the algorithm of that id, or raise `ConfigError` with the nearest known one."""
     known = algorithms()
-    if algorithm not in known:
+    if not isinstance(algorithm, str) or algorithm not in known:
         hint = nearest(str(algorithm), known)
         raise ConfigError(f"no algorithm {algorithm!r}{hint}; `mst list` shows them all")
     return known[algorithm]

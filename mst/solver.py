@@ -6,7 +6,6 @@ import operator
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,6 +14,7 @@ from mst.errors import DependencyError, InputError, OutOfMemoryError, Unsupporte
 from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import Graph
+from mst.interop.rounding import refuse_rounded
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
@@ -99,7 +99,7 @@ def minimum_spanning_forest(
 
 
 def _of_graph(graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
-    if algorithm != "auto":
+    if not isinstance(algorithm, str) or algorithm != "auto":
         return _forest(graph, registry.get(algorithm), threads, options)
     choice = choose(graph, threads)
     try:
@@ -239,9 +239,12 @@ def as_graph(graph: Any) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple) and len(graph) == 4:
-        return Graph(*graph)
+        made = Graph(*graph)
+        if isinstance(graph[3], list | tuple):
+            refuse_rounded(graph[3], made.w, "edge {}".format)
+        return made
     if isinstance(graph, str | os.PathLike):
-        return read_graph(os.fspath(graph))
+        return read_graph(graph)
     from mst.interop.inputs import convert
 
     converted = convert(graph)
@@ -253,8 +256,13 @@ def as_graph(graph: Any) -> Graph:
     return converted
 
 
-def read_graph(path: str | Path, *, format: str | None = None) -> Graph:
+def read_graph(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     """Read a graph file; the content decides the format unless `format` names it.
+
+    Raises
+    ------
+    InputError, FormatError, ConfigError, OutOfMemoryError
+        As `mst.formats.read`.
 
     Examples
     --------
@@ -267,4 +275,4 @@ def read_graph(path: str | Path, *, format: str | None = None) -> Graph:
     """
     from mst.formats import read
 
-    return read(Path(path), format=format)
+    return read(path, format=format)

@@ -13,6 +13,7 @@ The format of a file to read is detected from its content; that of a file to wri
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from mst.errors import ConfigError, FormatError, InputError, OutOfMemoryError, nearest
@@ -64,7 +65,7 @@ FORMATS: dict[str, Format] = {
 """All formats by id."""
 
 
-def read(path: str | Path, *, format: str | None = None) -> Graph:
+def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     """Read a graph from a file; edges without weights weigh 1 (int32).
 
     Parameters
@@ -101,14 +102,14 @@ def read(path: str | Path, *, format: str | None = None) -> Graph:
     ...     formats.read(file)
     <Graph 'triangle': n=3 m=3 weights int32>
     """
-    path = Path(path)
+    path = _path(path)
     raw = read_raw(path, format=format)
     if raw.format == canonical.FORMAT.id:
         return canonical.read_canonical(path, trusted=True)  # read_raw has checked it
     return raw.graph(name=_graph_name(path))
 
 
-def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
+def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
     """Read a graph from a file, with a summary of the file's declarations and the ids of its vertices.
 
     Parameters
@@ -140,8 +141,8 @@ def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
     ('edges', 3, None, [70, 80, 90])
     """
     try:
-        with Source(Path(path)) as source:
-            if format:
+        with Source(_path(path)) as source:
+            if format is not None:
                 return _format_named(format).read(source)
             detected = _detect(source)
             return (detected.read_detected or detected.read)(source)
@@ -149,7 +150,7 @@ def read_raw(path: str | Path, *, format: str | None = None) -> RawGraph:
         raise OutOfMemoryError(f"{path} does not fit into memory: {error or 'allocation failed'}") from error
 
 
-def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
+def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None) -> None:
     """Write a graph to a file, in the format and compression of the file name's suffixes.
 
     An error leaves no incomplete file behind.
@@ -179,8 +180,10 @@ def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
     ...     file.read_text().splitlines()[0]
     '%%MatrixMarket matrix coordinate integer symmetric'
     """
-    path = Path(path)
-    chosen = _format_named(format) if format else _by_suffix(path)
+    path = _path(path)
+    if not isinstance(graph, Graph):
+        raise InputError(f"{path} takes a Graph, got {type(graph).__name__}: mst.Graph makes one of arrays")
+    chosen = _by_suffix(path) if format is None else _format_named(format)
     if chosen.write is None:
         raise ConfigError(
             f"{chosen.id} files can only be read: to write, choose one of {', '.join(_writable())}"
@@ -189,7 +192,7 @@ def write(path: str | Path, graph: Graph, *, format: str | None = None) -> None:
         chosen.write(stream, graph)
 
 
-def detect(path: str | Path) -> str:
+def detect(path: str | os.PathLike[str]) -> str:
     """Return the id of a file's format, detected from the first 64 KiB of its content.
 
     Files of two plain columns are reported as ``edges``; when such a file is read and its first row turns out to
@@ -222,14 +225,23 @@ def detect(path: str | Path) -> str:
     ...     formats.detect(file)
     'dimacs'
     """
-    with Source(Path(path)) as source:
+    with Source(_path(path)) as source:
         return _detect(source).id
 
 
+def _path(path: str | os.PathLike[str]) -> Path:
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(name, str):
+        raise InputError(f"a graph file is named by a text or a path, got {type(path).__name__}")
+    if "\0" in name:
+        raise InputError(f"{name!r} cannot name a file: it holds a NUL character")
+    return Path(name)
+
+
 def _format_named(format: str) -> Format:
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise ConfigError(
-            f"no file format {format!r}{nearest(format, FORMATS)}; the formats are {', '.join(FORMATS)}"
+            f"no file format {format!r}{nearest(str(format), FORMATS)}; the formats are {', '.join(FORMATS)}"
         )
     return FORMATS[format]
 

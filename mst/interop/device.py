@@ -9,7 +9,7 @@ import numpy as np
 
 from mst import advice, order, registry
 from mst.algorithms.cuda.device.graph import DeviceGraph
-from mst.errors import InputError, UnsupportedError
+from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of
 
 
@@ -27,12 +27,12 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     ------
     InputError
         For shapes or dtypes that do not fit, ids outside ``0 … n - 1``, or NaN weights.
+    DependencyError
+        CuPy is not installed.
     """
-    import cupy
-
+    cupy = _cupy()
     u, v, w = (_as_cupy(array, name) for array, name in ((u, "u"), (v, "v"), (w, "w")))
-    if int(n) != n or not 0 <= n < 2**31:
-        raise InputError(f"the vertex count must be an integer from 0 to 2³¹ - 1, got {n!r}")
+    n = _vertex_count(n)
     if not (u.ndim == v.ndim == w.ndim == 1 and len(u) == len(v) == len(w)):
         raise InputError(
             f"u, v and w must be one-dimensional and of one length, got {u.shape}, {v.shape}, {w.shape}"
@@ -52,9 +52,29 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     return DeviceGraph(n, u.astype(cupy.int32, copy=False), v.astype(cupy.int32, copy=False), w)
 
 
-def _as_cupy(array: Any, name: str) -> Any:
-    import cupy
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise DependencyError(
+            "arrays on a device need CuPy, not installed: pip install '.[cuda13]' in a clone of mst, or copy "
+            "them to the host"
+        ) from error
+    return cupy
 
+
+def _vertex_count(n: Any) -> int:
+    try:
+        count = int(n)
+    except (TypeError, ValueError, OverflowError):
+        count = -1
+    if not 0 <= count < 2**31 or count != n:
+        raise InputError(f"the vertex count must be an integer from 0 to 2³¹ - 1, got {n!r}")
+    return count
+
+
+def _as_cupy(array: Any, name: str) -> Any:
+    cupy = _cupy()
     if hasattr(array, "__cuda_array_interface__"):
         return cupy.ascontiguousarray(cupy.asarray(array))
     if hasattr(array, "__dlpack__"):
@@ -121,11 +141,12 @@ def forest_on_device(
         The arrays are no graph, or the algorithm runs on the host.
     UnsupportedError, OutOfMemoryError
         The algorithm does not take this graph, or it does not fit on the device.
+    DependencyError
+        CuPy is not installed.
     """
-    import cupy
-
+    cupy = _cupy()
     graph = None
-    if algorithm == "auto":
+    if isinstance(algorithm, str) and algorithm == "auto":
         graph = device_graph(n, u, v, w)
         choice = advice.choose_for(graph, gpu="device")
         algorithm, options = choice.algorithm, {**choice.options, **options}

@@ -11,6 +11,7 @@ import numpy as np
 
 from mst.errors import InputError
 from mst.graph import Graph
+from mst.interop.rounding import refuse_rounded
 from mst.interop.tables import from_table
 
 
@@ -84,10 +85,17 @@ def from_scipy(matrix: Any) -> Graph:
     """
     from mst.simplify import simplify
 
+    if not hasattr(matrix, "tocoo"):
+        raise InputError(f"{type(matrix).__name__} is not a sparse array of SciPy")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"a graph's matrix is square, got shape {matrix.shape}")
-    entries = matrix.tocoo(copy=True)
-    entries.sum_duplicates()
+    try:
+        entries = matrix.tocoo(copy=True)
+        entries.sum_duplicates()
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the {matrix.format} matrix is damaged, or of a dtype without sums: {error}"
+        ) from error
     rows, columns, weights = entries.row, entries.col, entries.data
     if matrix.format in ("bsr", "dia"):
         stored = weights != 0
@@ -125,6 +133,10 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     >>> [edges[e] for e in forest.edge_ids]
     [('a', 'b'), ('a', 'c')]
     """
+    if not hasattr(graph, "edges"):
+        raise InputError(f"{type(graph).__name__} is not a graph of networkx")
+    if not isinstance(weight, str):
+        raise InputError(f"the attribute to weigh by must be a text, got {weight!r}")
     places = {node: i for i, node in enumerate(graph)}
     edges = list(graph.edges(data=weight, default=1))
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
@@ -141,8 +153,9 @@ def _edge_weights(edges: list, attribute: str) -> np.ndarray:
             raise InputError(
                 f"edge {(a, b)} has {attribute}={given!r}: weights must be real and fit int64 or float64"
             )
-    weights = np.asarray([given for _, _, given in edges])
-    _refuse_inexact_mixture(edges, weights)
+    given_weights = [given for _, _, given in edges]
+    weights = np.asarray(given_weights)
+    refuse_rounded(given_weights, weights, lambda row: f"edge {edges[row][:2]}")
     return weights
 
 
@@ -153,11 +166,3 @@ def _is_real(weight: Any) -> bool:
         return np.asarray(weight).dtype.kind in "biuf" and np.ndim(weight) == 0
     except ValueError:
         return False
-
-
-def _refuse_inexact_mixture(edges: list, weights: np.ndarray) -> None:
-    """Whole numbers above 2⁵³ among fractions would change when both become float64."""
-    if weights.dtype.kind == "f":
-        for (a, b, given), stored in zip(edges, weights.tolist()):
-            if isinstance(given, int | np.integer) and int(stored) != given:
-                raise InputError(f"edge {(a, b)} has weight {given}, which no float64 holds: use one dtype")

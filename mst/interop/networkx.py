@@ -12,10 +12,14 @@ break ties as networkx's Kruskal does, by the order of ``G.edges``, for every va
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Hashable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+
+from mst.errors import InputError
 
 ALGORITHMS = ("kruskal", "prim", "boruvka", "borůvka")
 FUNCTIONS = (
@@ -24,6 +28,14 @@ FUNCTIONS = (
     "minimum_spanning_tree",
     "maximum_spanning_tree",
 )
+
+
+class ChoiceError(InputError, ValueError):
+    """A value that networkx refuses with a ValueError."""
+
+
+class KindError(InputError, TypeError):
+    """An argument of a type that networkx refuses with a TypeError."""
 
 
 def get_info() -> dict[str, Any]:
@@ -94,7 +106,10 @@ def minimum_spanning_edges(
     Raises
     ------
     ValueError
-        No such algorithm; or, once the first edge is generated, a weight is NaN and `ignore_nan` is not set.
+        No such algorithm; or, once the first edge is generated, a weight is NaN and `ignore_nan` is not set: a
+        `ChoiceError`.
+    TypeError
+        Not a networkx graph, or weights without an order: a `KindError`.
     networkx.NetworkXNotImplemented
         Borůvka's algorithm on a multigraph: networkx has none.
 
@@ -106,7 +121,7 @@ def minimum_spanning_edges(
     >>> list(nx.minimum_spanning_edges(G, data=False, backend="mst"))
     [('a', 'c'), ('a', 'b')]
     """
-    return _spanning_edges(G.graph, algorithm, weight, keys, data, ignore_nan, minimum=True)
+    return _spanning_edges(_unwrapped(G), algorithm, weight, keys, data, ignore_nan, minimum=True)
 
 
 def maximum_spanning_edges(
@@ -131,7 +146,7 @@ def maximum_spanning_edges(
 
     Raises
     ------
-    ValueError, networkx.NetworkXNotImplemented
+    ValueError, TypeError, networkx.NetworkXNotImplemented
         As of `minimum_spanning_edges`.
 
     Examples
@@ -142,7 +157,7 @@ def maximum_spanning_edges(
     >>> list(nx.maximum_spanning_edges(G, data=False, backend="mst"))
     [('b', 'c'), ('a', 'b')]
     """
-    return _spanning_edges(G.graph, algorithm, weight, keys, data, ignore_nan, minimum=False)
+    return _spanning_edges(_unwrapped(G), algorithm, weight, keys, data, ignore_nan, minimum=False)
 
 
 def minimum_spanning_tree(
@@ -162,7 +177,7 @@ def minimum_spanning_tree(
 
     Raises
     ------
-    ValueError, networkx.NetworkXNotImplemented
+    ValueError, TypeError, networkx.NetworkXNotImplemented
         As of `minimum_spanning_edges`.
 
     Examples
@@ -173,7 +188,7 @@ def minimum_spanning_tree(
     >>> nx.minimum_spanning_tree(G, backend="mst").size("weight")
     2.0
     """
-    return _forest_graph(G.graph, minimum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
+    return _forest_graph(_unwrapped(G), minimum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
 
 
 def maximum_spanning_tree(
@@ -193,7 +208,7 @@ def maximum_spanning_tree(
 
     Raises
     ------
-    ValueError, networkx.NetworkXNotImplemented
+    ValueError, TypeError, networkx.NetworkXNotImplemented
         As of `minimum_spanning_edges`.
 
     Examples
@@ -204,7 +219,15 @@ def maximum_spanning_tree(
     >>> nx.maximum_spanning_tree(G, backend="mst").size("weight")
     4.0
     """
-    return _forest_graph(G.graph, maximum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
+    return _forest_graph(_unwrapped(G), maximum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
+
+
+def _unwrapped(G: Any) -> Any:
+    """Return the networkx graph that networkx, or a direct call, hands over."""
+    graph = G.graph if isinstance(G, BackendGraph) else G
+    if not (hasattr(graph, "is_multigraph") and hasattr(graph, "edges")):
+        raise KindError(f"{type(G).__name__} is not a networkx graph")
+    return graph
 
 
 def _forest_graph(graph: Any, edges: Iterator[tuple]) -> Any:
@@ -218,10 +241,10 @@ def _forest_graph(graph: Any, edges: Iterator[tuple]) -> Any:
 def _spanning_edges(
     graph: Any, algorithm: str, weight: str, keys: bool, data: bool, ignore_nan: bool, *, minimum: bool
 ) -> Iterator[tuple]:
-    if algorithm not in ALGORITHMS:
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         # The message is networkx's: its tests match it.
         known = ", ".join(ALGORITHMS)
-        raise ValueError(f"{algorithm} is not a valid choice for an algorithm. Choose one of: {known}")
+        raise ChoiceError(f"{algorithm} is not a valid choice for an algorithm. Choose one of: {known}")
     if graph.is_multigraph() and algorithm.startswith("bor"):
         from networkx import NetworkXNotImplemented
 
@@ -236,11 +259,13 @@ def _in_order(
     import mst
 
     edges = list(graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True))
-    values = [edge[-1].get(weight, 1) for edge in edges]
+    if not isinstance(weight, Hashable):
+        raise KindError(f"the attribute to weigh by must be hashable, got {type(weight).__name__}")
+    values = [_number(edge, edge[-1].get(weight, 1)) for edge in edges]
     # Only NaN differs from itself, in every type of number.
     nan = [k for k, value in enumerate(values) if value != value]
     if nan and not ignore_nan:
-        raise ValueError(f"NaN found as an edge weight. Edge {edges[nan[0]]}")
+        raise ChoiceError(f"NaN found as an edge weight. Edge {edges[nan[0]]}")
     for k in reversed(nan):
         del edges[k], values[k]
     number: dict[Hashable, int] = {node: k for k, node in enumerate(graph)}
@@ -255,11 +280,21 @@ def _in_order(
         yield (edge[0], edge[1], *key, *((edge[-1],) if data else ()))
 
 
+def _number(edge: tuple, value: Any) -> Any:
+    """Return an edge's weight if it is a real number, as networkx asks of it."""
+    if not isinstance(value, numbers.Real | Decimal | np.bool_):
+        raise KindError(f"edge {edge[:-1]} must weigh a real number, got {type(value).__name__}")
+    return value
+
+
 def _ranks(values: list, minimum: bool) -> np.ndarray:
     """Return int32 ranks of weights of any ordered type, equal for equal weights, reversed for a maximum."""
     array = _exact_array(values)
     if array is None:
-        place = {value: k for k, value in enumerate(sorted(set(values)))}
+        try:
+            place = {value: k for k, value in enumerate(sorted(set(values)))}
+        except TypeError as error:  # as of Decimal and a NumPy float
+            raise KindError(f"the weights have no order: {error}") from error
         ranks = np.fromiter((place[value] for value in values), np.int32, len(values))
     else:
         ranks = np.unique(array, return_inverse=True)[1].astype(np.int32)

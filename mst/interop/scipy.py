@@ -14,6 +14,10 @@ class ShapeError(InputError, ValueError):
     """Not a square matrix; also a ValueError, since SciPy raises that."""
 
 
+class DtypeError(InputError, TypeError):
+    """Entries that are not real numbers; also a TypeError, since SciPy raises that."""
+
+
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: str = "auto") -> Any:
     """Return a minimum spanning tree of an undirected graph, or a forest where it is not connected.
 
@@ -39,7 +43,9 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
     Raises
     ------
     ShapeError
-        Not two-dimensional, not square; also a ValueError.
+        Not two-dimensional, not square, or a sparse matrix whose arrays do not fit together; also a ValueError.
+    DtypeError
+        Entries that are not real numbers; also a TypeError.
     ConfigError
         No such algorithm.
     UnsupportedError, DependencyError
@@ -71,16 +77,34 @@ def _as_csr(csgraph: Any) -> Any:
     from scipy.sparse import issparse
     from scipy.sparse.csgraph import csgraph_from_dense, csgraph_from_masked
 
-    shape = np.shape(csgraph)
+    if not issparse(csgraph):
+        csgraph = _as_dense(csgraph)
+    shape = csgraph.shape
     if len(shape) != 2:
         raise ShapeError(f"a graph is a matrix of two dimensions, got shape {shape}")
     if shape[0] != shape[1]:
         raise ShapeError(f"a graph's matrix is square, got shape {shape}")
+    if csgraph.dtype.kind not in "biuf":
+        raise DtypeError(f"a graph's matrix holds real numbers, got dtype {csgraph.dtype}")
     if issparse(csgraph):
-        return csgraph.tocsr().astype(np.float64, copy=False)
+        try:
+            matrix = csgraph.tocsr()
+            matrix.check_format()
+        except ValueError as error:
+            raise ShapeError(f"the {csgraph.format} matrix is damaged: {error}") from error
+        return matrix.astype(np.float64, copy=False)
     if isinstance(csgraph, np.ma.MaskedArray):
         return csgraph_from_masked(csgraph)
     return csgraph_from_dense(csgraph)
+
+
+def _as_dense(csgraph: Any) -> np.ndarray:
+    if isinstance(csgraph, np.ndarray):
+        return csgraph
+    try:
+        return np.asarray(csgraph)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"a graph's matrix has rows of one length, of numbers: {error}") from error
 
 
 def _weights(data: np.ndarray) -> np.ndarray:

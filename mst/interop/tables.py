@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mst.errors import InputError
+from mst.errors import InputError, shorten
 from mst.graph import Graph
+from mst.interop.rounding import refuse_rounded
 
-_COLUMNS = (("u", "v", "w"), ("source", "target", "weight"), ("src", "dst", "weight"), ("from", "to", "weight"))
+_ENDS = (("u", "v"), ("source", "target"), ("src", "dst"), ("from", "to"))
+_WEIGHTS = ("w", "weight")
 _MOST_VERTICES_PER_EDGE = 1000
+_MOST_DIGITS = 20  # of a vertex count
 
 
 def from_table(table: Any) -> Graph:
@@ -19,7 +22,7 @@ def from_table(table: Any) -> Graph:
     Parameters
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
-        Columns ``u, v, w``, or ``source``/``src``/``from``, ``target``/``dst``/``to`` and ``weight``; others
+        Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
         are ignored. Without a weight column every edge weighs 1. The vertex count is the Arrow schema's
         metadata ``n`` where there is one (as in canonical files), else the largest id plus one.
 
@@ -31,7 +34,7 @@ def from_table(table: Any) -> Graph:
     Raises
     ------
     InputError
-        Missing columns or values, labels in place of ids; says how to number them.
+        Missing columns or values, two columns for one thing, labels in place of ids; says how to number them.
 
     Examples
     --------
@@ -43,14 +46,17 @@ def from_table(table: Any) -> Graph:
     declared = None
     if not hasattr(table, "columns") or not hasattr(table, "loc"):
         table, declared = _arrow_columns(table)
-    names = next((names for names in _COLUMNS if set(names[:2]) <= set(table.keys())), None)
-    if names is None:
-        found = ", ".join(map(str, table.keys()))
+    columns = list(table.keys())
+    ends = [pair for pair in _ENDS if set(pair) <= set(columns)]
+    weighing = [name for name in _WEIGHTS if name in columns]
+    if not ends:
+        found = ", ".join(map(str, columns))
         raise InputError(f"an edge table has columns u, v, w or source, target, weight; this one has {found}")
-    u, v = (_ids(table[name], name) for name in names[:2])
-    weights = (
-        _numbers(table[names[2]], names[2]) if names[2] in set(table.keys()) else np.ones(len(u), np.int32)
-    )
+    taken = [name for name in columns if name in {*sum(ends, ()), *weighing}]
+    if len(taken) > 2 + bool(weighing):
+        raise InputError(f"which columns count? {', '.join(taken)}: keep two for the ends, one for the weight")
+    u, v = (_ids(table[name], name) for name in ends[0])
+    weights = _numbers(table[weighing[0]], weighing[0]) if weighing else np.ones(len(u), np.int32)
     if len(u) == 0:
         return Graph(declared or 0, u, v, weights)
     largest = int(max(u.max(), v.max()))
@@ -66,9 +72,19 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
     """Return the columns of an Arrow stream as chunked arrays, and the vertex count that its schema declares."""
     import pyarrow
 
-    table = pyarrow.table(stream)
+    try:
+        table = pyarrow.table(stream)
+    except (TypeError, ValueError, pyarrow.ArrowException) as error:
+        raise InputError(f"{type(stream).__name__} is no table with columns: {error}") from error
+    names = table.column_names
+    if twice := sorted(
+        {name for name in names if name in (*sum(_ENDS, ()), *_WEIGHTS) and names.count(name) > 1}
+    ):
+        raise InputError(f"the table has {', '.join(twice)} more than once: name its columns differently")
     declared = (table.schema.metadata or {}).get(b"n", b"")
-    columns = {name: table.column(i) for i, name in enumerate(table.column_names)}
+    if len(declared) > _MOST_DIGITS and declared.isdigit():
+        raise InputError(f"the table's metadata declare n = {shorten(declared)} vertices: no memory holds them")
+    columns = {name: table.column(i) for i, name in enumerate(names)}
     return columns, int(declared) if declared.isdigit() else None
 
 
@@ -76,11 +92,16 @@ def _numbers(column: Any, name: str) -> np.ndarray:
     """Return a column of numbers as an array; refuse missing values."""
     missing = column.is_null() if hasattr(column, "chunks") else column.isna()
     missing = np.asarray(missing)
-    array = np.asarray(column)
-    if array.dtype.kind == "O" and not missing.any():
-        array = np.asarray(array.tolist())
     if missing.any():
         raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
+    array = np.asarray(column)
+    if array.dtype.kind == "O":
+        given = array.tolist()
+        try:
+            array = np.asarray(given)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{name} is not a column of numbers: {error}") from error
+        refuse_rounded(given, array, lambda row: f"{name}[{row}]")
     return array
 
 

@@ -1,0 +1,392 @@
+"""Wrong calls of every public function: an error of this package that says what is wrong, or the right answer."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mst
+from mst import Forest, Graph, MSTError, formats
+from mst.interop.device import device_graph
+from mst.interop.inputs import from_networkx, from_scipy
+from mst.interop.tables import from_table
+
+nx = pytest.importorskip("networkx")
+pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
+sparse = pytest.importorskip("scipy.sparse")
+
+from mst.csgraph import minimum_spanning_tree  # noqa: E402
+from mst.interop import networkx as backend  # noqa: E402
+
+
+class OnDevice:
+    """An array on a device as other libraries see it, here without a device."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict:
+        return {"shape": (3,), "typestr": "<i4", "data": (0, False), "version": 3}
+
+
+TRIANGLE = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+FOREST = Forest(TRIANGLE, [0, 2])
+DEVICE = OnDevice()
+
+# Values of types that callers confuse, by name.
+VALUES = {
+    "none": None,
+    "true": True,
+    "int": 7,
+    "negative": -1,
+    "huge": 10**400,
+    "float": 1.5,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "complex": 1j,
+    "text": "x",
+    "bytes": b"x",
+    "nul": "a\0b",
+    "object": object(),
+    "function": len,
+    "dict": {0: 1, 1: 2, 2: 0},
+    "set": {0, 1, 2},
+    "ragged": [[1], [2, 3]],
+    "nested": [[0, 1], [1, 0]],
+    "floats": [0.5, 1.0, 2.0],
+    "nones": [None] * 3,
+    "texts": ["a", "b", "c"],
+    "decimals": [decimal.Decimal(1)] * 3,
+    "fractions": [fractions.Fraction(1, 2)] * 3,
+    "beyond int64": [2**70] * 3,
+    "negatives": [-1, -2, -3],
+    "range": range(3),
+    "0-d": np.array(3),
+    "3-d": np.zeros((2, 2, 2)),
+    "complex array": np.array([1j, 2j, 3]),
+    "text array": np.array(["a", "b", "c"]),
+    "object array": np.array([object()] * 3),
+    "dates": np.array(["2020-01-01"] * 3, "M8[D]"),
+    "spans": np.array([1, 2, 3], "m8[s]"),
+    "rows of fields": np.zeros(3, [("a", int)]),
+    "long doubles": np.ones(3, np.longdouble),
+    "booleans": np.array([True, False, True]),
+    "masked": np.ma.array([0, 1, 2], mask=[0, 1, 0]),
+    "matrix": np.matrix([[0, 1], [1, 0]]),
+    "sparse": sparse.csr_array(np.eye(3)),
+    "series": pandas.Series([1, 2, 0], index=[5, 6, 7]),
+    "series with gaps": pandas.Series([0, 1, None]),
+    "nullable": pandas.array([0, 1, None], "Int64"),
+    "frame": pandas.DataFrame({"u": [0], "v": [1], "w": [2]}),
+    "arrow": pyarrow.array([1, 2, 0]),
+    "arrow with nulls": pyarrow.array([0, 1, None]),
+    "networkx": nx.path_graph(4),
+    "on a device": DEVICE,
+}
+
+COLUMNS = {"range", "series", "arrow"}
+GRAPHS = {"sparse", "frame", "networkx"}
+HASHABLE = {key for key, value in VALUES.items() if getattr(type(value), "__hash__", None)}
+
+
+def path_graph(*weights):
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((i, i + 1, weight) for i, weight in enumerate(weights))
+    return graph
+
+
+def by_backend(graph, **arguments):
+    return list(backend.minimum_spanning_edges(graph, **arguments))
+
+
+def solve(*arguments, **options):
+    return mst.minimum_spanning_forest(*arguments, **options)
+
+
+# A call with one argument, and the values that it takes; all others must be refused.
+CALLS = {
+    "graph": (solve, GRAPHS),
+    "algorithm": (lambda x: solve(TRIANGLE, algorithm=x), set()),
+    "threads": (lambda x: solve(TRIANGLE, algorithm="cas-boruvka", threads=x), {"none", "true"}),
+    "threads of one": (lambda x: solve(TRIANGLE, algorithm="kruskal", threads=x), {"none", "true"}),
+    "option": (lambda x: solve(TRIANGLE, algorithm="kruskal", sort=x), set()),
+    "unknown option": (lambda x: solve(TRIANGLE, algorithm="kruskal", sorted=x), set()),
+    "tuple, n": (lambda x: solve((x, [0], [0], [1])), {"true", "int", "0-d"}),
+    "tuple, u": (lambda x: solve((3, x, [1, 2, 0], [1, 2, 3])), COLUMNS),
+    "tuple, w": (
+        lambda x: solve((3, [0, 1, 2], [1, 2, 0], x)),
+        COLUMNS | {"floats", "booleans", "negatives"},
+    ),
+    "Graph, n": (lambda x: Graph(x, [0], [0], [1]), {"true", "int", "0-d"}),
+    "Graph, u": (lambda x: Graph(3, x, [1, 2, 0], [1, 2, 3]), COLUMNS),
+    "Graph, v": (lambda x: Graph(3, [1, 2, 0], x, [1, 2, 3]), COLUMNS),
+    "Graph, w": (
+        lambda x: Graph(3, [0, 1, 2], [1, 2, 0], x),
+        COLUMNS | {"floats", "booleans", "negatives"},
+    ),
+    "Forest, graph": (lambda x: Forest(x, [0]), set()),
+    "Forest, edge_ids": (lambda x: Forest(TRIANGLE, x), set()),
+    "to_networkx, nodes": (
+        FOREST.to_networkx,
+        COLUMNS
+        | {"none", "nul", "floats", "texts", "complex array", "text array", "spans", "negatives"}
+        | {"series with gaps", "arrow with nulls", "nullable", "frame"},
+    ),
+    "to_networkx, weight": (lambda x: FOREST.to_networkx(weight=x), {"text", "nul"}),
+    "read_graph": (mst.read_graph, set()),
+    "read_graph, format": (lambda x: mst.read_graph(__file__, format=x), set()),
+    "write, path": (lambda x: formats.write(x, TRIANGLE), set()),
+    "write, graph": (lambda x: formats.write("/nowhere/a.gr", x), set()),
+    "write, format": (lambda x: formats.write("/nowhere/a.gr", TRIANGLE, format=x), set()),
+    "detect": (formats.detect, set()),
+    "csgraph": (minimum_spanning_tree, {"sparse", "matrix", "nested"}),
+    "csgraph, algorithm": (lambda x: minimum_spanning_tree(np.eye(2), algorithm=x), set()),
+    "backend, G": (by_backend, {"networkx"}),
+    "backend, algorithm": (lambda x: by_backend(path_graph(1, 2), algorithm=x), set()),
+    "backend, attribute": (lambda x: by_backend(path_graph(1, 2), weight=x), HASHABLE),
+    "backend, weight": (
+        lambda x: by_backend(path_graph(1, x)),
+        {"true", "int", "negative", "huge", "float", "inf"},
+    ),
+    "from_networkx": (from_networkx, {"networkx"}),
+    "from_networkx, attribute": (lambda x: from_networkx(path_graph(1, 2), weight=x), {"text", "nul"}),
+    "from_networkx, weight": (
+        lambda x: from_networkx(path_graph(1, x)),
+        {"true", "int", "negative", "float", "inf", "0-d"},
+    ),
+    "from_scipy": (from_scipy, {"sparse"}),
+    "from_table": (from_table, {"frame"}),
+    "device array among others": (lambda x: solve((3, DEVICE, x, DEVICE)), set()),
+    "device algorithm": (lambda x: solve((3, DEVICE, DEVICE, DEVICE), algorithm=x), set()),
+}
+
+
+@pytest.fixture(autouse=True)
+def without_cupy(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.chdir(tmp_path)  # no file is called as one of the values
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_value_of_another_type_is_refused_by_this_package_or_taken(call):
+    function, taken = CALLS[call]
+    assert taken <= VALUES.keys()
+    for name, value in VALUES.items():
+        if name in taken:
+            function(value)
+        else:
+            with pytest.raises(MSTError):
+                pytest.fail(f"{call} took {name}: {function(value)!r}")
+
+
+def sparse_with(**damage):
+    matrix = sparse.csr_array(np.ones((3, 3)))
+    for field, values in damage.items():
+        setattr(matrix, field, np.array(values))
+    return matrix
+
+
+def table(**columns):
+    return pandas.DataFrame(columns)
+
+
+def arrow(names, metadata=None):
+    columns = [pyarrow.array([0, 1]), pyarrow.array([1, 2]), *([pyarrow.array([3, 4])] * (len(names) - 2))]
+    return pyarrow.table(columns, names=names).replace_schema_metadata(metadata)
+
+
+def frame_of(names):
+    return pandas.DataFrame([[0, 1, *[5] * (len(names) - 2)]], columns=names)
+
+
+# Calls that are wrong by what their arguments hold, the message, and the built-in exception that a caller of the other
+# library's function would catch.
+WRONG = {
+    "NUL in a path": (lambda: mst.read_graph("a\0b"), "NUL", Exception),
+    "path of bytes": (lambda: mst.read_graph(b"a.gr"), "bytes", Exception),
+    "empty path": (lambda: mst.read_graph(""), "", Exception),
+    "negative edge id": (lambda: Forest(TRIANGLE, [-1]), "-1 is not an edge: ids run from 0 to 2", Exception),
+    "foreign edge id": (lambda: Forest(TRIANGLE, [3]), "3 is not an edge", Exception),
+    "edge id above int64": (lambda: Forest(TRIANGLE, np.array([2**63], np.uint64)), "92233720", Exception),
+    "edge id twice": (lambda: Forest(TRIANGLE, [1, 0, 1]), "edge 1 occurs more than once", Exception),
+    "ids that are floats": (lambda: Forest(TRIANGLE, [0.0]), "float64", Exception),
+    "ids that are booleans": (lambda: Forest(TRIANGLE, [True, False]), "bool", Exception),
+    "more edges than a forest has": (lambda: Forest(TRIANGLE, [0, 1, 2]), "3 edges close a cycle", Exception),
+    "names in a dict": (lambda: FOREST.to_networkx({0: "a", 1: "b", 2: "c"}), r"list\(nodes.values", Exception),
+    "names in a set": (lambda: FOREST.to_networkx({"a", "b", "c"}), "vertex 0", Exception),
+    "names without hash": (lambda: FOREST.to_networkx([[0], [1], [2]]), "unhashable", Exception),
+    "None as a name": (lambda: FOREST.to_networkx(["a", None, "b"]), r"nodes\[1\] is None", Exception),
+    "the id's attribute": (lambda: FOREST.to_networkx(weight="id"), "other than 'id'", Exception),
+    "rounded in a tuple": (
+        lambda: solve((3, [0, 1], [1, 2], [2**53 + 1, 0.5])),
+        "edge 0 has weight 9007199254740993",
+        Exception,
+    ),
+    "rounded in a tuple, integers": (
+        lambda: solve((3, [0, 1], [1, 2], [-1, 2**63 + 1])),
+        "edge 1 has weight 9223372036854775809",
+        Exception,
+    ),
+    "rounded in a frame": (
+        lambda: solve(table(u=[0, 1], v=[1, 2], w=np.array([2**53 + 1, 0.5], object))),
+        r"w\[0\] has weight 9007199254740993",
+        Exception,
+    ),
+    "column twice, pandas": (lambda: solve(frame_of(["u", "v", "w", "w"])), "which columns", Exception),
+    "end twice, pandas": (lambda: solve(frame_of(["u", "v", "v", "w"])), "which columns", Exception),
+    "column twice, Arrow": (lambda: solve(arrow(["u", "v", "w", "w"])), "w more than once", Exception),
+    "two weights": (lambda: solve(frame_of(["u", "v", "w", "weight"])), "u, v, w, weight", Exception),
+    "two pairs of ends": (
+        lambda: solve(frame_of(["u", "v", "source", "target"])),
+        "u, v, source, target",
+        Exception,
+    ),
+    "Arrow vertex count": (lambda: solve(arrow(["u", "v"], {"n": "1" * 5000})), "metadata declare", Exception),
+    "Arrow vertex count below the ids": (
+        lambda: solve(arrow(["u", "v"], {"n": "2"})),
+        "is not a vertex",
+        Exception,
+    ),
+    "column of lists": (lambda: solve(table(u=[0], v=[1], w=[[1, 2]])), "w", Exception),
+    "column of ragged lists": (
+        lambda: solve(table(u=[0, 1], v=[1, 2], w=[[1], [1, 2]])),
+        "w is not a column of numbers",
+        Exception,
+    ),
+    "column of complex": (lambda: solve(table(u=[0], v=[1], w=[1j])), "complex128", Exception),
+    "column of dates": (
+        lambda: solve(table(u=[0], v=[1], w=pandas.to_datetime(["2020-01-01"]))),
+        "datetime64",
+        Exception,
+    ),
+    "Arrow structures": (
+        lambda: solve(pyarrow.table({"u": [0], "v": [1], "w": [{"a": 1}]})),
+        "w has dtype object",
+        Exception,
+    ),
+    "csgraph, complex": (lambda: minimum_spanning_tree(np.array([[0, 1j], [0, 0]])), "complex128", TypeError),
+    "csgraph, complex sparse": (
+        lambda: minimum_spanning_tree(sparse.csr_array(np.array([[0, 1j], [0, 0]]))),
+        "complex128",
+        TypeError,
+    ),
+    "csgraph, complex masked": (
+        lambda: minimum_spanning_tree(np.ma.array([[0, 1j], [0, 0]])),
+        "complex128",
+        TypeError,
+    ),
+    "csgraph, text": (lambda: minimum_spanning_tree(np.array([["0", "1"], ["1", "0"]])), "<U1", TypeError),
+    "csgraph, objects": (
+        lambda: minimum_spanning_tree(np.array([[0, 2], [0, 0]], object)),
+        "object",
+        TypeError,
+    ),
+    "csgraph, dates": (lambda: minimum_spanning_tree(np.zeros((2, 2), "M8[D]")), "datetime64", TypeError),
+    "csgraph, ragged": (lambda: minimum_spanning_tree([[0, 1], [1]]), "rows of one length", ValueError),
+    "csgraph, not square": (lambda: minimum_spanning_tree(np.ones((2, 3))), "square", ValueError),
+    "csgraph, three dimensions": (lambda: minimum_spanning_tree(np.ones((2, 2, 2))), "two dim", ValueError),
+    "csgraph, column outside": (
+        lambda: minimum_spanning_tree(sparse_with(indices=[0, 1, 9, 0, 1, 2, 0, 1, 2])),
+        "",
+        Exception,
+    ),
+    "csgraph, negative column": (
+        lambda: minimum_spanning_tree(sparse_with(indices=[0, 1, -1, 0, 1, 2, 0, 1, 2])),
+        "",
+        Exception,
+    ),
+    "csgraph, rows that descend": (
+        lambda: minimum_spanning_tree(sparse_with(indptr=[0, 5, 3, 9])),
+        "",
+        ValueError,
+    ),
+    "csgraph, rows beyond the end": (
+        lambda: minimum_spanning_tree(sparse_with(indptr=[0, 3, 6, 99])),
+        "damaged",
+        ValueError,
+    ),
+    "sparse, column outside": (
+        lambda: solve(sparse_with(indices=[0, 1, 9, 0, 1, 2, 0, 1, 2])),
+        "damaged",
+        Exception,
+    ),
+    "sparse, rows that descend": (lambda: solve(sparse_with(indptr=[0, 5, 3, 9])), "damaged", Exception),
+    "backend, unknown algorithm": (
+        lambda: by_backend(path_graph(1, 2), algorithm="dijkstra"),
+        "not a valid choice",
+        ValueError,
+    ),
+    "backend, NaN": (lambda: by_backend(path_graph(1, float("nan"))), "NaN found", ValueError),
+    "backend, text": (lambda: by_backend(path_graph(1, "far")), "must weigh a real number, got str", TypeError),
+    "backend, weights without an order": (
+        lambda: by_backend(path_graph(np.longdouble(1), decimal.Decimal(1))),
+        "no order",
+        TypeError,
+    ),
+    "backend, no graph": (lambda: by_backend([(0, 1)]), "list is not a networkx graph", TypeError),
+    "on a device without CuPy": (lambda: solve((3, DEVICE, DEVICE, DEVICE)), "CuPy, not installed", Exception),
+    "on a device, by name": (
+        lambda: solve((3, DEVICE, DEVICE, DEVICE), algorithm="filter-boruvka-cuda"),
+        "CuPy, not installed",
+        Exception,
+    ),
+    "on a device, threads": (lambda: solve((3, DEVICE, DEVICE, DEVICE), threads=2), "not on 2", Exception),
+    "device_graph without CuPy": (
+        lambda: device_graph(3, DEVICE, DEVICE, DEVICE),
+        "CuPy, not installed",
+        Exception,
+    ),
+    "under MPI": (lambda: solve(TRIANGLE, algorithm="ghs-mpi"), "mst.mpi", Exception),
+    "no algorithm of that name": (lambda: solve(TRIANGLE, algorithm="kruskall"), "did you mean", Exception),
+    "three in a tuple": (lambda: solve((3, [0], [1])), "cannot make a graph of tuple", Exception),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_argument_is_named(name):
+    call, message, builtin = WRONG[name]
+    with pytest.raises(MSTError, match=message) as caught:
+        call()
+    assert isinstance(caught.value, builtin)
+
+
+# The same, and right.
+RIGHT = {
+    "names in an array": (lambda: len(FOREST.to_networkx(np.array(["a", "b", "c"]))), 3),
+    "names in an iterator": (lambda: sorted(FOREST.to_networkx(iter("abc")).edges), [("a", "b"), ("a", "c")]),
+    "names in a series": (
+        lambda: sorted(FOREST.to_networkx(pandas.Series(["a", "b", "c"], index=[5, 6, 7]))),
+        ["a", "b", "c"],
+    ),
+    "names that are pairs": (
+        lambda: sorted(FOREST.to_networkx([(0, 0), (0, 1), (1, 0)])),
+        [(0, 0), (0, 1), (1, 0)],
+    ),
+    "u, v and weight": (lambda: solve(frame_of(["u", "v", "weight"])).weight, 5),
+    "source, target and w": (lambda: solve(arrow(["source", "target", "w"])).weight, 7),
+    "exact whole numbers beside fractions": (
+        lambda: solve((3, [0, 1], [1, 2], [2**53, 0.5])).weight,
+        2**53 + 0.5,
+    ),
+    "no edge ids": (lambda: len(Forest(TRIANGLE, [])), 0),
+    "a path of any type": (lambda: formats.write(Path("a.gr"), TRIANGLE) or mst.read_graph("a.gr").m, 3),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_an_unusual_argument_gives_the_right_answer(name):
+    call, expected = RIGHT[name]
+    assert call() == expected
+
+
+@pytest.mark.parametrize("n", [None, "3", 1.5, -1, 2**31, [3], float("nan")])
+def test_vertex_counts_of_graphs_on_a_device_are_checked(n, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", np)
+    monkeypatch.setattr("mst.interop.device._as_cupy", lambda array, name: np.asarray(array))
+    assert device_graph(3, [0], [1], np.array([5])).n == 3
+    with pytest.raises(MSTError, match="vertex count"):
+        device_graph(n, [0], [1], np.array([5]))
