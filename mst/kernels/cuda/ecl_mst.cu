@@ -27,7 +27,7 @@
 #ifndef RUNG
 #define RUNG 0
 #endif
-// Slots that a lane reads at once when it fills a worklist.
+// Slots that a lane reads at a time when it fills a worklist.
 #ifndef BATCH
 #define BATCH 2
 #endif

@@ -119,6 +119,7 @@ def module(source: str, macros: Mapping[str, int], *, cooperative: bool = False)
 
 @cache
 def _module(name: str, device: int, cooperative: bool, macros: tuple[tuple[str, int], ...]) -> Any:
+    """Return the `cupy.RawModule` of a source, compiled at most once per process and device."""
     import cupy
 
     path = _binary(name, f"sm_{cupy.cuda.Device(device).compute_capability}", dict(macros))
@@ -126,6 +127,7 @@ def _module(name: str, device: int, cooperative: bool, macros: tuple[tuple[str, 
 
 
 def _device() -> int:
+    """Return the number of the current CUDA device, or raise `DependencyError`."""
     try:
         import cupy
 
@@ -139,6 +141,7 @@ def _device() -> int:
 
 
 def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
+    """Return the cached binary of a source, which is compiled if it is missing."""
     from cupy.cuda import nvrtc
 
     options = options_for(architecture, macros)
@@ -150,6 +153,7 @@ def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
 
 
 def _compile(name: str, options: list[str], nvrtc: Any) -> bytes:
+    """Return the binary of a source."""
     program = nvrtc.createProgram(source_text(name), name, (), ())
     try:
         nvrtc.compileProgram(program, options)

@@ -24,7 +24,7 @@ class Policy:
     ----------
     light : float
         Light edges per tree. A little above 1: then most vertices are in one tree, the giant, and nearly all further
-        edges would close cycles (``performance.md``, *What it costs*).
+        edges would close cycles.
     take_all : float
         Share of light edges above which all edges are treated as light: a filter would read nearly all of them twice.
     giant : float

@@ -2,7 +2,7 @@
 
 Arrays hold integers of 32 or 64 bits, and values are cast to their dtype. Loads acquire and stores release: a thread
 that loads a stored value sees all that the storing thread wrote before. On x86-64 both are plain moves.
-Read-modify-write operations acquire and release at once.
+Read-modify-write operations both acquire and release.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _element(context, builder, array_type, array, index_type, index):
 
 @intrinsic
 def load(typing_context, array, index):
-    """Return ``array[index]``, read in one piece from memory and never from a register (acquire)."""
+    """Return ``array[index]``, read atomically from memory, never from a register (acquire)."""
 
     def generate(context, builder, signature, arguments):
         address = _element(context, builder, array, arguments[0], index, arguments[1])
@@ -33,7 +33,7 @@ def load(typing_context, array, index):
 
 @intrinsic
 def store(typing_context, array, index, value):
-    """Write ``array[index] = value`` in one piece, after all earlier writes of this thread (release)."""
+    """Write ``array[index] = value`` atomically, after all earlier writes of this thread (release)."""
 
     def generate(context, builder, signature, arguments):
         address = _element(context, builder, array, arguments[0], index, arguments[1])
@@ -91,7 +91,7 @@ def compare_and_swap(typing_context, array, index, expected, value):
 
 @intrinsic
 def yield_core(typing_context):
-    """Let another thread run on this core, if one waits for it."""
+    """Let the operating system run another thread on this core, if one is ready."""
 
     def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.IntType(32), [])

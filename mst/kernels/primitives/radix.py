@@ -193,7 +193,7 @@ def _sort_by_digit(records, start, target, to, m, shift, counts):
     places = np.empty(_BLOCK, np.uint64)
     for block in range(start, start + m, _BLOCK):
         size = min(_BLOCK, start + m - block)
-        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        # Places first: a store whose address waits for a load would delay the loads behind it.
         for j in range(size):
             b = (words[block + j] >> shift) & mask
             places[j] = counts[b]

@@ -71,6 +71,7 @@ def fingerprint(path: Path) -> str:
 
 @cache
 def _file_fingerprint(path: Path) -> str:
+    """Return the result of `fingerprint` for an absolute path, read once."""
     if path.suffix != ".py":
         return _digest(_cuda_text(path))[:16]
     module = _module(path)
@@ -468,6 +469,7 @@ def _module(path: Path) -> _Module:
 
 @cache
 def _module_file(module: str) -> Path | None:
+    """Return the file of a module of this package by its dotted name, or None."""
     first, *parts = module.split(".")
     if first != "mst":
         return None
@@ -477,6 +479,7 @@ def _module_file(module: str) -> Path | None:
 
 
 def _is_uncounted(file: Path) -> bool:
+    """Return whether a file is one of those that no fingerprint covers."""
     return file.name in _UNCOUNTED and file.parent.name == Path(__file__).parent.name
 
 
@@ -635,7 +638,10 @@ def _imported_by_name(statements: Iterable[ast.stmt]) -> list[_Node]:
 
 
 class _Writer:
-    """Writes syntax trees as tokens: texts, nodes, and names to be looked up with the attributes taken of them."""
+    """Writes syntax trees as tokens: texts, nodes, and names to be looked up with the attributes taken of them.
+
+    `write` calls the method of a node's kind from `_SPECIAL`, or writes the kind and all fields.
+    """
 
     def __init__(self, module: _Module):
         self.module = module
@@ -993,6 +999,7 @@ def _changed_names(statement: ast.stmt) -> list[str]:
 
 
 def _top_statements(statement: ast.stmt) -> Iterable[ast.stmt]:
+    """Return the statements directly within a compound one."""
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         for inner in getattr(statement, field, ()):
             if isinstance(inner, ast.stmt):
@@ -1006,6 +1013,7 @@ def _top_statements(statement: ast.stmt) -> Iterable[ast.stmt]:
 
 @cache
 def _cuda_files() -> dict[str, Path]:
+    """Return all CUDA files of the package by their path in it."""
     return {str(file.relative_to(PACKAGE)): file for file in sorted(PACKAGE.rglob("*.cu*")) if file.is_file()}
 
 
@@ -1019,4 +1027,5 @@ def _cuda_paths(name: str, user: Path) -> list[Path]:
 
 @cache
 def _cuda_text(path: Path) -> str:
+    """Return the text of a CUDA source for fingerprints, read once."""
     return cuda_sources.text_of(path, _cuda_paths)

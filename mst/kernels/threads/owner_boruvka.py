@@ -74,7 +74,7 @@ def scan(worker, first, last, edges, state):
 def find_minima(width, edges, state, staggered):
     """Write the minimum of every root: each of `width` workers passes over all edges for the components that it owns.
 
-    If `staggered`, a bool, each worker starts at an edge of its own and goes round, else all start at edge 0.
+    If `staggered`, a bool, each worker starts at a different edge and wraps around, else all start at edge 0.
     """
     owner, minimum = state.owner, state.minimum
     m = edges.words.size

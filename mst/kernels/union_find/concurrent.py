@@ -8,7 +8,7 @@ Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share 
 compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
 
 In both versions, a linked vertex never becomes a root again, and parents only ever change to ancestors. All functions
-are for many threads at once. While others unite, a root that one returns may have been linked by then.
+may be called by many threads at the same time. A root that one of them returns may have been linked meanwhile.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def scatter_chunk(first, last, storage, selected, next_places, records, to):
     row = find_row(storage, _place_at(places, first))
     for block in range(first, last, BLOCK):
         size = min(BLOCK, last - block)
-        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        # Places first: a store whose address waits for a load would delay the loads behind it.
         for i in range(size):
             b = batch[block + i]
             to[i] = next_places[b]

@@ -174,7 +174,7 @@ def sort_by_key(keys, ids, order):
         descents += words[i] < words[max(i - 1, 0)]
     if 8 * descents > size:
         _sort_by_upper_bits(words, order, starts, spare, places)
-    # All keys first: they lie far apart, and so many loads overlap.
+    # All keys first: they lie far apart, and their loads overlap.
     for i in range(size):
         words[i] = key_at(keys, ids[order[i]])
     _sort_by_upper_bits(words, order, starts, spare, places)

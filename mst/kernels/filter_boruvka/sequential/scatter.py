@@ -54,7 +54,7 @@ def scatter(ends, codes, count, shift, buckets, records):
     place = np.empty(_BLOCK, np.uint32)
     for block in range(0, count, _BLOCK):
         size = min(_BLOCK, count - block)
-        # Places first: a store whose address waits for a load would hold up the loads behind it.
+        # Places first: a store whose address waits for a load would delay the loads behind it.
         for j in range(size):
             b = codes[block + j] >> shift
             place[j] = buckets[b]
