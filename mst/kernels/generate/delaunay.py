@@ -62,7 +62,7 @@ def insertion_order(n, key):
 
 @njit
 def _turn(ax, ay, bx, by, cx, cy):
-    """Return a positive number if a, b, c turn left, a negative one if right, zero if collinear; exact for int64."""
+    """Return a positive int64 if points a, b, c turn left, a negative one if right, 0 if they are collinear; exact."""
     return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
 
 

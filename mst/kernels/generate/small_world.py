@@ -39,7 +39,7 @@ def _slot(table, pair):
 
 @njit
 def _lattice_row(x, y, n, rows):
-    """Return the row of the lattice edge ``{x, y}`` in a lattice of `rows` edges, or -1 if there is no such edge."""
+    """Return the row of edge ``{x, y}`` in a ring lattice of `n` vertices and `rows` edges, or -1 if it has none."""
     ahead = (y - x) % n
     row = (ahead - 1) * n + x if 2 * ahead <= n else (n - ahead - 1) * n + y
     return row if row < rows else np.int64(-1)

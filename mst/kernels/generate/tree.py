@@ -20,7 +20,7 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 
 @njit
 def _parent_rank(key, rank):
-    """Return the rank of the parent of the vertex of rank ``rank ≥ 1``, as uint64."""
+    """Return the rank of the parent of the vertex of rank ``rank ≥ 1``; `key`, ranks and result are uint64."""
     return below(hash1(key, rank), rank)
 
 

@@ -189,7 +189,10 @@ def _scatter(u, v, w, blocks, ends, scattered):
 
 @njit(inline="always")
 def _append(scattered, ends, blocks, vertex, neighbour, weight, edge):
-    """Append a slot to the block of its vertex, if that is one of `blocks` and the edge is no self-loop."""
+    """Append a slot to the block of its vertex, if that is one of `blocks` and the edge is no self-loop.
+
+    The first three arguments are as for `_scatter`, the others are the fields of the slot.
+    """
     # Slots of other blocks go to a last place that is never read: a branch would be mispredicted.
     block = np.uint64(vertex) >> blocks.shift
     wanted = (block - blocks.first < blocks.last - blocks.first) & (vertex != neighbour)

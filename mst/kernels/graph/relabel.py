@@ -46,7 +46,7 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 @njit
 def _mark(span, u, v):
-    """Return which of the ids below `span` occur: bool, shape (span,)."""
+    """Return whether each of the ids below `span` occurs in `u` or `v`, int of shape (m,): bool, shape (span,)."""
     used = np.zeros(span, np.bool_)
     for i in range(u.size):
         used[u[i]] = True

@@ -406,7 +406,7 @@ def _ends_column(byte, delimiter):
 
 @njit
 def _is_rounded(integer, real):
-    """Return whether an int64 differs from `real`, the float64 next to it."""
+    """Return whether `integer`, an int64, differs from `real`, the float64 nearest to it."""
     return abs(real) >= 2.0**53 and (real >= 2.0**63 or np.int64(real) != integer)
 
 
@@ -429,7 +429,7 @@ def _weight_error(kind, integer, real, integers):
 
 @njit
 def _id_error(kind, integer, low, high):
-    """Return the reason to stop at a vertex id, or `END` if it is an integer from `low` to `high`."""
+    """Return the reason to stop at a vertex id, or `END` if its kind is an integer, from `low` to `high`."""
     if kind != _INTEGER:
         return ID_RANGE if kind == _LARGE else ID_WORD
     return END if low <= integer <= high else ID_RANGE

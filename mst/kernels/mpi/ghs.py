@@ -176,7 +176,7 @@ def add_arrived(mailbox: Mailbox, arrived: np.ndarray) -> Mailbox:
 
 @njit(forceinline=True)
 def _send(slots, mailbox, options, j, kind, fields):
-    """Append a message over slot `j` to the queue or to `out`, which have space.
+    """Append a message of a kind, such as `CONNECT`, over slot `j` to the queue or to `out`, which have space.
 
     `fields` are the values of `MESSAGE`: ``(level, finding, first, second)``.
     """
@@ -485,7 +485,10 @@ def _drop(mailbox, done):
 
 @njit(forceinline=True)
 def _wait(node, marks, waiting, following, message):
-    """Insert a message at the head of the list of those that wait at a node; `waiting` has space."""
+    """Insert a message at the head of the list of those that wait at a node; `marks` are those of the mailbox.
+
+    `waiting` has space for it.
+    """
     at = marks[_FREE]
     if at >= 0:
         marks[_FREE] = following[at]

@@ -112,7 +112,7 @@ def inject_delay(counters, chunk):
 
 @njit
 def _wait(seed, chunk, counters):
-    """Wait at a quarter of the chunks, for up to 4,095 atomic additions each; `counters` is that of `next_chunk`."""
+    """Wait at a quarter of the chunks, chosen by the seed, for up to 4,095 atomic additions to `counters` each."""
     x = hash1(np.uint64(seed), np.uint64(chunk))
     if x & np.uint64(3) == 0:
         for _ in range((x >> np.uint64(8)) & np.uint64(4095)):

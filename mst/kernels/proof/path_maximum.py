@@ -91,7 +91,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
 
 @njit
 def _scan(low, high, edges, forest, strict):
-    """Return the result of `first_violation` for the edges ``low … high - 1`` alone."""
+    """Return the result of `first_violation`, with its arguments, for the edges ``low … high - 1`` alone."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
     following = np.searchsorted(forest_ids, low)
@@ -172,7 +172,7 @@ def _first_below_path(w, ranked, ids, ranks, count, strict):
     """Return the place in `ids` of the first violation, else `count`.
 
     Edge ``ids[j]`` is one if it is below ``ranked[ranks[j]]``, or if there is no such rank; `ids` and `ranks` are
-    uint64, of shape (count,) or more, the others as in `PathMaxima` and `EdgeList`.
+    uint64, of shape (count,) or more, `strict` is as for `first_violation`, the others as in `PathMaxima`, `EdgeList`.
     """
     for j in range(count):
         e, rank = ids[j], ranks[j]

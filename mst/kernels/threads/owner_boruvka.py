@@ -2,7 +2,8 @@
 
 A worker looks at all edges and lowers the minima of the components that it owns, so that minima need no atomics; then
 it unites its components along them. ``edges`` are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the
-order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices, and stay so.
+order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices in all rounds. ``state``
+is a `State`, and ``x`` and ``y`` are roots.
 """
 
 from __future__ import annotations

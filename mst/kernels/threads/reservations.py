@@ -3,6 +3,8 @@
 Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012): every
 round takes the next iterates of the loop. Each reserves the two components that its edge joins, by an atomic minimum of
 the edge's index; the iterates that hold at least one of their two reservations commit, and the others try again.
+
+In the kernels, ``iterates`` is a `Round`, of which the first ``size`` are processed, and ``loop`` a `Loop`.
 """
 
 from __future__ import annotations
@@ -118,7 +120,7 @@ def gather_ends(schedule, ids, u, v, a, b):
 def reserve(schedule, size, iterates, loop):
     """Replace the ends of the edges of the first `size` iterates by their roots, and reserve both where they differ.
 
-    ``iterates.waiting`` is written: 1 where they differ, else 0. `iterates` is a `Round`, `loop` a `Loop`.
+    ``iterates.waiting`` is written: 1 where they differ, else 0.
     """
     width, grain, counters = schedule
     a, b, parent, reservations, _ = loop

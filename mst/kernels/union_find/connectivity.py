@@ -65,5 +65,5 @@ def keep_connected(n, pairs, m):
 
 @njit
 def _unite_ends(parent, pair):
-    """Join the trees of the ends of a packed pair; return whether they were apart."""
+    """Join the trees of the ends of a packed pair in `parent`, int64 (n,); return whether they were apart."""
     return unite(parent, np.int64(pair >> _S32), np.int64(pair & _LOW32))

@@ -7,6 +7,9 @@ those that the batch's edges, which join roots from before the batch, connect to
 that root are connected without it: that of the giant tree, to which half of a batch may lead. Where the search finds
 too many, as in the batches in which the giant tree forms, *leaves* are *pruned* instead, edges that are the only one
 at a root, until a pass removes few. Mostly few candidates are left; they are sorted and joined once more, in order.
+
+In the functions, `records`, `chunks`, `closing` and `scratch` are as for `drop_cycle_edges`; `table`, uint64 with a
+power of two of places, is a hash table of roots; `places`, int64, and `degrees`, uint8, are those of `Scratch`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ belong to the forest, in any order (Kruskal 1956). An edge that does is a *closi
 trees are the same sets of vertices, so that the next batch need not wait until the heaviest edge of each cycle is
 found: one worker drops the cycle edges of a batch
 (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
+
+In the functions, `records` has any of the types in `mst.kernels.filter_boruvka.parallel.records`; `parent` and
+`contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`.
 """
 
 from __future__ import annotations
@@ -144,7 +147,7 @@ def find_roots(records, first, last, parent, contended):
     """Move the records ``first … last - 1`` that join two trees to the front, roots for ends; return where they end.
 
     Blocks are large enough that look-ups overlap, and small enough that loaded lines are still in the cache when the
-    roots are checked. `parent` and `contended` are those of `Forest`.
+    roots are checked.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
@@ -228,7 +231,7 @@ def link(records, first, last, parent, alone):
 
 @njit(inline="always")
 def link_root(parent, x, y, alone):
-    """Link `x` below `y` if `x` is a root; return whether it was linked. `alone` is as for `link`."""
+    """Link `x` below `y`, both unsigned, if `x` is a root; return whether it was linked. `alone` is as for `link`."""
     if alone:
         # A locked instruction costs as much as the rest of a link.
         root = load(parent, x) == x

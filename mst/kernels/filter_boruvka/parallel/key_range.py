@@ -97,7 +97,7 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
 
 @njit(parallel=True)
 def mark(schedule, words, kind, key_range, mask, counts):
-    """Run `mark_chunk` over all edges.
+    """Run `mark_chunk` over all edges; `words`, `kind`, `key_range` and `mask` are as for that.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
     (chunks,), is written: the marked edges of each chunk.

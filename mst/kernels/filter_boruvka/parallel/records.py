@@ -253,7 +253,7 @@ def _swap(records, i, j):
 
 @njit(inline="always")
 def _exchange(values, i, j):
-    """Exchange two elements of an array."""
+    """Exchange elements `i` and `j` of an array."""
     values[i], values[j] = values[j], values[i]
 
 
@@ -304,7 +304,10 @@ def _in_order(records, places, spare, words, spare_words):
 
 @njit
 def _sorted_by(values, places, spare, words, spare_words):
-    """Sort `places` by their `values`; return the sorted array, and then the other one of `places` and `spare`."""
+    """Sort `places` by their `values`; return the sorted array, and then the other one of `places` and `spare`.
+
+    The last four arguments are as for `in_order`; `values` is uint32 or uint64.
+    """
     for i in range(places.size):
         words[i] = values[places[i]]
     if sort_words(words, places, 0, places.size, spare_words, spare):

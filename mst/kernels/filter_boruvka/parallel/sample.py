@@ -111,7 +111,7 @@ def sample_edges(storage, draws):
 def sample_edges_parallel(width, storage, draws, counters):
     """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
 
-    `counters` is from `mst.kernels.parallel.runtime.new_counters`.
+    `storage` and `draws` are as for that; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
     """
     samples = draws.times
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)

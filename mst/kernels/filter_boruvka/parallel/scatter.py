@@ -1,4 +1,8 @@
-"""Scatters selected edges into records, batch by batch."""
+"""Scatters selected edges into records, batch by batch.
+
+`storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `records` any of
+`mst.kernels.filter_boruvka.parallel.records`, `schedule` a `mst.kernels.parallel.runtime.Schedule`.
+"""
 
 from __future__ import annotations
 

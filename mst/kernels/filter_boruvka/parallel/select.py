@@ -322,7 +322,7 @@ def _keep_at_smaller_end(storage, picked, size):
 
 @njit
 def _pick_outside_of_rows(storage, first, last, in_giant, picked):
-    """Do as `pick_outside` for `Rows`."""
+    """Write the result of `pick_outside` for `Rows`; `in_giant` may be None."""
     neighbours, offsets = storage.neighbours, storage.offsets
     size = np.uint64(0)
     x = find_row(storage, first)

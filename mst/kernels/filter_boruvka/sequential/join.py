@@ -5,6 +5,8 @@ the trees stood before the batch, so that no look-up waits for another; then all
 joined. If that closes no cycle, Kruskal would have taken each of them in any order, and nothing has to be sorted. If it
 does, the batch's joins are undone and repeated in the order by (key, id). With n^(1/3) edges to a batch
 that hardly ever happens before the trees are few.
+
+In the kernels, `keys` are `LazyKeys` by edge id, `parent` and `forest` those of `Forest` and a `Forest`.
 """
 
 from __future__ import annotations
@@ -190,7 +192,7 @@ def sort_by_key(keys, ids, order):
 def _sort_by_upper_bits(words, places, starts, spare, spare_places):
     """Sort words, and the places with them, stably by the upper 16 bits of ``word - low``, `low` the least word.
 
-    `words` and `spare` are uint64, the places uint32, of one shape; `starts`, uint32 (256,), is scratch.
+    `words` and `spare` are uint64, both places uint32, of one shape; `starts`, uint32 of shape (256,), is scratch.
     """
     low, high = ~_ZERO, _ZERO
     for i in range(words.size):

@@ -2,6 +2,7 @@
 
 A *record* is two uint64: the ends (`u` below, `v` above), and the code of
 `mst.kernels.filter_boruvka.sequential.select`. Graphs from 2³¹ vertices or edges on do not fit.
+In the kernels, `keys` are `LazyKeys` by edge id.
 """
 
 from __future__ import annotations

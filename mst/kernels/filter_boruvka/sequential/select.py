@@ -5,6 +5,8 @@ id in the lower ones. Levels keep the order of keys, though different keys may s
 
 Loops run over unsigned indices: a signed one might count from the array's end, and checking that would cost as much as
 all the rest. Every candidate is written, and kept by advancing an index: a branch would be mispredicted.
+
+In the kernels, `keys` are `LazyKeys` by edge id, `split` is a `Split`, `window` a `Window`, `id_range` an `IdRange`.
 """
 
 from __future__ import annotations

@@ -120,9 +120,10 @@ def select_slots(starts, rows, wanted, selected):
 
 @njit
 def count_slots(keys, window, shift, large, starts):
-    """As `scatter.count_codes` for all edges, by the levels of their slots in a `Window`.
+    """As `scatter.count_codes` for all edges, by the levels of their slots in `window`, a `Window`.
 
-    `keys` are the `LazyKeys` of all slots; the counts are halved, since an edge has two slots of the same key.
+    `keys` are the `LazyKeys` of all slots; `shift`, `large` and `starts` are as for that. Counts are halved, since an
+    edge has two slots of the same key.
     """
     for i in range(np.uint64(keys.words.size)):
         starts[(level_of(key_at(keys, i), window) << _HALF) >> shift] += np.uint32(1)
@@ -160,7 +161,7 @@ def scatter_slots(starts, rows, window, shift, buckets, records):
 
 @njit
 def select_few_slots(rows, wanted, selected):
-    """As `select_slots` for light edges where these are few: a vector loop skips blocks without any."""
+    """As `select_slots` for light edges where these are few: a vector loop skips blocks without any; no `RowStarts`."""
     offsets, neighbours, keys, split = rows.offsets, rows.neighbours, rows.keys, wanted.split
     slots, at = np.empty(_VECTOR, np.uint32), np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
