@@ -179,10 +179,10 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
             f"{len(u):,} edges cannot have distinct weights out of the {spec.count:,} of {spec}: "
             "widen the range, or use int64 or float64"
         )
-    order = hashing.permutation(seed, "distinct weights", min(spec.count, 2**64 - 1))
+    permutation = hashing.permutation(seed, "distinct weights", min(spec.count, 2**64 - 1))
     rows = _rows_by_rank(u, v)
     out = np.empty(len(u), spec.dtype)
-    hashing.fill_permuted(out, rows, order, start, unit)
+    hashing.fill_permuted(out, rows, permutation, start, unit)
     return out
 
 

@@ -96,15 +96,15 @@ def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
     [3, 2, 1, 0]
     """
     taken: Counter[str] = Counter()
-    order = []
+    ranked = []
     for cpu in sorted(cpus, reverse=True):
         folder = topology / f"cpu{cpu}" / "topology"
         # Kernels before 5.3 have the second name only.
         siblings = _first_line(folder / "core_cpus_list") or _first_line(folder / "thread_siblings_list")
         core = siblings or str(cpu)
-        order.append((taken[core], -cpu))
+        ranked.append((taken[core], -cpu))
         taken[core] += 1
-    return [-negative for _, negative in sorted(order)]
+    return [-negative for _, negative in sorted(ranked)]
 
 
 def host_name() -> str:

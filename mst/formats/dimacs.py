@@ -132,8 +132,8 @@ def read_coordinates(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """
     ids, x = _coordinate(path, "uw-")
     _, y = _coordinate(path, "u-w")
-    order = np.argsort(ids)
-    return x[order], y[order]
+    permutation = np.argsort(ids)
+    return x[permutation], y[permutation]
 
 
 def write_coordinates(path: str | Path, x: np.ndarray, y: np.ndarray) -> None:

@@ -189,8 +189,8 @@ def _asymmetry_error(source: Source, header: _Header, integers: bool) -> FormatE
     a, b, w = (np.concatenate(columns) for columns in zip(*parts))
     sides = []
     for low, high, side in ((a, b, a < b), (b, a, b < a)):
-        order = np.lexsort((w[side], high[side], low[side]))
-        sides.append(np.rec.fromarrays([low[side], high[side], w[side]])[order])
+        permutation = np.lexsort((w[side], high[side], low[side]))
+        sides.append(np.rec.fromarrays([low[side], high[side], w[side]])[permutation])
     forward, backward = sides
     common = min(len(forward), len(backward))
     differ = forward[:common] != backward[:common]

@@ -61,8 +61,8 @@ def _sum_duplicates(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Arcs:
     same = u[1:] == u[:-1]
     if not ((u[1:] < u[:-1]) | (same & (v[1:] <= v[:-1]))).any():
         return Arcs(u, v, w)
-    order = np.lexsort((v, u))
-    u, v, w = u[order], v[order], w[order]
+    permutation = np.lexsort((v, u))
+    u, v, w = u[permutation], v[permutation], w[permutation]
     first = np.flatnonzero(np.concatenate([[True], (u[1:] != u[:-1]) | (v[1:] != v[:-1])]))
     return Arcs(u[first], v[first], np.add.reduceat(w, first, dtype=w.dtype))
 

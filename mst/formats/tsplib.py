@@ -137,8 +137,8 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
         while second.lines < lines:
             second.line()
         _, y = _coordinates(second, "u-w", n)
-    order = np.argsort(ids)
-    x, y = x[order], y[order]
+    permutation = np.argsort(ids)
+    x, y = x[permutation], y[permutation]
     if max(np.ptp(x), np.ptp(y), 0) >= _MAX_DISTANCE:
         raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which int32 holds")
     u, v, w = metric.complete_graph(x, y, getattr(metric, kind))

@@ -27,11 +27,11 @@ def delaunay(*, n: int, seed: int, connected: bool) -> Edges:
 
     require_memory(90 * n, f"triangles of {n:,} points")
     points = random_points(n, seed)
-    order = generate_delaunay.insertion_order(n, hashing.stream(seed, "order of insertion"))
-    start = generate_delaunay.first_triangle(points.x, points.y, order)
+    sequence = generate_delaunay.insertion_order(n, hashing.stream(seed, "order of insertion"))
+    start = generate_delaunay.first_triangle(points.x, points.y, sequence)
     if start < 0:
         return Edges(n, _along_a_line(points.x, points.y))
-    corners = generate_delaunay.triangulate(points.x, points.y, order, start)
+    corners = generate_delaunay.triangulate(points.x, points.y, sequence, start)
     return Edges(n, generate_delaunay.edges_of(corners, n))
 
 

@@ -45,14 +45,14 @@ def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -
 
     n, edges, _ = grid(rows=rows, columns=columns, seed=seed, connected=connected)
     m = round(Fraction(share) * len(edges))
-    order = hashing.permutation(seed, "edges of the road", len(edges))
+    permutation = hashing.permutation(seed, "edges of the road", len(edges))
     if not connected:
-        return Edges(n, pairs.gather(edges, order, m), "shuffled")
+        return Edges(n, pairs.gather(edges, permutation, m), "shuffled")
     require(
         m >= n - 1,
         "road",
         f"a share of {share} is {m:,} edges, but {n:,} vertices need {n - 1:,} to be connected: raise share",
     )
-    shuffled = pairs.gather(edges, order, len(edges))
+    shuffled = pairs.gather(edges, permutation, len(edges))
     connectivity.keep_connected(n, shuffled, m)
     return Edges(n, shuffled[:m], "shuffled")

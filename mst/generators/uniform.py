@@ -37,10 +37,10 @@ def sample(generator: str, n: int, m: int, seed: int, connected: bool) -> Edges:
 
     possible = pair_count(n)
     require(m <= possible, generator, f"{n:,} vertices have {possible:,} pairs, so m = {m:,} is too many")
-    order = hashing.permutation(seed, "pairs", possible)
+    permutation = hashing.permutation(seed, "pairs", possible)
     pairs = empty_pairs(m)
     if not connected:
-        fill_sample(pairs, n, order, 0)
+        fill_sample(pairs, n, permutation, 0)
         return Edges(n, pairs, "shuffled")
     require(
         m >= n - 1,
@@ -54,7 +54,7 @@ def sample(generator: str, n: int, m: int, seed: int, connected: bool) -> Edges:
     position = 0
     while filled < m:
         rest = pairs[filled:]
-        fill_sample(rest, n, order, position)
+        fill_sample(rest, n, permutation, position)
         position += len(rest)
         filled += tree.drop_tree_edges(rest)
     return Edges(n, pairs)

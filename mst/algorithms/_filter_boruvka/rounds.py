@@ -175,8 +175,8 @@ def with_every_key(
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
     if len(all_keys) > most:
         return bound_keys, bound_ids
-    order = np.lexsort((all_ids, all_keys))
-    return all_keys[order], all_ids[order]
+    permutation = np.lexsort((all_ids, all_keys))
+    return all_keys[permutation], all_ids[permutation]
 
 
 def single_key_batches(keys: np.ndarray, ids: np.ndarray, last_id: int) -> np.ndarray:

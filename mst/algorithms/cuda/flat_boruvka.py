@@ -97,18 +97,18 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.P
     if options["edges"] == "both":
         u, v, keys = xp.concatenate((u, v)), xp.concatenate((v, u)), xp.concatenate((keys, keys))
         ids = xp.tile(xp.arange(graph.m, dtype=np.uint32), 2)
-    order = _order(xp, u, options["order"])
-    if order is not None:
-        u, v, keys = u[order], v[order], keys[order]
-        ids = order.astype(np.uint32) if ids is None else ids[order]
+    permutation = _permutation(xp, u, options["order"])
+    if permutation is not None:
+        u, v, keys = u[permutation], v[permutation], keys[permutation]
+        ids = permutation.astype(np.uint32) if ids is None else ids[permutation]
     inputs = {"edges": _packed(xp, u, v, keys)}
     if ids is not None:
         inputs["ids"] = ids
     return port.problem_of(graph, keys, inputs, options)
 
 
-def _order(xp: Any, first: Any, order: str) -> Any:
-    """Return the permutation of the edges into an order, or None if the list has it."""
+def _permutation(xp: Any, first: Any, order: str) -> Any:
+    """Return the permutation of the edges for the option `order`, or None if the list is in that order."""
     if order == "shuffled":
         return xp.random.RandomState(SEED).permutation(len(first))
     if len(first) < 2 or bool((first[1:] >= first[:-1]).all()):

@@ -169,9 +169,9 @@ def distribute(part: EdgeSlice, comm: Any) -> Arcs:
     a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
     ids = (edges.ids if len(edges.ids) else edges.words & _LOW).astype(np.int64)
     source, target = np.concatenate([a, b]), np.concatenate([b, a])
-    order, counts = order_by_rank(source % comm.size, comm.size)
+    permutation, counts = order_by_rank(source % comm.size, comm.size)
     columns = source, target, np.tile(edges.words.view(np.int64), 2), np.tile(ids, 2)
-    arcs, _ = exchange(comm, np.stack(columns, axis=1)[order], counts)
+    arcs, _ = exchange(comm, np.stack(columns, axis=1)[permutation], counts)
     if len(arcs) >= 2**31:
         raise UnsupportedError(f"rank {comm.rank} has {len(arcs):,} ends of edges, above 2³¹: use more ranks")
     source, target, words, ids = arcs.T.copy()
@@ -183,29 +183,29 @@ def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> Slots:
     comm, options = problem.comm, problem.options
     owner = node[arcs.source]
     weight = (arcs.words,) if options["basic"] == "ordered" else ()
-    order = order_by(arcs.ids, *weight, owner)
-    ids, at = arcs.ids[order], owner[order]
+    permutation = order_by(arcs.ids, *weight, owner)
+    ids, at = arcs.ids[permutation], owner[permutation]
     offsets = np.searchsorted(at, np.arange(problem.nodes + 1))
     # Each end sends the other its slot (or node); sorted by edge and end, sent and received rows match one to one.
-    source, target = arcs.source[order] * comm.size + comm.rank, arcs.target[order]
-    address = at if options["lookup"] == "linear" else np.arange(len(order))
+    source, target = arcs.source[permutation] * comm.size + comm.rank, arcs.target[permutation]
+    address = at if options["lookup"] == "linear" else np.arange(len(permutation))
     places, counts = order_by_rank(target % comm.size, comm.size)
     sent = np.stack([2 * ids + (target > source), address], axis=1)[places]
     received, incoming = exchange(comm, sent, counts)
-    match = np.empty(len(order), order.dtype)
+    match = np.empty(len(permutation), permutation.dtype)
     match[order_by(2 * ids + (source > target))] = order_by(received[:, 0])
-    slots = kernels.aligned_records(len(order), kernels.SLOT)
-    slots["node"], slots["id"], slots["word"] = at, ids, arcs.words[order]
+    slots = kernels.aligned_records(len(permutation), kernels.SLOT)
+    slots["node"], slots["id"], slots["word"] = at, ids, arcs.words[permutation]
     slots["peer"], slots["peer_rank"] = received[match, 1], np.repeat(np.arange(comm.size), incoming)[match]
     return Slots(offsets, slots)
 
 
 def order_by(*columns: np.ndarray) -> np.ndarray:
-    """Return the order that sorts rows by columns of non-negative integers, by the last column first."""
-    order = radix.argsort(columns[0].astype(np.uint64))
+    """Return the permutation that sorts rows by columns of non-negative integers, by the last column first."""
+    permutation = radix.argsort(columns[0].astype(np.uint64))
     for column in columns[1:]:
-        order = order[radix.argsort(column.astype(np.uint64)[order])]
-    return order
+        permutation = permutation[radix.argsort(column.astype(np.uint64)[permutation])]
+    return permutation
 
 
 def contracted(problem: Problem) -> tuple[Arcs, np.ndarray, np.ndarray]:
@@ -242,7 +242,7 @@ def run(problem: Problem, given: Slots) -> tuple[np.ndarray, np.ndarray, int]:
         out = kernels.take_outgoing(mailbox)
         if not reduced(comm, len(out)):
             return slots, mailbox.counts, supersteps
-        order, counts = order_by_rank(out["to"], comm.size)
-        words = out[order].view(np.uint64).reshape(len(out), kernels.MESSAGE.itemsize // 8)
+        permutation, counts = order_by_rank(out["to"], comm.size)
+        words = out[permutation].view(np.uint64).reshape(len(out), kernels.MESSAGE.itemsize // 8)
         arrived, _ = exchange(comm, words, counts)
         mailbox = kernels.add_arrived(mailbox, arrived.reshape(-1).view(kernels.MESSAGE))
