@@ -83,7 +83,7 @@ struct FilterBoruvka {
   u32 unused;
 };
 
-// The data of a CSR slot beside its key.
+// A CSR slot without its key.
 struct Slot {
   u32 neighbour, id;
 };

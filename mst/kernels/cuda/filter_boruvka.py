@@ -195,7 +195,7 @@ def phase_seconds(notes: np.ndarray, total: float) -> dict[str, float]:
     Parameters
     ----------
     notes : numpy.ndarray of uint64
-        (phase << 56 | clock) at the start of the kernel and at the end of each phase; zero behind the last.
+        (phase << 56 | clock) at the start of the kernel and at the end of each phase; zero after the last.
     total : float
         Seconds of the whole kernel, to which the clock is scaled.
     """

@@ -90,7 +90,7 @@ def merge_edges(n, u, v, w):
                 e += 1
             reciprocal += both
             parallel += count - 1 - both
-            # The columns of the first pass are free again, and never behind in the second.
+            # `low` and `weight` are free again, and `other` has been read up to `e`.
             low[kept], other[kept] = x, y
             weight[kept] = lightest + w.dtype.type(0)
             kept += 1

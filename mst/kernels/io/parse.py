@@ -157,7 +157,7 @@ _NAN_WORD = np.frombuffer(b"nan", np.uint8)
 
 @njit
 def _special(buffer, i, negative):
-    """Parse infinity or NaN at `i`, behind its sign; results as for `parse_number`."""
+    """Parse infinity or NaN at `i`, after its sign; results as for `parse_number`."""
     if _is_word(buffer, i, _NAN_WORD):
         return _NAN, i + 3, 0, 0.0
     if _is_word(buffer, i, _INFINITY):

@@ -4,7 +4,7 @@ A source and the files that it includes are split into definitions at the top: f
 the kernels on, definitions are followed by the identifiers in them and written down in the order in which they are
 reached, so comments, spaces, the names of files and the file that holds a definition do not count. Definitions have
 numbers for names; kernels, macros, names in capitals, members and local variables keep theirs. A definition counts with
-the conditions (``#if``) that it stands under. Where places matter (a macro that is defined twice, or behind a use of
+the conditions (``#if``) that it stands under. Where places matter (a macro that is defined twice, or after a use of
 its name) or a source cannot be split, all of its text counts.
 """
 
@@ -124,7 +124,7 @@ class _Source:
                 continue
             for word in _WORD.findall(line):
                 if ended:
-                    # The semicolon behind a type or an initialiser belongs to it.
+                    # The semicolon after a type or an initialiser belongs to it.
                     if word == ";" or typed:
                         words.append(word)
                         ended = word != ";" and ended
@@ -241,7 +241,7 @@ class _Source:
         return " ".join(text)
 
     def _check_macros(self, defining: dict[str, list[_Chunk]]) -> None:
-        """Refuse macros that are defined in several places, or behind a use."""
+        """Refuse macros that are defined in several places, or after a use."""
         macros = {name: chunks for name, chunks in defining.items() if any(c.macro for c in chunks)}
         for chunks in macros.values():
             if not all(c.macro and c.conditions[:1] == chunks[0].conditions[:1] for c in chunks):
@@ -258,7 +258,7 @@ class _Source:
 
 
 def _is_function(words: list[str]) -> bool:
-    """Whether the words before a brace are the head of a function."""
+    """Return whether the words before a brace are the head of a function."""
     return words[-2] in (")", "const", "noexcept", "override") or (
         "(" in words and not set(words) & set(_TYPES)
     )

@@ -336,7 +336,7 @@ class _Module:
         return self._imported
 
     def _has_effect(self, statement: ast.stmt, names: list[str]) -> bool:
-        """Whether a statement may do more than bind its names."""
+        """Return whether a statement may do more than bind its names."""
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             registers = any(self._registers(decorator) for decorator in statement.decorator_list)
             return registers or (isinstance(statement, ast.ClassDef) and self._runs_code_of_a_base(statement))
@@ -1018,7 +1018,7 @@ def _cuda_files() -> dict[str, Path]:
 
 
 def _cuda_paths(name: str, user: Path) -> list[Path]:
-    """Return the files that a name may mean: one beside its user, else each of the package that ends so."""
+    """Return the files that a name may mean: the one in the folder of `user`, else all of the package with this end."""
     beside = user.parent / name
     if beside.is_file():
         return [beside.resolve()]

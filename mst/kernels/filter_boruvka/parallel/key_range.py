@@ -19,7 +19,7 @@ class KeyRange(NamedTuple):
     """The edges above (`low`, `low_id`) and at most (`high`, `high_id`) by (key, id).
 
     `low` and `high` are unsigned integers of the keys' width. The bounds' ids are int: one below 0 is before all edges
-    of that key, one above all ids is behind them.
+    of that key, one above all ids is after them.
     """
 
     low: np.unsignedinteger

@@ -110,7 +110,7 @@ def find_row(storage, place):
 
 
 def advance_row(storage, place, row):
-    """Return the row of a place, by steps from `row`, which is not behind it."""
+    """Return the row of a place, by steps from `row`, which is not after it."""
     return _compiled_only()
 
 

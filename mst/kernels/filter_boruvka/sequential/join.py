@@ -34,7 +34,7 @@ class Forest(NamedTuple):
     parent : numpy.ndarray of uint32, shape (n,)
         A union-find whose parents have the smaller index.
     edges : numpy.ndarray of uint32, shape (n,)
-        Edge ids of the forest, from the front; kernels may write behind the last one.
+        Edge ids of the forest, from the front; kernels may write after the last one.
     """
 
     parent: np.ndarray

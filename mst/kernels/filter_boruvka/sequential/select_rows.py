@@ -1,7 +1,7 @@
 """Selects edges from compressed sparse rows, as `mst.kernels.filter_boruvka.sequential.select` does from edge lists.
 
 Every edge has two slots and is selected at the one in the row of its smaller end; ids do not ascend along the
-slots, and the ends are written beside the codes. Loops run over all slots, and the row advances by adding a
+slots, and the ends are written together with the codes. Loops run over all slots, and the row advances by adding a
 byte: a loop over each of a sparse graph's short rows would mispredict its end and take several times as long.
 """
 
@@ -90,7 +90,7 @@ def row_starts(offsets, marks, rows):
     """
     count = _ZERO
     for x in range(np.uint64(offsets.size - 1)):
-        # An empty row starts where the next row does, or behind the last slot.
+        # An empty row starts where the next row does, or after the last slot.
         marks[offsets[x]] = 1
         rows[count] = x
         count += np.uint64(offsets[x + _ONE] > offsets[x])
