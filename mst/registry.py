@@ -201,7 +201,7 @@ class Algorithm:
 
     @cached_property
     def _module(self) -> str | None:
-        """Name of the module, if the file lies in the package."""
+        """Name of the module, if the file is in the package."""
         if not self.file.is_relative_to(PACKAGE):
             return None
         return ".".join(("mst", *self.file.relative_to(PACKAGE).with_suffix("").parts))

@@ -32,7 +32,7 @@ def some_by_rank(forest, u, v, first, step):
 
 @njit
 def some_broken(forest, u, v, first, step):
-    """As `some_by_index`, but roots are hung by a plain write."""
+    """As `some_by_index`, but roots are linked by a plain write."""
     won = 0
     for i in range(first, u.size, step):
         x, y = find(forest, u[i]), find(forest, v[i])

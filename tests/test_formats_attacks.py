@@ -27,7 +27,7 @@ def message_of(path, content: bytes | str, format: str | None = None) -> str:
 
 
 def python(code: str, *arguments: object) -> subprocess.CompletedProcess:
-    """Run code in a process of its own, which may crash."""
+    """Run code in a separate process, which may crash."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=240)
 

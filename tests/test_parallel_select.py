@@ -48,7 +48,7 @@ def picked_edges(storage, first, last, wanted):
 
 
 def storage_of(graph, form):
-    """Return the edges of a graph with words in the place of weights."""
+    """Return the edges of a graph with words instead of weights."""
     storage = ours.edge_list(graph, graph.w) if form == "edges" else ours.rows(graph)
     words, kind = words_of(storage.words, 1)
     return storage._replace(words=words, kind=kind)

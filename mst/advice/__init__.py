@@ -6,7 +6,7 @@ word for the degrees and one for the weights (`mst.advice.traits`). It holds the
 mean over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, and
 ``algorithm="auto"`` its fastest candidate that accepts the graph.
 
-A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph lies in
+A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph is in
 host memory and is copied to the device and the forest back; or ``device``, where the graph is on the device and the
 forest stays there.
 """
@@ -32,7 +32,7 @@ from mst.facts import Facts
 from mst.resources import path as resource
 
 GPU = (None, "host", "device")
-"""Values of `gpu`: no GPU may be used, or one may and the graph lies in host memory, or it lies on the device."""
+"""Values of `gpu`: no GPU may be used, or one may and the graph is in host memory, or the graph is on the device."""
 
 _PLACES = {"gpu": "host", "device": "device"}
 _STEPS = 4
@@ -136,7 +136,7 @@ class Candidate:
         return 1 if self.gpu else int(self.place)
 
     def fits(self, width: int, gpu: str | None) -> bool:
-        """Whether it can run on so many cores and with such a GPU."""
+        """Whether it can run on `width` cores and, where it needs a GPU, with the graph at this place."""
         if gpu == "device" or self.gpu:
             return self.gpu == gpu
         return self.width <= width
@@ -163,7 +163,7 @@ def choose(
     width : int
         Cores that may be used; the choice may take fewer.
     gpu : str, optional
-        *host* where a GPU may be used and the graph lies in host memory, *device* where it is on the device.
+        *host* where a GPU may be used and the graph is in host memory, *device* where it is on the device.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cheap facts of a graph from a sample of its edges; with n and m they decide between algorithms.
+"""Facts of a graph from a small sample of its edges; with n and m they decide between algorithms.
 
 The sample is hashed, so that sorted, reversed or periodic rows do not bias it, and the same graph always has the
 same traits. Its size grows with the root of n: that many edges hold some 32 pairs that share a vertex, for every m.

@@ -30,7 +30,7 @@ class Launcher:
 def launch_command(
     ranks: int, command: Sequence[str], launcher: Launcher | None
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the command line that runs `command` on so many ranks, and variables to add to its environment.
+    """Return the command line that runs `command` on `ranks` ranks, and variables to add to its environment.
 
     One rank needs no launcher. The words of a launcher may hold ``{ranks}``; else ``-n RANKS`` is appended to them.
     Under SLURM's pmi2, MPICH uses libfabric unless the environment names another netmod.

@@ -46,7 +46,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times larger the second of two sets is, with a 95 % interval (None for sets too small)."""
+    """The ratio of the second of two sets to the first, with a 95 % interval (None for sets too small)."""
 
     estimate: float
     low: float | None
@@ -106,7 +106,7 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
-    """Estimate how many times larger `b` is than `a`, from one positive number per process.
+    """Estimate the ratio of `b` to `a`, from one positive number per process.
 
     The estimate is the Hodges–Lehmann one, the median of all ratios of a value of `b` to a value of `a`; the
     interval is the one that belongs to the Mann–Whitney test (Hollander, Wolfe & Chicken, *Nonparametric
@@ -138,7 +138,7 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
 
 @cache
 def _rank_cut(a: int, b: int) -> int | None:
-    """Return how many pairwise shifts may be left out at each end for 95 % coverage, None if not even none."""
+    """Return how many pairwise shifts may be dropped at each end for 95 % coverage; None where even 0 covers less."""
     tail, total = 0, comb(a + b, a)
     for u, count in enumerate(_mann_whitney(a, b)):
         tail += count
@@ -148,7 +148,7 @@ def _rank_cut(a: int, b: int) -> int | None:
 
 
 def _mann_whitney(a: int, b: int) -> list[int]:
-    """Return in how many orders of `a` and `b` values the Mann–Whitney statistic is 0, 1, …, ab.
+    """Return the numbers of arrangements of `a` and `b` values with Mann–Whitney statistic 0, 1, …, ab.
 
     They are the coefficients of the Gaussian binomial, the product of (1 - q^(b+i)) / (1 - q^i) over i ≤ a.
     """

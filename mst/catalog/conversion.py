@@ -175,7 +175,7 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
     )
     with clock("simplify"):
         multigraph = raw.graph(name=entry.name)
-        del raw  # raw rows and simple graph need not lie in memory together
+        del raw  # raw rows and simple graph need not be in memory together
         graph, merged = simplify(multigraph)
         del multigraph
     if entry.weights is not None:

@@ -280,7 +280,7 @@ class Sources:
         return self._checksums.check(wanted.graph, location, sha256)
 
     def forget(self, graph: str, fetched: Fetched) -> None:
-        """Remove a useless raw file and its recorded checksum, so that it is fetched anew.
+        """Remove an unusable raw file and its recorded checksum, so that it is fetched again.
 
         A file that lies outside the cache stays.
         """

@@ -15,7 +15,7 @@ class PartialFile:
     Parameters
     ----------
     path : Path
-        Its name must not be that of the whole file. The note ``<path>.json`` lies beside it.
+        Its name must not be that of the whole file. The note ``<path>.json`` is beside it.
     """
 
     def __init__(self, path: Path):

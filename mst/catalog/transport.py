@@ -197,7 +197,7 @@ class _Patience:
         self.furthest, self.idle = part.size, 0
 
     def count(self, _: RetryCallState) -> None:
-        """Count an attempt without progress, or begin to count anew."""
+        """Count an attempt without progress, or restart the count."""
         reached = self.part.size
         self.idle = 0 if reached >= self.furthest + _PROGRESS else self.idle + 1
         self.furthest = max(self.furthest, reached)

@@ -7,7 +7,7 @@ their rows, so that no rank holds more edges than rows. A round:
 
 1. Every rank offers the owner of each component that its edges touch the lightest of these.
 2. Owners keep the lightest offer, link components by it, and find the roots by pointer doubling.
-3. Roots are numbered anew, owners and all ranks request the new numbers, and edges inside a component are dropped.
+3. Roots are renumbered, owners and all ranks request the new numbers, and edges inside a component are dropped.
 
 Offers and requests are sent in pieces (`mst.kernels.mpi.exchange.pieces`): no rank receives more at once than it has
 space for. Once few components are left, rounds with replicated labels take over.

@@ -26,7 +26,7 @@ class Problem(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Edge ids of the forest, rounds, and unions that were given up because another thread held a component."""
+    """Edge ids of the forest, rounds, and unions that were deferred because another thread held a component."""
 
     edge_ids: np.ndarray
     rounds: int

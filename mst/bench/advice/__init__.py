@@ -1,1 +1,1 @@
-"""Makes the table of advice by measurements: ``python -m mst.bench.advice``."""
+"""Builds the table of advice from measurements: ``python -m mst.bench.advice``."""

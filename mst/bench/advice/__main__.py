@@ -2,12 +2,12 @@
 
 ``python -m mst.bench.advice --folder DIR --within 400 --check 150`` measures for 400 seconds, the most informative
 cases first, and writes ``DIR/advice.json`` from all cases in ``DIR/cases.jsonl`` after each; cases in that file are
-not measured again. Then it measures generators, seeds and weights that the table was not made from for 150 seconds
-(``DIR/checks.jsonl``), and prints in how many cases the choice is within 20 % of the best, its own cost included; the
-table keeps that count. ``--folder DIR`` alone measures nothing: the table is made and judged anew from the folder's
-cases, on any machine. ``--table FILE`` judges another table. The GPU is used where CuPy finds one.
+not measured again. Then it measures, for 150 seconds, generators, seeds and weights that are not behind the table
+(``DIR/checks.jsonl``), and prints in how many cases the choice is within 20 % of the best, the cost of choosing
+included; the table keeps that count. ``--folder DIR`` alone measures nothing: it rebuilds the table from the folder's
+cases and judges it, on any machine. ``--table FILE`` judges another table. The GPU is used where CuPy finds one.
 
-A time is that of a whole call, on compiled code: from an edge list in host memory to edge ids in host memory, or, at
+A time is that of a whole call with compiled code: from an edge list in host memory to edge ids in host memory, or, at
 the place ``device``, both on the device.
 """
 
@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     parser = argparse.ArgumentParser(prog="mst.bench.advice", description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="cases.jsonl, advice.json, checks.jsonl")
-    parser.add_argument("--within", type=float, default=0, metavar="SECONDS", help="measure for so long")
-    parser.add_argument("--check", type=float, default=0, metavar="SECONDS", help="check for so long")
+    parser.add_argument("--within", type=float, default=0, metavar="SECONDS", help="time for measuring")
+    parser.add_argument("--check", type=float, default=0, metavar="SECONDS", help="time for checking")
     parser.add_argument("--table", type=Path, help="check this table, not the folder's")
     parser.add_argument("--most", type=int, default=LARGEST, help="largest number of edges")
     parser.add_argument("--cores", type=int, default=usable_cores())

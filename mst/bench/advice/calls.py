@@ -1,4 +1,4 @@
-"""Times calls of candidates as a user makes them, in turns, on compiled code, and keeps the times."""
+"""Times calls of candidates as users make them, in turns, with compiled code, and records the times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mst.generators import generate
 from mst.graph import Graph
 
 _SECONDS = 0.05
-"""Calls of a graph go on, in turns, until a candidate has taken so long on average."""
+"""Candidates are called in turns on a graph until they have taken this many seconds on average."""
 
 _MOST_ROUNDS = 30
 
@@ -89,7 +89,7 @@ def on_device(graph: Graph) -> Any:
 def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> dict[str, float]:
     """Return seconds by candidate: medians of calls in turns, or one call's time where that was far too slow.
 
-    A candidate that finds another forest than the first one has no time, and is named in `wrong`.
+    A candidate whose forest differs from that of the first one has no time, and is named in `wrong`.
     """
     caller = Caller(graph, candidates)
     first: dict[str, float] = {}
@@ -100,7 +100,7 @@ def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> 
             # The first call may have included compilation; large graphs on cores are not repeated for that.
             if candidate.gpu or graph.m < LARGE:
                 seconds, ids = min((seconds, ids), caller(name), key=lambda call: call[0])
-        except (MSTError, MemoryError, RuntimeError) as error:  # CuPy's are of the last two
+        except (MSTError, MemoryError, RuntimeError) as error:  # CuPy raises the last two
             print(f"  {name}: {error}", flush=True)
             continue
         expected = ids if expected is None else expected
@@ -146,7 +146,7 @@ class Session:
         self.wrong: list[str] = []
 
     def take(self, cases: Iterable[Case], table: Table | None = None) -> Iterator[Measured]:
-        """Yield each case as it is measured, and keep it; with a table, the cost of choosing is measured, too."""
+        """Yield each case as it is measured, and record it; with a table, the cost of choosing is measured, too."""
         known = {json.dumps(asdict(one.case), sort_keys=True) for one in self.measured}
         for case in cases:
             left = self.end - time.perf_counter()

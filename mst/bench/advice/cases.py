@@ -1,4 +1,4 @@
-"""The graphs that the table of advice is made from, and others that it is checked with."""
+"""The graphs behind the table of advice, and others to check it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LARGEST = 1 << 27
 
 @dataclass(frozen=True)
 class Case:
-    """A graph to measure: its place in the table, and how it is made.
+    """A graph to measure: its cell in the table, and how it is generated.
 
     Attributes
     ----------
     m, density : int, float
-        The place; the graph's own m may differ a little.
+        The cell; the graph's actual m may differ slightly.
     generator, parameters, seed, order
         As of `mst.generators.generate`.
     weights : str
@@ -172,5 +172,5 @@ def unseen(largest: int = LARGEST) -> list[Case]:
             kind = own or weights[(j + 3 * k) % len(weights)]
             order = orders[(j + k) % 3]
             made.append(Case(m, 0.0, generator, parameters, 101 + 7 * k + j, kind, order))
-    # A stride that is prime to their number: all sizes and generators, whenever time runs out.
+    # A stride coprime to their number: all sizes and generators are covered, whenever the time is over.
     return [case for i in range(len(made)) if (case := made[i * 37 % len(made)]).m <= largest]

@@ -1,4 +1,4 @@
-"""The cells of the table of advice, from times of candidates; and how good its choices are."""
+"""The cells of the table of advice, from times of candidates, and the regret of its choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mst.bench.statistics import geometric_mean
 ON_ONE_CORE = ("kruskal", "filter-boruvka", "filter-boruvka[filter=false]", "prim-dense")
 ON_CORES = ("filter-boruvka-threads",)
 ON_CORES_IF_LOCAL = ("parlay-boruvka",)
-"""Where weights are local, batches of nearly equal weight lie in one place, and rounds may do better."""
+"""Where weights are local, edges of nearly equal weight are close together, and rounds may be faster than batches."""
 FROM_HOST = ("filter-boruvka-cuda[start=edges]", "edge-boruvka-cuda")
 ON_DEVICE = ("filter-boruvka-cuda[start=edges]", "filter-boruvka-cuda", "edge-boruvka-cuda")
 WITHIN = 1.2
@@ -80,7 +80,7 @@ class Measured:
 
 
 def promising(first: Mapping[str, float]) -> list[str]:
-    """Return the candidates that are near the best on the same hardware; others are not called again."""
+    """Return the candidates near the best on the same hardware; others are not called again."""
     kept = []
     for name, seconds in first.items():
         own = Candidate.parse(name)
@@ -91,10 +91,10 @@ def promising(first: Mapping[str, float]) -> list[str]:
 
 
 def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, Any]]:
-    """Return the table's cells: at each place, kinds that want the same candidates are one cell.
+    """Return the table's cells: at each size and density, kinds with the same best candidates share a cell.
 
     A cell keeps the candidates that are near the best, those that an answer or its margin needs, and those that answer
-    for another kind at the same place, so that the cost of mistaking the kind is known.
+    for another kind at the same size and density, so that the cost of mistaking the kind is known.
     """
     places: dict[tuple[int, float], dict[str, list[dict[str, float]]]] = {}
     for one in measured:
@@ -121,13 +121,13 @@ def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, An
 
 
 def pooled(graphs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the geometric means of the candidates that every graph has."""
+    """Return the geometric means over the graphs, of the candidates measured on all of them."""
     names = set.intersection(*(set(times) for times in graphs))
     return {name: geometric_mean(times[name] for times in graphs) for name in names}
 
 
 def usable(seconds: Mapping[str, float], width: int, gpu: str | None) -> dict[str, float]:
-    """Return the candidates that fit, fastest first."""
+    """Return the candidates that can run there, fastest first."""
     fitting = [name for name in seconds if Candidate.parse(name).fits(width, gpu)]
     return {name: seconds[name] for name in sorted(fitting, key=seconds.__getitem__)}
 
@@ -140,7 +140,7 @@ def leading(seconds: Mapping[str, float], hardware: Hardware) -> set[str]:
         for name in usable(seconds, width, gpu):
             of_each.setdefault(Candidate.parse(name).algorithm, name)
         kept.update(list(of_each.values())[:2])
-    # A GPU was tried here, however slow it was.
+    # A GPU was tried here, even if it was slow.
     kept.update([name for name in usable(seconds, 1, "host") if Candidate.parse(name).gpu][:1])
     return kept
 
@@ -178,7 +178,7 @@ def judge(table: Table, measured: Sequence[Measured], hardware: Hardware) -> lis
             times = usable(one.seconds, width, gpu)
             if not times:
                 continue
-            # As `Table.choose_for` does, which looks at edges only where that pays.
+            # As `Table.choose_for` does, which samples edges only where that pays.
             choice = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu) or table.choose(
                 one.n, one.m, skew=one.traits.skew, weights=one.traits.weights, width=width, gpu=gpu
             )

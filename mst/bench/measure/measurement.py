@@ -157,7 +157,7 @@ def _versions(algorithm: registry.Algorithm) -> dict[str, str]:
 
 @functools.cache
 def _git() -> dict[str, Any] | None:
-    """Return the commit of the checkout that this package lies in, and whether it has changes."""
+    """Return the commit of this package's checkout, and whether it has changes."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         # A copy without history may name the commit that it was made from.

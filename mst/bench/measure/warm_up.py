@@ -43,7 +43,7 @@ def solve_once(
 
 
 def small_graph(like: Graph | EdgeSlice, n: int, m: int, weights: int = 40_000) -> Graph:
-    """Return a random graph of the same dtypes, whose edges repeat the first so many weights of `like`."""
+    """Return a random graph of the same dtypes, whose edges repeat the first `weights` weights of `like`."""
     rng = np.random.default_rng(0)
     # The last vertex has no edge, so that filters find work to the end.
     u, v = (rng.integers(0, n - 1, m).astype(like.u.dtype) for _ in range(2))
