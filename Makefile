@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-cluster lint report lock clean
+.PHONY: help install test test-cluster lint docs report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types, imports
 	$(PYTHON) -m mypy
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
+docs: $(SETUP_DEV)  ## the site of docs/ and the reference, in results/docs; warnings and broken links are errors
+	$(PYTHON) -m mkdocs build --strict
+	@echo "site: $(CURDIR)/results/docs/index.html"
+
 # Measures an experiment of config/benchmarks graph by graph and prints its table; that folder also holds the proof as an algorithm.
 # LIMIT='--within 60' starts no graph after a minute, ARGS='--part memory' prints another table.
 bench-%: $(SETUP)  ## measure config/benchmarks: sequential, threads, mpi or cuda; existing results are only printed
@@ -64,7 +68,7 @@ EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate 
 lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	uv lock $(if $(UPGRADE),--upgrade)
 	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build -o envs/requirements.txt
-	$(EXPORT) --extra workflow --extra mpi --extra peers --group build --group dev -o envs/requirements-dev.txt
+	$(EXPORT) --extra workflow --extra mpi --extra peers --group build --group dev --group docs -o envs/requirements-dev.txt
 	$(EXPORT) --extra cuda12 --no-default-groups -o envs/requirements-cuda12.txt
 	$(EXPORT) --extra cuda13 --no-default-groups -o envs/requirements-cuda13.txt
 	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build --no-emit-package mpich -o envs/requirements-mpi.txt

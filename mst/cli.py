@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from mst.errors import MSTError, nearest
 from mst.version import __version__
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = [a for a in arguments if a != "--debug"]
     known = commands()
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_overview(known))
+        print(overview(known))
         return 0 if arguments else EXIT_ERROR
     if arguments[0] == "--version":
         print(f"mst {__version__}")
@@ -37,10 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mst: no command {name!r}{nearest(name, known)}; mst --help lists them", file=sys.stderr)
         return EXIT_ERROR
     module = importlib.import_module(f"mst.commands.{known[name][0]}")
-    parser = argparse.ArgumentParser(prog=f"mst {name}", description=module.HELP)
-    module.configure(parser)
     try:
-        return int(module.run(parser.parse_args(arguments[1:])) or 0)
+        return int(module.run(parser(name, module).parse_args(arguments[1:])) or 0)
     except MSTError as error:
         if debug:
             raise
@@ -73,7 +72,15 @@ def commands() -> dict[str, tuple[str, str]]:
     return found
 
 
-def _overview(known: dict[str, tuple[str, str]]) -> str:
+def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
+    """Return the parser of the command that a module of `mst.commands` implements."""
+    found = argparse.ArgumentParser(prog=f"mst {name}", description=module.HELP)
+    module.configure(found)
+    return found
+
+
+def overview(known: dict[str, tuple[str, str]]) -> str:
+    """Return the text of ``mst --help``: the commands that `commands` found, each with its one-line help."""
     lines = [f"  {name:<10} {text}" for name, (_, text) in known.items()]
     return "\n".join(
         [

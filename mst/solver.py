@@ -43,7 +43,7 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : Graph, tuple ``(n, u, v, w)``, path, SciPy sparse array, networkx graph, or edge table
+    graph : Graph, tuple (n, u, v, w), path, SciPy sparse array, networkx graph, or edge table
         A tuple holds the vertex count and three arrays of one length; a path names a file of any known
         format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays on a CUDA device stay
         there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.

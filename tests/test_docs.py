@@ -19,7 +19,7 @@ pytest.importorskip("scipy", reason="the default experiment's libraries are not 
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
-PAGES = [ROOT / "README.md", ROOT / "ARTIFACT.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "ARTIFACT.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
     r"(?:<!-- (?P<note>[^>]+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
