@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-cluster lint docs report lock clean
+.PHONY: help install test nightly test-cluster lint docs report lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ install: $(SETUP)  ## a local .venv from the hash-locked requirements
 TWO_WORKERS = --dist loadfile --no-loadscope-reorder -n 2
 test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(PYTHON) -m pytest $(or $(TESTS),$$($(PYTHON) -c 'import xdist' 2>/dev/null && echo $(TWO_WORKERS)))
+
+# MST_NIGHTLY=0.01 runs a hundredth of it.
+nightly: $(SETUP_DEV)  ## hours of attacks on parsers, proofs and solvers (TESTS=… selects some, MST_NIGHTLY=… a share)
+	$(PYTHON) -m pytest -m nightly $(or $(TESTS),tests/nightly)
 
 test-cluster: $(SETUP_DEV)  ## only the tests of the workflow on a real SLURM of two nodes (as root)
 	$(PYTHON) -m pytest tests/cluster

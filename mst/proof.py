@@ -109,8 +109,8 @@ def check_forest(
     """Check that `edge_ids` are a spanning forest of `graph` of minimum total weight.
 
     All minimum forests of a graph hold the same weights, however ties are broken, and totals are exact or correctly
-    rounded: so an exact forest has exactly the reference's total, without any tolerance. Totals that are not
-    finite decide nothing; then every edge is compared with its path instead.
+    rounded: so an exact forest has exactly the reference's total, without any tolerance. Of floats a heavier forest
+    may round to that total as well, and infinities decide nothing: every edge is then compared with its path too.
 
     Parameters
     ----------
@@ -151,10 +151,9 @@ def check_forest(
         raise InputError(f"epsilon = {epsilon} bounds nothing when weights are negative: leave it out")
 
     def check(forest: _Forest) -> tuple[str, dict[str, Any]]:
-        if epsilon == 0 and not math.isfinite(forest.weight):
-            return _minimality(forest, False, threads)
-        reason, witness = _split(forest)
-        if reason:
+        by_paths = epsilon == 0 and isinstance(forest.weight, float)
+        reason, witness = _minimality(forest, False, threads) if by_paths else _split(forest)
+        if reason or not (math.isfinite(forest.weight) or epsilon):
             return reason, witness
         return _excess(forest.weight, reference_weight, epsilon), {"reference_weight": reference_weight}
 

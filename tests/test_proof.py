@@ -214,3 +214,11 @@ def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng):
         if len(ids) > 1:
             one, two = prove(graph, ids[1:]), prove(graph, ids[1:], threads=2)
             assert not one.ok and one.reason == two.reason, graph.name
+
+
+def test_rounding_of_a_total_hides_no_heavier_edge():
+    """The totals of both forests round to 2⁶⁰: only the path shows that the second is heavier."""
+    graph = Graph(4, [0, 1, 2, 2], [1, 2, 0, 3], [1.0, 1.5, 1.25, 2.0**60])
+    assert check_forest(graph, [0, 2, 3], reference_weight=2.0**60).ok
+    proof = check_forest(graph, [0, 1, 3], reference_weight=2.0**60)
+    assert not proof.ok and proof.details["edge"] == 2 and "on its path" in proof.reason
