@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mst.bench.statistics import geometric_mean
-from mst.reporting.hardware import Row, approximate, is_library
+from mst.reporting.hardware import approximate, on_gpus
 
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
 NOT_RUN = ("unsupported", "unavailable")
 
 
-def series_of(row: Row) -> str:
-    """Return the name of a series: the algorithm, the options that differ from its defaults, and its width.
-
-    Approximate algorithms are marked with ≈.
-    """
-    name = row["algorithm"] + (" ≈" if row["algorithm"] in approximate() else "")
-    if row["options"] != "default":
-        name += f" [{row['options']}]"
+def _series(row: Mapping[str, Any]) -> str:
+    """Return the name of a series: the algorithm (≈ if approximate), options that differ from defaults, the width."""
+    name = row["algorithm"] + ("" if row["exact"] else " ≈") + row["name"].removeprefix(row["algorithm"])
     if row["paradigm"] in ("threads", "mpi") or (row["width"] or 1) > 1:
         unit = {"threads": "threads", "mpi": "ranks", "cuda": "GPUs"}.get(row["paradigm"], "wide")
         name += f" · {int(row['width'])} {unit if row['width'] > 1 else unit.rstrip('s')}"
@@ -31,12 +28,18 @@ def series_of(row: Row) -> str:
 def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Return the current rows with the columns that the page shows.
 
-    Adds ``series``, ``shown`` (measured at the granted width and proved: only such rows are plotted), ``speedup`` (over
-    the baseline algorithm on the same machine and graph), ``self_speedup`` (over the same algorithm at width 1), and
-    nanoseconds, nanojoules and bytes for each edge.
+    Adds ``name`` (the algorithm with the options that differ from its defaults), ``exact``, ``library`` (which Python
+    can call, unlike a program on disk), ``on_gpu``, ``series``, ``shown`` (measured at the granted width and proved:
+    only such rows are plotted), ``speedup`` (over the baseline algorithm on the same machine and graph),
+    ``self_speedup`` (over the same algorithm at width 1), and nanoseconds, nanojoules and bytes for each edge.
     """
     rows = table[table["current"]].copy()
-    rows["series"] = [series_of(row) for row in rows.to_dict("records")]
+    options = (" [" + rows["options"] + "]").where(rows["options"] != "default", "")
+    rows["name"] = rows["algorithm"] + options
+    rows["exact"] = ~rows["algorithm"].isin(approximate())
+    rows["library"] = (rows["paradigm"] == "peer") & ~rows["algorithm"].str.startswith("command-")
+    rows["on_gpu"] = (rows["paradigm"] == "cuda") | rows["algorithm"].isin(on_gpus())
+    rows["series"] = [_series(row) for row in rows.to_dict("records")]
     rows["shown"] = (
         (rows["status"] == "ok")
         & rows["grade"].notna()
@@ -76,43 +79,22 @@ def by_machine(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(machine, rows[rows["machine"] == machine]) for machine in machines_of(rows)]
 
 
-@dataclass(frozen=True)
-class Best:
-    """The fastest proved run on one graph of one machine, beside the best library and the baseline."""
-
-    machine: str
-    graph: str
-    m: int
-    series: str
-    algorithm: str
-    seconds: float
-    peer: str | None
-    over_peer: float | None
-    over_baseline: float | None
+def fastest(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
+    """Return the fastest run for each value of the keys, in the order of their first runs."""
+    return rows.loc[rows.groupby(list(keys), sort=False)["compute_seconds"].idxmin()]
 
 
-def best_of_each(rows: pd.DataFrame) -> list[Best]:
-    """Return the fastest exact run for each machine and graph, smallest graph first."""
-    shown = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
-    found = []
-    for (machine, graph), group in shown.groupby(["machine", "graph"], sort=False):
-        first = group.loc[group["compute_seconds"].idxmin()]
-        peers = group[[is_library(row) for row in group[["paradigm", "algorithm"]].to_dict("records")]]
-        peer = peers.loc[peers["compute_seconds"].idxmin()] if len(peers) else None
-        found.append(
-            Best(
-                machine=machine,
-                graph=graph,
-                m=int(first["m"]),
-                series=first["series"],
-                algorithm=first["algorithm"],
-                seconds=first["compute_seconds"],
-                peer=None if peer is None else peer["series"],
-                over_peer=None if peer is None else peer["compute_seconds"] / first["compute_seconds"],
-                over_baseline=None if np.isnan(first["speedup"]) else float(first["speedup"]),
-            )
-        )
-    return sorted(found, key=lambda b: (b.machine, b.m))
+def best_of_each(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the fastest exact run for each machine and graph, smallest graph first.
+
+    Adds ``peer``, the series of the fastest library (empty if there is none), and ``over_peer``, the ratio of its time.
+    """
+    exact, keys = rows[rows["shown"] & rows["exact"]], ["machine", "graph"]
+    peers = fastest(exact[exact["library"]], *keys)[[*keys, "series", "compute_seconds"]]
+    peers = peers.rename(columns={"series": "peer", "compute_seconds": "over_peer"})
+    best = fastest(exact, *keys).merge(peers, how="left", on=keys)
+    best = best.assign(peer=best["peer"].fillna(""), over_peer=best["over_peer"] / best["compute_seconds"])
+    return best.sort_values(["machine", "m"])
 
 
 def order_of_series(rows: pd.DataFrame, key: str = "series") -> list[str]:
@@ -156,7 +138,7 @@ class Cell:
     reason: str
 
 
-_SYMBOLS = {
+SYMBOLS = {
     "identical": ("✓", "identical edge ids"),
     "edges": ("≈", "right forest, ties broken otherwise or within its bound"),
     "weight": ("Σ", "right total; its edges are not known"),
@@ -168,11 +150,8 @@ _SYMBOLS = {
     "unsupported": ("–", "not run: unsupported"),
     "unavailable": ("∅", "not run: graph unavailable"),
 }
-
-
-def legend() -> dict[str, tuple[str, str]]:
-    """Return symbol and meaning of every kind of cell."""
-    return dict(_SYMBOLS)
+"""Symbol and meaning of every kind of cell."""
+_SEVERITY = (*NOT_RUN, "identical", "edges", "weight", "timeout", "out-of-memory", "error", "unproved", "wrong")
 
 
 MatrixRow = tuple[str, str, list[Cell | None]]
@@ -181,24 +160,15 @@ MatrixRow = tuple[str, str, list[Cell | None]]
 def matrix(rows: pd.DataFrame) -> tuple[list[str], list[MatrixRow]]:
     """Return the graphs, and for each machine and algorithm the cell of each graph (the worst of its runs)."""
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
-    cells: dict[tuple[str, str], dict[str, Cell]] = {}
-    for row in rows.to_dict("records"):
-        line = cells.setdefault((row["machine"], row["algorithm"]), {})
-        line[row["graph"]] = max(filter(None, (line.get(row["graph"]), _cell(row))), key=_severity)
+    kind = rows["status"].where(rows["status"] != "ok", rows["grade"].fillna("unproved"))
+    rows = rows.assign(kind=kind, severity=kind.map(_SEVERITY.index), reason=rows["reason"].fillna(""))
+    worst = rows.loc[rows.groupby(["machine", "algorithm", "graph"])["severity"].idxmax()]
+    cells = {
+        (row.machine, row.algorithm, row.graph): Cell(row.kind, *SYMBOLS[row.kind], row.reason)
+        for row in worst.itertuples()
+    }
     return graphs, [
-        (machine, algorithm, [cells[machine, algorithm].get(graph) for graph in graphs])
-        for machine in machines_of(rows)
-        for algorithm in sorted(algorithm for where, algorithm in cells if where == machine)
+        (machine, algorithm, [cells.get((machine, algorithm, graph)) for graph in graphs])
+        for machine, own in by_machine(rows)
+        for algorithm in sorted(own["algorithm"].unique())
     ]
-
-
-def _severity(cell: Cell) -> tuple[bool, bool, int]:
-    """Return how bad a cell is: a run that is wrong, before one that ran, before one that did not run."""
-    return cell.kind == "wrong", cell.kind not in NOT_RUN, list(_SYMBOLS).index(cell.kind)
-
-
-def _cell(row: Row) -> Cell:
-    kind = row["status"]
-    if kind == "ok":
-        kind = row["grade"] if isinstance(row["grade"], str) else "unproved"
-    return Cell(kind, *_SYMBOLS[kind], row["reason"] if isinstance(row["reason"], str) else "")

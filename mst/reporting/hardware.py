@@ -1,15 +1,16 @@
-"""Kinds of hardware and of algorithms that the report compares."""
+"""Kinds of hardware that the report compares, as choices among prepared rows (`mst.reporting.data.prepare`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mst import registry
 
-Row = Mapping[str, Any]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @cache
@@ -18,19 +19,17 @@ def approximate() -> frozenset[str]:
     return frozenset(a.id for a in registry.algorithms().values() if not a.exact)
 
 
-def is_library(row: Row) -> bool:
-    """Return whether a run is of a third-party library that Python can call, which a program on disk is not."""
-    return row["paradigm"] == "peer" and not row["algorithm"].startswith("command-")
+@cache
+def on_gpus() -> frozenset[str]:
+    """Return the ids of algorithms that need a GPU."""
+    needed = {"cupy", "pylibcugraph"}
+    return frozenset(
+        a.id for a in registry.algorithms().values() if a.paradigm == "cuda" or needed & {*a.requires}
+    )
 
 
-def on_gpu(row: Row) -> bool:
-    """Return whether a run used a GPU."""
-    needs = getattr(registry.algorithms().get(row["algorithm"]), "requires", ())
-    return row["paradigm"] == "cuda" or bool({"cupy", "pylibcugraph"} & set(needs))
-
-
-def _on_cores(row: Row) -> bool:
-    return row["paradigm"] in ("sequential", "threads", "peer") and not on_gpu(row)
+def _on_cores(rows: pd.DataFrame) -> pd.Series:
+    return rows["paradigm"].isin(["sequential", "threads", "peer"]) & ~rows["on_gpu"]
 
 
 @dataclass(frozen=True)
@@ -44,45 +43,25 @@ class Hardware:
     paradigms : tuple of str
         Planned runs of these paradigms need it.
     uses : callable
-        Whether a run counts as its use.
+        Returns, for each row, whether the run counts as its use.
     """
 
     id: str
     name: str
     ours: str
     paradigms: tuple[str, ...]
-    uses: Callable[[Row], bool]
+    uses: Callable[[pd.DataFrame], pd.Series]
 
 
 HARDWARE = (
     Hardware(
-        "core", "One core", "filter-boruvka", ("sequential",), lambda row: _on_cores(row) and row["width"] == 1
+        "core",
+        "One core",
+        "filter-boruvka",
+        ("sequential",),
+        lambda rows: _on_cores(rows) & (rows["width"] == 1),
     ),
     Hardware("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
-    Hardware("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), on_gpu),
-    Hardware("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda row: row["paradigm"] == "mpi"),
+    Hardware("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), lambda rows: rows["on_gpu"]),
+    Hardware("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda rows: rows["paradigm"] == "mpi"),
 )
-
-
-def named(row: Row) -> str:
-    """Return a run's algorithm with the options that differ from its defaults."""
-    return row["algorithm"] + ("" if row["options"] == "default" else f" [{row['options']}]")
-
-
-def seconds_of(row: Row) -> float:
-    """Return the median time of a run."""
-    return row["compute_seconds"]
-
-
-def fastest_by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, Row]:
-    """Return the fastest run for each value of a key, in the order of their first runs."""
-    best: dict[Any, Row] = {}
-    for row in rows:
-        if key(row) not in best or seconds_of(row) < seconds_of(best[key(row)]):
-            best[key(row)] = row
-    return best
-
-
-def fastest_of_each(rows: Iterable[Row]) -> dict[str, Row]:
-    """Return the fastest run on each graph."""
-    return fastest_by(rows, lambda row: row["graph"])

@@ -68,7 +68,7 @@ LOOKING = {
 ONLY_LOOKING = any(
     a in LOOKING or re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*", a) for a in sys.argv[1:]
 )
-PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".svg"}
+PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".svg", ".mplstyle"}
 SCOPES = [
     "default",
     *(f"papers/{name}" for name in PAPERS),

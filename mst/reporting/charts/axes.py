@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from mst.reporting.charts.style import save
 from mst.units import prefixed
 
 _FEWEST_LABELS = 3
@@ -31,11 +33,9 @@ class Figure:
     Attributes
     ----------
     name : str
-        Stem of its files in the folder of figures.
+        Stem of its files in the folder of figures; ``name.csv`` has its numbers.
     title, alt, short : str
         For the page, for screen readers, and for the navigation.
-    csv : str
-        File name of its numbers.
     note : str
         Which of these numbers are not drawn.
     """
@@ -43,10 +43,15 @@ class Figure:
     name: str
     title: str
     alt: str
-    panels: tuple[Panel, ...]
-    csv: str
+    panels: list[Panel]
     short: str
     note: str = ""
+
+
+def finished(axes: Any, file: Path, **labels: str) -> Panel:
+    """Set the labels of axes, write their figure as SVG and PDF, and return the panel; `file` has no suffix."""
+    axes.set(**labels)
+    return Panel(file.name, save(axes.figure, file))
 
 
 class End(NamedTuple):

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mst.bench.statistics import geometric_mean
-from mst.reporting.charts.axes import End, Figure, Panel, name_ends, readable, slug
+from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, readable, slug
 from mst.reporting.charts.landscape import landscape
-from mst.reporting.charts.style import DASHES, GREY, MARKERS, colours, places, save
+from mst.reporting.charts.style import DASHES, GREY, MARKERS, colours, places
 from mst.reporting.charts.workers import Run, Task, one_by_one
 from mst.reporting.data import by_machine, machines_of, order_of_series, representative
 from mst.units import prefixed
@@ -75,7 +75,7 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
         order = [s for s in orders[machine] if s in set(group["series"])]
         n, m = (prefixed(float(group[name].iloc[0])) for name in ("n", "m"))
         title = f"{graph}\n{n} vertices, {m} edges" + (f", {machine}" if several else "")
-        figure, axes = _dots(group, order, "compute_seconds", palette)
+        axes = _dots(group, order, "compute_seconds", palette)
         axes.hlines(
             [order.index(series) for series in group["series"]],
             group["compute_low"],
@@ -85,14 +85,16 @@ def _times(shown: pd.DataFrame, folder: Path) -> Figure:
             alpha=0.5,
             zorder=2,
         )
-        panels.append(_finished(figure, axes, "seconds", title, folder / slug(f"time-{machine}-{graph}")))
+        readable(axes.xaxis)
+        file = folder / slug(f"time-{machine}-{graph}")
+        panels.append(finished(axes, file, xlabel="seconds", ylabel="", title=title))
     columns = ["machine", "graph", "n", "m", "series"]
     columns += ["compute_seconds", "compute_low", "compute_high", "grade"]
     shown[columns].to_csv(folder / "time.csv", index=False)
     alt = (
         "Time of each algorithm on each graph, medians with intervals, logarithmic; the table has the numbers."
     )
-    return Figure("time", "Time to find the forest", alt, tuple(panels), "time.csv", "Time")
+    return Figure("time", "Time to find the forest", alt, panels, "Time")
 
 
 def _per_series(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
@@ -109,7 +111,7 @@ def _per_series(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
             order = _one_of_each(group, order)
             group = group[group["series"].isin(order)]
             note = f"Where a machine has over {MOST_SERIES} rows, an algorithm has one: its fastest at default options."
-        figure, axes = _dots(group, order, column, palette)
+        axes = _dots(group, order, column, palette)
         if reference is not None:
             axes.axvline(reference, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
         for series, own in group.groupby("series"):
@@ -118,18 +120,20 @@ def _per_series(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
             axes.plot([mean, mean], [place - 0.36, place + 0.36], color=colour, linewidth=2.4, zorder=4)
         heading = machine if shown["machine"].nunique() > 1 else title
         wrapped = label.replace(" (", "\n(", 1)
-        panels.append(_finished(figure, axes, wrapped, heading, folder / slug(f"{name}-{machine}")))
+        readable(axes.xaxis)
+        file = folder / slug(f"{name}-{machine}")
+        panels.append(finished(axes, file, xlabel=wrapped, ylabel="", title=heading))
     shown[["machine", "graph", "n", "m", "series", column]].to_csv(folder / f"{name}.csv", index=False)
     alt = f"{title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
-    return Figure(name, title, alt, tuple(panels), f"{name}.csv", title.partition(" over ")[0], note)
+    return Figure(name, title, alt, panels, title.partition(" over ")[0], note)
 
 
-def _dots(group: pd.DataFrame, order: list[str], column: str, palette: dict[str, str]) -> tuple[Any, Any]:
-    """Return a figure and axes with one row of dots for each series, in this order."""
+def _dots(group: pd.DataFrame, order: list[str], column: str, palette: dict[str, str]) -> Any:
+    """Return axes with one row of dots for each series, in this order."""
     import matplotlib.pyplot as plt
     import seaborn as sns
 
-    figure, axes = plt.subplots(figsize=(4.6, 0.235 * len(order) + 0.95))
+    _, axes = plt.subplots(figsize=(4.6, 0.235 * len(order) + 0.95))
     axes.set_xscale("log")
     sns.scatterplot(
         data=group.assign(place=group["series"].map({series: i for i, series in enumerate(order)})),
@@ -149,15 +153,7 @@ def _dots(group: pd.DataFrame, order: list[str], column: str, palette: dict[str,
     axes.set_yticks(range(len(order)), order)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    return figure, axes
-
-
-def _finished(figure: Any, axes: Any, label: str, title: str, file: Path) -> Panel:
-    axes.set_xlabel(label)
-    axes.set_ylabel("")
-    axes.set_title(title)
-    readable(axes.xaxis)
-    return Panel(file.name, save(figure, file))
+    return axes
 
 
 def _one_of_each(rows: pd.DataFrame, order: list[str]) -> list[str]:
@@ -198,7 +194,7 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
     ]
     points.drop(columns="origin").to_csv(folder / "self-speedup.csv", index=False)
     alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
-    return Figure("self-speedup", "Self-speedup", alt, tuple(panels), "self-speedup.csv", "Self-speedup")
+    return Figure("self-speedup", "Self-speedup", alt, panels, "Self-speedup")
 
 
 def _scaling(shown: pd.DataFrame, folder: Path, baseline: str) -> Figure | None:
@@ -225,7 +221,7 @@ def _scaling(shown: pd.DataFrame, folder: Path, baseline: str) -> Figure | None:
     rows[columns].to_csv(folder / "scaling.csv", index=False)
     alt = "Nanoseconds per edge against the number of edges, a line for each algorithm, both axes logarithmic."
     title = "Time per edge as graphs grow"
-    return Figure("scaling", title, alt, tuple(panels), "scaling.csv", "Scaling in m", note)
+    return Figure("scaling", title, alt, panels, "Scaling in m", note)
 
 
 def _lines(group: pd.DataFrame, lines: Lines, title: str, file: Path) -> Panel:
@@ -236,7 +232,7 @@ def _lines(group: pd.DataFrame, lines: Lines, title: str, file: Path) -> Panel:
     x, y, xlabel, ylabel, ideal = lines
     names = sorted(group["algorithm"].unique())
     palette = colours(names)
-    figure, axes = plt.subplots(figsize=(6.4, max(3.4, 0.19 * len(names) + 1.2)))
+    _, axes = plt.subplots(figsize=(6.4, max(3.4, 0.19 * len(names) + 1.2)))
     sns.lineplot(
         data=group,
         x=x,
@@ -267,10 +263,7 @@ def _lines(group: pd.DataFrame, lines: Lines, title: str, file: Path) -> Panel:
         readable(axes.yaxis)
     last = group.sort_values(x).groupby("algorithm").last()
     name_ends(axes, [End(a, last.loc[a, x], last.loc[a, y], palette[a]) for a in names])
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.set_title(title)
-    return Panel(file.name, save(figure, file))
+    return finished(axes, file, xlabel=xlabel, ylabel=ylabel, title=title)
 
 
 Group = tuple[tuple[str, str], pd.DataFrame]

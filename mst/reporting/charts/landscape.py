@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mst.reporting.charts.axes import End, Figure, Panel, name_ends, readable, slug
-from mst.reporting.charts.style import LIGHT, save
-from mst.reporting.data import by_machine
-from mst.reporting.hardware import HARDWARE, Row, approximate, fastest_of_each, is_library, seconds_of
+from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, readable, slug
+from mst.reporting.charts.style import LIGHT
+from mst.reporting.data import by_machine, fastest
+from mst.reporting.hardware import HARDWARE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,67 +36,59 @@ def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
     """Draw throughput against m; None where fewer than two graphs or only one kind of line was measured."""
     import pandas as pd
 
-    exact = shown[~shown["algorithm"].isin(approximate())]
-    machines = {
-        machine: {
-            name: best for name, rows in _kinds(own.to_dict("records")) if (best := fastest_of_each(rows))
-        }
-        for machine, own in by_machine(exact)
-    }
-    lines = [(name, best) for own in machines.values() for name, best in own.items()]
+    exact = shown[shown["exact"]]
+    machines = {machine: _kinds(own) for machine, own in by_machine(exact)}
+    lines = [best.assign(hardware=name) for own in machines.values() for name, best in own.items()]
     if len(lines) < 2 or exact["graph"].nunique() < 2:
         return None
-    rows = [row for _, best in lines for row in best.values()]
-    m = [row["m"] for row in rows]
-    speeds = [row["m"] / row[end] for row in rows for end in ("compute_low", "compute_high") if row[end] > 0]
-    limits = _Limits((min(m) / 1.4, max(m) * 1.4), (min(speeds) / 1.6, max(speeds) * 1.6))
+    rows = pd.concat(lines)
+    m, ends = rows["m"], rows[["compute_low", "compute_high"]]
+    speeds = ends.where(ends > 0).rdiv(m, axis=0)
+    limits = _Limits((m.min() / 1.4, m.max() * 1.4), (speeds.min(axis=None) / 1.6, speeds.max(axis=None) * 1.6))
     panels = [
         _panel(own, machine, limits, folder / slug(f"landscape-{machine}"))
         for machine, own in machines.items()
         if own
     ]
-    columns = ["machine", "graph", "n", "m", "algorithm", "options", "width"]
+    columns = ["hardware", "machine", "graph", "n", "m", "algorithm", "options", "width"]
     columns += ["compute_seconds", "compute_low", "compute_high", "edges_per_second"]
-    numbers = [
-        {"hardware": name, **{column: row[column] for column in columns}}
-        for name, best in lines
-        for row in sorted(best.values(), key=lambda row: row["m"])
-    ]
-    pd.DataFrame(numbers).to_csv(folder / "landscape.csv", index=False)
+    rows[columns].to_csv(folder / "landscape.csv", index=False)
     alt = "Edges per second against the number of edges, a line for each kind of hardware; the table has the numbers."
     title = "From one core to all hardware"
-    return Figure("landscape", title, alt, tuple(panels), "landscape.csv", "All hardware")
+    return Figure("landscape", title, alt, panels, "All hardware")
 
 
-def _kinds(records: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield each kind of hardware with its runs; many cores only where a run used more than one."""
+def _kinds(own: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the fastest run on each graph for each kind of hardware; many cores only where a run used several."""
+    found = {_LIBRARY: own[own["library"] & HARDWARE[1].uses(own)]}
     for hardware in HARDWARE:
         paradigms = ("sequential", "threads") if hardware.id in ("core", "cores") else hardware.paradigms
-        rows = [row for row in records if hardware.uses(row) and row["paradigm"] in paradigms]
-        if hardware.id != "cores" or any(row["width"] > 1 for row in rows):
-            yield hardware.name, rows
-    yield _LIBRARY, [row for row in records if is_library(row) and HARDWARE[1].uses(row)]
+        rows = own[hardware.uses(own) & own["paradigm"].isin(paradigms)]
+        if hardware.id != "cores" or (rows["width"] > 1).any():
+            found[hardware.name] = rows
+    return {
+        name: fastest(found[name], "graph").sort_values("m", kind="stable")
+        for name in _LOOKS
+        if len(found.get(name, ()))
+    }
 
 
-def _panel(lines: Mapping[str, Mapping[str, Row]], machine: str, limits: _Limits, file: Path) -> Panel:
+def _panel(lines: Mapping[str, pd.DataFrame], machine: str, limits: _Limits, file: Path) -> Panel:
     import matplotlib.pyplot as plt
 
     axes: Any
-    figure, axes = plt.subplots(figsize=(6.4, 3.6))
+    _, axes = plt.subplots(figsize=(6.4, 3.6))
     axes.set(xscale="log", yscale="log", xlim=limits.m, ylim=limits.speed)
     ends = []
     for name, best in lines.items():
         colour, marker, dashes = _LOOKS[name]
-        rows = sorted(best.values(), key=lambda row: row["m"])
-        m = [row["m"] for row in rows]
-        speed = [row["m"] / seconds_of(row) for row in rows]
+        m, speed = best["m"], best["m"] / best["compute_seconds"]
         axes.plot(m, speed, color=colour, linestyle=dashes, linewidth=1.6, marker=marker, markersize=4.5)
-        low = [row["m"] / row["compute_high"] for row in rows]
-        high = [row["m"] / row["compute_low"] for row in rows]
+        low, high = m / best["compute_high"], m / best["compute_low"]
         axes.vlines(m, low, high, colors=colour, linewidth=2.2, alpha=0.5)
-        ends.append(End(name, m[-1], speed[-1], colour))
+        ends.append(End(name, m.iloc[-1], speed.iloc[-1], colour))
     readable(axes.xaxis)
     readable(axes.yaxis)
     name_ends(axes, ends)
-    axes.set(xlabel="undirected edges m", ylabel="undirected edges per second", title=machine)
-    return Panel(file.name, save(figure, file))
+    labels = {"xlabel": "undirected edges m", "ylabel": "undirected edges per second"}
+    return finished(axes, file, title=machine, **labels)

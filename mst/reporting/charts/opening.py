@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mst.bench.records.reference import references
-from mst.bench.records.store import Record, load_records, medians
-from mst.bench.statistics import summarise
+from mst.bench.records.store import Record, load_records, table_rows
 from mst.reporting.charts.style import LIGHT, setup
 
+Times = Mapping[tuple[str, str, int], float]
 GRAPHS = {
     "USA-road-d.NY": "roads of New York\n0.37 M edges",
     "sparse-medium": "random, sparse\n1.5 M edges",
@@ -33,19 +33,16 @@ SHOWN = {
 }
 
 
-def milliseconds(records: Iterable[Record]) -> Mapping[tuple[str, str, int], float]:
-    """Return the median time of every run with default options, by graph, algorithm and width."""
-    times = {}
-    for record in records:
-        run = record.run
-        if record.proof and record.proof["status"] == "ok" and run.options == "default":
-            times[run.graph, run.algorithm, run.width] = 1e3 * float(
-                summarise(medians(record.measurement)).median or 0
-            )
-    return times
+def milliseconds(records: Iterable[Record]) -> Times:
+    """Return the median time of every proved run with default options, by graph, algorithm and width."""
+    return {
+        (row["graph"], row["algorithm"], row["width"]): 1e3 * row["compute_seconds"]
+        for row in table_rows(records)
+        if row["grade"] and row["compute_seconds"] and row["options"] == "default"
+    }
 
 
-def draw(times: Mapping[tuple[str, str, int], float], out: Path) -> None:
+def draw(times: Times, out: Path) -> None:
     """Write the picture as SVG."""
     plt = setup()
     figure, axes = plt.subplots(figsize=(8.2, 3.4))
@@ -70,7 +67,7 @@ def draw(times: Mapping[tuple[str, str, int], float], out: Path) -> None:
     plt.close(figure)
 
 
-def fullest(bundles: Iterable[Mapping[tuple[str, str, int], float]]) -> Mapping[tuple[str, str, int], float]:
+def fullest(bundles: Iterable[Times]) -> Times:
     """Return the times of the machine that measured most of the drawn runs: times of two machines do not compare."""
     shown = {(graph, *key) for graph in GRAPHS for key in SHOWN}
     return max(bundles, key=lambda times: len(shown & times.keys()))

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from mst import resources
+
 # Chosen together so that the closest pair stays apart under simulated protanopia, deuteranopia and tritanopia
 # (Machado, Oliveira and Fernandes 2009; distances in OKLab), on white and on the dark page.
 LIGHT = (
@@ -27,14 +29,14 @@ DARK = (
 MARKERS = {"sequential": "o", "threads": "s", "cuda": "^", "mpi": "D", "peer": "X"}
 DASHES: tuple[Any, ...] = ("", (6, 2), (2, 1.5), (8, 2, 2, 2))
 """Dashes of lines, by an algorithm's place."""
-INK, FAINT, GREY = "#1b1f24", "#d0d4da", "#7A7A7A"
+GREY = "#7A7A7A"
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 
 def places(algorithms: Sequence[str]) -> dict[str, int]:
     """Return the place of every algorithm within its paradigm, which decides its colour and dashes.
 
-    The registry's order decides the place, so that an algorithm looks the same whatever else was measured.
+    The registry's order decides the place, so that an algorithm looks the same on every page.
     """
     from mst import registry
 
@@ -67,38 +69,8 @@ def setup() -> Any:
     import matplotlib.pyplot as plt
     import seaborn as sns
 
-    sns.set_theme(
-        style="ticks",
-        rc={
-            "svg.fonttype": "none",
-            "svg.hashsalt": "mst",
-            "pdf.fonttype": 3,
-            "font.family": "sans-serif",
-            "font.sans-serif": ["DejaVu Sans"],
-            "font.size": 9,
-            "axes.titlesize": 10,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-            "axes.labelsize": 9,
-            "xtick.labelsize": 8.5,
-            "ytick.labelsize": 8.5,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.edgecolor": INK,
-            "axes.labelcolor": INK,
-            "text.color": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "axes.grid": True,
-            "grid.color": FAINT,
-            "grid.linewidth": 0.6,
-            "axes.axisbelow": True,
-            "figure.facecolor": "none",
-            "axes.facecolor": "none",
-            "savefig.facecolor": "none",
-            "savefig.transparent": True,
-        },
-    )
+    sns.set_theme(style="ticks")
+    plt.style.use(resources.path("report/figures.mplstyle"))
     return plt
 
 
@@ -123,13 +95,16 @@ def save(figure: Any, file: Path) -> str:
 
 
 def _for_page(svg: str, name: str) -> str:
+    from matplotlib import rcParams
+
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
     # Ids must be unique in the page, which holds many figures.
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
     body = re.sub(r'(xlink:href="#|url\(#)([^")]+)', rf"\1{name}-\2", body)
-    body = body.replace(INK, "currentColor").replace(FAINT, "var(--line)")
+    ink, line = rcParams["text.color"], rcParams["grid.color"]
+    body = body.replace(ink, "currentColor").replace(line, "var(--line)")
     for i, colour in enumerate(LIGHT):
         body = body.replace(colour, f"var(--c{i})")
     body = _FONT.sub(r"font-size: \1px", body)

@@ -39,7 +39,7 @@ def workers(cores: int) -> Iterator[Run]:
     if count < 2:
         yield one_by_one
         return
-    # A fork would copy the locks of this process's threads in whatever state they are.
+    # A fork would copy locks that other threads of this process hold.
     with ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin) as pool:
         try:
             yield lambda tasks: list(pool.map(_result, tasks))

@@ -102,7 +102,7 @@ def _panel(table: Table, sizes: Sequence[int], hardware: str, cores: int, gpu: s
             if different := {
                 m: choice
                 for m, choice in own.items()
-                if _what(choice) != _what(answers[than][m]) and f"{degrees} {weights}" in choice.kinds
+                if _answer(choice) != _answer(answers[than][m]) and f"{degrees} {weights}" in choice.kinds
             }:
                 others.setdefault(kind_in_words(degrees, weights), []).append((name, different))
 
@@ -126,7 +126,7 @@ def kind_in_words(degrees: str, weights: str) -> str:
     return " and ".join(words)
 
 
-def _what(choice: Choice) -> tuple:
+def _answer(choice: Choice) -> tuple:
     return choice.algorithm, *sorted(choice.options.items()), choice.gpu, choice.width
 
 
@@ -146,7 +146,7 @@ def _joined(rows: Iterable[tuple[str, Sizes]], same: Callable[[Sizes, Sizes], bo
 
 def _agree(one: Sizes, other: Sizes) -> bool:
     """Whether answers are the same at the sizes that both densities can have."""
-    return all(_what(one[m]) == _what(other[m]) for m in one.keys() & other.keys())
+    return all(_answer(one[m]) == _answer(other[m]) for m in one.keys() & other.keys())
 
 
 def _equal(one: Sizes, other: Sizes) -> bool:
@@ -176,7 +176,7 @@ def _closest(parts: Sequence[Sizes]) -> Sizes:
 def _ranges(own: Sizes, sizes: Sequence[int], apart: bool) -> list[Range]:
     """Return runs of neighbouring sizes with one answer."""
     at = {m: place for place, m in enumerate(sizes)}
-    runs = groupby(enumerate(sorted(own)), lambda it: (at[it[1]] - it[0], _what(own[it[1]])))
+    runs = groupby(enumerate(sorted(own)), lambda it: (at[it[1]] - it[0], _answer(own[it[1]])))
     ranges = []
     for _, run in runs:
         here = [m for _, m in run]

@@ -10,24 +10,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mst.bench.statistics import geometric_mean
-from mst.reporting.data import by_machine
-from mst.reporting.hardware import (
-    HARDWARE,
-    Hardware,
-    Row,
-    approximate,
-    fastest_by,
-    fastest_of_each,
-    is_library,
-    named,
-    on_gpu,
-    seconds_of,
-)
+from mst.reporting.data import by_machine, fastest
+from mst.reporting.hardware import HARDWARE, Hardware
 from mst.units import counted
 
 if TYPE_CHECKING:
@@ -112,115 +103,99 @@ def findings(
     rows: pd.DataFrame, hardware: Hardware, baseline: str, graphs: Collection[str] | None = None
 ) -> list[Finding]:
     """Return the fastest for each machine on which such hardware was measured, from prepared rows."""
-    usable = rows[rows["shown"] & ~rows["algorithm"].isin(approximate())]
-    everywhere = usable[["machine", "graph", "algorithm", "paradigm", "width"]].to_dict("records")
-    most = max(map(len, _finished(filter(hardware.uses, everywhere)).values()), default=0)
+    usable = rows[rows["shown"] & rows["exact"]]
+    usable = usable.assign(error=_errors(usable))
+    most = usable[hardware.uses(usable)].groupby(["machine", "graph"])["algorithm"].nunique().max()
     if graphs is not None:
         usable = usable[usable["graph"].isin(graphs)]
     # An experiment without our algorithm does not leave it out.
     expected = hardware.ours if (rows["algorithm"] == hardware.ours).any() else None
     found = []
     for _, own in by_machine(usable):
-        records = own.to_dict("records")
-        here = [row for row in records if hardware.uses(row)]
-        if not any(row["paradigm"] in hardware.paradigms for row in here):
+        here = own[hardware.uses(own)]
+        if not here["paradigm"].isin(hardware.paradigms).any():
             continue
         if hardware.id == "cores":
             # A graph on which nothing used several cores is no comparison of them.
-            wide = {row["graph"] for row in here if row["width"] > 1}
-            here = [row for row in here if row["graph"] in wide]
-        here = _well_covered(here, records, most, {hardware.ours, baseline})
-        if here:
-            found.append(_finding(hardware, here, records, baseline, expected))
+            here = here[here["graph"].isin(here.loc[here["width"] > 1, "graph"])]
+        here = _well_covered(here, own, most, {hardware.ours, baseline})
+        if len(here):
+            found.append(_finding(hardware, here, own, baseline, expected))
     return found
 
 
-def _finished(rows: Iterable[Row]) -> dict[tuple[str, str], set[str]]:
-    """Return the algorithms that finished, by machine and graph."""
-    finished: dict[tuple[str, str], set[str]] = {}
-    for row in rows:
-        finished.setdefault((row["machine"], row["graph"]), set()).add(row["algorithm"])
-    return finished
+def _errors(rows: pd.DataFrame) -> pd.Series:
+    """Return the standard errors of the logarithms of medians, from their intervals; NaN where there is none."""
+    known = (rows["processes"] >= FEWEST_PROCESSES) & (rows["compute_low"] > 0)
+    return np.log(rows["compute_high"] / rows["compute_low"]).where(known) / (2 * NORMAL_95)
 
 
-def _well_covered(here: Sequence[Row], everything: Sequence[Row], most: int, enough: set[str]) -> list[Row]:
+def _well_covered(here: pd.DataFrame, own: pd.DataFrame, most: int, enough: set[str]) -> pd.DataFrame:
     """Return the rows of graphs on which half of `most` algorithms finished, or all of `enough` and a library.
 
     The fastest of the few algorithms that an experiment on other graphs needed says little.
     """
-    finished, all_finished = _finished(here), _finished(everything)
-    with_library = {(row["machine"], row["graph"]) for row in everything if is_library(row)}
-    compared = {place for place in with_library if enough <= all_finished[place]}
-    covered = {place for place, names in finished.items() if 2 * len(names) >= most} | compared
-    return [row for row in here if (row["machine"], row["graph"]) in covered]
+    finished = own.groupby("graph")["algorithm"].agg(set)
+    with_library = own.loc[own["library"], "graph"].unique()
+    compared = [graph for graph in with_library if enough <= finished[graph]]
+    covered = 2 * here.groupby("graph")["algorithm"].transform("nunique") >= most
+    return here[covered | here["graph"].isin(compared)]
 
 
 def _finding(
-    hardware: Hardware, here: Sequence[Row], everything: Sequence[Row], baseline: str, expected: str | None
+    hardware: Hardware, here: pd.DataFrame, own: pd.DataFrame, baseline: str, expected: str | None
 ) -> Finding:
-    best = fastest_by(here, lambda row: (named(row), row["graph"]))
-    fastest = fastest_of_each(best.values())
-    winner, *others = _ranked(best, fastest)
-    mine = {graph: row for (name, graph), row in best.items() if name == winner}
-    libraries = [row for row in everything if is_library(row) and named(row) != winner]
-    same = [row for row in libraries if hardware.uses(row)]
-    hosts = [row for row in libraries if not on_gpu(row)]
-    base = [
-        r for r in everything if r["algorithm"] == baseline and r["options"] == "default" and r["width"] == 1
-    ]
-    following = {graph: row for (name, graph), row in best.items() if others and name == others[0]}
+    best = fastest(here, "name", "graph")
+    first = fastest(best, "graph")
+    winner, *others = _ranked(best, first)
+    mine = best[best["name"] == winner]
+    libraries = own[own["library"] & (own["name"] != winner)]
+    same = libraries[hardware.uses(libraries)]
+    base = own[(own["algorithm"] == baseline) & (own["options"] == "default") & (own["width"] == 1)]
     return Finding(
-        machine=str(here[0]["machine"]),
+        machine=str(here["machine"].iloc[0]),
         hardware=hardware.id,
         algorithm=winner,
-        widths=_widths(mine.values()),
-        is_library=is_library(next(iter(mine.values()))),
-        wins=sum(named(row) == winner for row in fastest.values()),
-        graphs=len(fastest),
-        over_baseline=None if winner == baseline else _gain(mine, fastest_of_each(base)),
-        over_library=_gain(mine, fastest_of_each(same or hosts)),
-        over_next=_gain(mine, following),
-        left_out=None if expected in {row["algorithm"] for row in here} else expected,
+        widths=_widths(mine),
+        is_library=bool(mine["library"].iloc[0]),
+        wins=int((first["name"] == winner).sum()),
+        graphs=len(first),
+        over_baseline=None if winner == baseline else _gain(mine, base),
+        over_library=_gain(mine, same if len(same) else libraries[~libraries["on_gpu"]]),
+        over_next=_gain(mine, best[best["name"].isin(others[:1])]),
+        left_out=None if expected in set(here["algorithm"]) else expected,
     )
 
 
-def _ranked(best: Mapping[tuple[str, str], Row], fastest: Mapping[str, Row]) -> list[str]:
+def _ranked(best: pd.DataFrame, first: pd.DataFrame) -> list[str]:
     """Return algorithms, fastest first; last those that finished on at most half as many graphs as any other."""
-    relative: dict[str, list[float]] = {}
-    for (name, graph), row in best.items():
-        relative.setdefault(name, []).append(seconds_of(row) / seconds_of(fastest[graph]))
-    most = max(map(len, relative.values()), default=0)
+    relative = best["compute_seconds"] / best["graph"].map(first.set_index("graph")["compute_seconds"])
+    means = relative.groupby(best["name"]).agg(geometric_mean)
+    finished = best["name"].value_counts()
+    most = finished.max()
 
     def key(name: str) -> tuple[int, float, int, str]:
-        finished = len(relative[name])
-        return -finished if 2 * finished <= most else -most, geometric_mean(relative[name]), -finished, name
+        count = finished[name]
+        return -count if 2 * count <= most else -most, means[name], -count, name
 
-    return sorted(relative, key=key)
+    return sorted(means.index, key=key)
 
 
-def _gain(mine: Mapping[str, Row], other: Mapping[str, Row]) -> Gain | None:
-    common = sorted(set(mine) & set(other))
-    if not common:
+def _gain(mine: pd.DataFrame, other: pd.DataFrame) -> Gain | None:
+    both = mine.merge(fastest(other, "graph"), on="graph", suffixes=("", "_other")).sort_values("graph")
+    if both.empty:
         return None
-    ratios = [seconds_of(other[g]) / seconds_of(mine[g]) for g in common]
-    errors = [_error(row) for g in common for row in (mine[g], other[g])]
+    ratios = both["compute_seconds_other"] / both["compute_seconds"]
     mean = geometric_mean(ratios)
-    error = math.sqrt(sum(e * e for e in errors)) / len(common)
     # NaN where any run has no interval.
+    error = np.linalg.norm(both[["error", "error_other"]]) / len(both)
     low, high = (None if math.isnan(error) else mean * math.exp(z * error) for z in (-NORMAL_95, NORMAL_95))
-    names = Counter(named(other[g]) for g in common).most_common()
-    return Gain(mean, low, high, min(ratios), max(ratios), len(common), tuple(names))
+    names = Counter(both["name_other"]).most_common()
+    return Gain(mean, low, high, ratios.min(), ratios.max(), len(both), tuple(names))
 
 
-def _error(row: Row) -> float:
-    """Return the standard error of the logarithm of a median, from its interval; NaN where there is none."""
-    if not row["processes"] >= FEWEST_PROCESSES or not row["compute_low"] > 0:
-        return math.nan
-    return math.log(row["compute_high"] / row["compute_low"]) / (2 * NORMAL_95)
-
-
-def _widths(rows: Iterable[Row]) -> str:
-    (least, paradigm), *more = sorted({(int(row["width"]), row["paradigm"]) for row in rows})
+def _widths(rows: pd.DataFrame) -> str:
+    (least, paradigm), *more = sorted(set(zip(rows["width"].astype(int), rows["paradigm"])))
     if paradigm not in ("threads", "mpi"):
         return ""
     unit = "rank" if paradigm == "mpi" else "thread"
@@ -285,13 +260,12 @@ class Kind:
 
 def by_kind(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None]) -> list[Kind]:
     """Return the findings on each kind of graph; `largest` has the largest degree of each graph, where known."""
-    kinds: dict[str, list[str]] = {}
-    for row in rows[rows["shown"]].drop_duplicates("graph").to_dict("records"):
-        kinds.setdefault(kind_of(row["n"], row["m"], largest.get(row["graph"])), []).append(row["graph"])
+    known = rows[rows["shown"]].drop_duplicates("graph")
+    kinds = [kind_of(row.n, row.m, largest.get(row.graph)) for row in known.itertuples()]
+    graphs = {name: tuple(known["graph"][[kind == name for kind in kinds]]) for name, _ in KINDS}
     return [
-        Kind(name, meaning, graphs, tuple(findings(rows, hardware, baseline, graphs) for hardware in HARDWARE))
+        Kind(name, meaning, graphs[name], tuple(findings(rows, h, baseline, graphs[name]) for h in HARDWARE))
         for name, meaning in KINDS
-        for graphs in [tuple(kinds.get(name, ()))]
     ]
 
 

@@ -8,15 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mst.atomic import replacing
-from mst.reporting.page.cells import number
-from mst.units import count, percent, seconds, times
+from mst.atomic import write_text
+from mst.units import count, known, percent, seconds, size, times
 
 if TYPE_CHECKING:
     from mst.bench.records.reference import Reference
-    from mst.reporting.charts.workers import Run
     from mst.reporting.page.sections import Shown
-    from mst.reporting.papers.section import Papers
 
 
 def write_report(
@@ -56,41 +53,46 @@ def write_report(
     from mst.reporting.data import prepare
     from mst.reporting.page.facts import machine_facts
     from mst.reporting.page.roadmap import roads
-    from mst.reporting.page.sections import Shown
+    from mst.reporting.page.sections import Shown, scope_of
+    from mst.reporting.papers.observations import gather
+    from mst.reporting.papers.section import papers_of
 
     baseline = str(config.get("baseline", "kruskal"))
     rows = prepare(pd.read_parquet(table), baseline)
-    known = {Path(path): json.loads(Path(path).read_text()) for path in graphs}
+    known = {path: json.loads(path.read_text()) for path in graphs}
     manifests = list(known.values())
-    figures_folder = out.with_name("figures")
-    figures_folder.mkdir(parents=True, exist_ok=True)
+    folder = out.with_name("figures")
+    folder.mkdir(parents=True, exist_ok=True)
+    kind, name = scope_of(config)
     with workers(usable_cores()) as run:
-        figures = draw_all(_marked(rows), figures_folder, baseline, run)
-        papers = _papers(rows, records, manifests, config, out, run)
-    digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
-    road_map = roads(known, mirrors)
-    html = render(
-        Shown(
-            rows,
-            manifests,
-            machine_facts(records),
-            config,
-            baseline,
-            figures,
-            papers,
-            references,
-            road_map,
-            digest,
-        )
+        reference = rows["origin"] == "reference"
+        marked = rows["machine"].where(~reference, rows["machine"] + " (reference)")
+        figures = draw_all(rows.assign(machine=marked), folder, baseline, run)
+        papers = None
+        # A page about one graph or algorithm has no papers.
+        if kind in ("default", "papers"):
+            sources = gather(records, rows.to_dict("records"), manifests)
+            every = kind == "papers"
+            papers = papers_of(sources, out, folder, only=name or None, every_picture=every, run=run)
+    shown = Shown(
+        rows=rows,
+        manifests=manifests,
+        machines=machine_facts(records),
+        config=config,
+        baseline=baseline,
+        figures=figures,
+        papers=papers,
+        references=references,
+        road_map=roads(known, mirrors),
+        digest=hashlib.sha256(table.read_bytes()).hexdigest(),
     )
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as temporary:
-        temporary.write_text(html, encoding="utf-8")
+    write_text(out, render(shown))
 
 
 def render(shown: Shown) -> str:
     """Return the page's HTML: its frame, and its sections with the context of each."""
     import jinja2
+    from markupsafe import Markup
 
     from mst.reporting.page.sections import FOLDER, frame, sections
 
@@ -100,37 +102,20 @@ def render(shown: Shown) -> str:
         trim_blocks=False,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(number=number, count=count, percent=percent, seconds=seconds, times=times)
-    parts = sections(shown)
-    context = {**frame(shown), "sections": parts}
-    for part in parts:
-        context |= part.context(shown)
-    return environment.get_template("page.html.j2").render(context)
+    units = {made.__name__: made for made in (count, percent, seconds, size, times)}
+    environment.globals |= {"number": number, **units}
+    around = frame(shown)
+    parts = []
+    for part in sections(shown):
+        template = environment.get_template(f"sections/{part.template}.html.j2")
+        parts.append((part.links, Markup(template.render(around | part.context(shown)))))
+    return environment.get_template("page.html.j2").render(around, sections=parts)
 
 
-def _marked(rows: Any) -> Any:
-    """Return the rows with reference machines marked in their names, for the figures."""
-    reference = rows["origin"] == "reference"
-    return rows.assign(machine=rows["machine"].where(~reference, rows["machine"] + " (reference)"))
+def number(value: Any, shown: Any) -> Any:
+    """Return a table cell that sorts by its exact value."""
+    from markupsafe import Markup
 
-
-def _papers(
-    rows: Any,
-    records: Sequence[Path],
-    manifests: Sequence[Mapping[str, Any]],
-    config: Mapping[str, Any],
-    out: Path,
-    run: Run,
-) -> Papers | None:
-    """Return the papers on the page: all, one, or none where the page is about one graph or algorithm."""
-    from mst.reporting.page.sections import scope_of
-    from mst.reporting.papers.observations import gather
-    from mst.reporting.papers.section import papers_of
-
-    kind, name = scope_of(config)
-    if kind not in ("default", "papers"):
-        return None
-    sources = gather(records, rows.to_dict("records"), manifests)
-    return papers_of(
-        sources, out, out.with_name("figures"), only=name or None, every_picture=kind == "papers", run=run
-    )
+    if not known(value):
+        return Markup('<td class="number"></td>')
+    return Markup('<td class="number" data-value="{}">{}</td>').format(f"{float(value):.9g}", shown)

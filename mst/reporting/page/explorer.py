@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from mst.reporting.charts.style import DASHES, LIGHT, MARKERS, places
 from mst.reporting.data import representative
-from mst.reporting.hardware import approximate, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,11 +40,10 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     reference : collection of str
         Machines of the committed reference records.
     """
-    shown = rows[rows["shown"]].copy()
-    shown["name"] = [named(row) for row in shown.to_dict("records")]
+    shown = rows[rows["shown"]]
     machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
-    kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm"]].to_dict("index")
+    kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm", "exact"]].to_dict("index")
     names = sorted(kinds, key=lambda name: (list(MARKERS).index(kinds[name]["paradigm"]), name))
     at = places([kinds[name]["algorithm"] for name in names])
     index = {
@@ -68,7 +66,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
                 "paradigm": kinds[name]["paradigm"],
                 "colour": at[kinds[name]["algorithm"]] % len(LIGHT),
                 "dash": at[kinds[name]["algorithm"]] % len(DASHES),
-                "exact": kinds[name]["algorithm"] not in approximate(),
+                "exact": kinds[name]["exact"],
             }
             for name in names
         ],
@@ -111,9 +109,7 @@ def _chosen(
     return {
         "machines": machines,
         "graphs": _spread([name for name in graphs["graph"] if name in measured]),
-        "algorithms": representative(
-            own[~own["algorithm"].isin(approximate())], baseline, FEW_ALGORITHMS, "name"
-        ),
+        "algorithms": representative(own[own["exact"]], baseline, FEW_ALGORITHMS, "name"),
     }
 
 

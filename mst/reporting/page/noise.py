@@ -4,35 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mst.reporting.data import by_machine
+from mst.reporting.data import machines_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Range of the processes' medians over their median, over the proved runs of one machine.
-
-    Attributes
-    ----------
-    machine : str
-    runs : int
-        With at least two processes.
-    median, ninth : float
-        Half and nine tenths of the runs spread less.
-    fewer : int
-        Runs of a single process, which have no spread.
-    """
-
-    machine: str
-    runs: int
-    median: float
-    ninth: float
-    fewer: int
 
 
 def flags(rows: pd.DataFrame, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]:
@@ -41,16 +18,14 @@ def flags(rows: pd.DataFrame, meanings: Mapping[str, str]) -> list[tuple[str, in
     return [(flag, number, meanings.get(flag, "")) for flag, number in counted.most_common()]
 
 
-def spreads(rows: pd.DataFrame) -> list[Spread]:
-    """Return the spread of each machine's runs."""
+def spreads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the range of the processes' medians over their median, over the proved runs of each machine.
+
+    The columns are ``machine``; ``runs`` of two processes or more; ``median`` and ``ninth``, below which half and nine
+    tenths of these runs spread; ``fewer``, the runs of a single process, which have no spread.
+    """
     shown = rows[rows["shown"]]
-    return [
-        Spread(
-            machine,
-            int(own["spread"].notna().sum()),
-            float(own["spread"].median()),
-            float(own["spread"].quantile(0.9)),
-            int(own["spread"].isna().sum()),
-        )
-        for machine, own in by_machine(shown)
-    ]
+    spread = shown.groupby("machine")["spread"]
+    summary = spread.agg(runs="count", median="median")
+    summary = summary.assign(ninth=spread.quantile(0.9), fewer=spread.size() - summary["runs"])
+    return summary.loc[machines_of(shown)].reset_index()

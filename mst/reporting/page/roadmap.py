@@ -7,7 +7,7 @@ drawn where such a file is available, and left out otherwise.
 from __future__ import annotations
 
 import gzip
-import struct
+import io
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -156,22 +156,11 @@ def shade(places: np.ndarray, graph: Graph, forest: np.ndarray, side: int = SIDE
 
 def png(shades: np.ndarray) -> bytes:
     """Return shades of one colour, from clear to opaque, as a PNG of four bits a pixel."""
-    height, width = shades.shape
-    even = np.pad(shades, ((0, 0), (0, width % 2)))
-    packed = even[:, ::2] << 4 | even[:, 1::2]
-    rows = np.hstack((np.zeros((height, 1), np.uint8), packed))
+    from PIL import Image
+
+    image = Image.fromarray(shades).convert("P")
+    image.putpalette(bytes(COLOUR) * LEVELS)
     opacity = np.rint(np.linspace(0, 255, LEVELS)).astype(np.uint8)
-    return b"".join(
-        (
-            b"\x89PNG\r\n\x1a\n",
-            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 4, 3, 0, 0, 0)),
-            _chunk(b"PLTE", bytes(COLOUR) * LEVELS),
-            _chunk(b"tRNS", opacity.tobytes()),
-            _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
-            _chunk(b"IEND", b""),
-        )
-    )
-
-
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    file = io.BytesIO()
+    image.save(file, "PNG", bits=4, transparency=opacity.tobytes(), optimize=True)
+    return file.getvalue()

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -18,7 +17,6 @@ from mst.reporting import data
 from mst.reporting.charts.pictures import symbols
 from mst.reporting.charts.style import variables
 from mst.reporting.page import advised, answer, noise
-from mst.reporting.page.cells import FILTERS, RECORD_COLUMNS, record_row
 from mst.reporting.page.explorer import as_json, explorer_data
 from mst.reporting.page.graphs import graph_rows, missing_graphs
 from mst.reporting.page.unfinished import not_run, unfinished
@@ -26,6 +24,8 @@ from mst.units import counted
 from mst.yaml_models import read_yaml
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mst.bench.records.reference import About, Reference
     from mst.reporting.page.roadmap import Roads
     from mst.reporting.papers.section import Papers
@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 FOLDER = resources.path("report")
 _GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
 _HERE, _ELSEWHERE = "Measured here", "Reference measurements, made on other machines"
-_MARKERS = "● sequential, ■ threads, ▲ CUDA, ◆ MPI, ✖ other libraries"
 
 
 @dataclass(frozen=True)
 class Shown:
     """Everything that sections show, as `mst.reporting.page.build.write_report` gathered it."""
 
-    rows: Any
+    rows: pd.DataFrame
     manifests: Sequence[Mapping[str, Any]]
     machines: Sequence[Mapping[str, Any]]
     config: Mapping[str, Any]
@@ -80,32 +79,34 @@ class Shown:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: its template in ``report/sections``, its links in the navigation, and its context."""
+    """A part of the page: its template in ``report/sections``, its links in the navigation, and its own context.
+
+    Beside its own context a template sees that of `frame`, and nothing of other sections.
+    """
 
     template: str
     links: Sequence[tuple[str, str]]
-    context: Callable[[Shown], dict[str, Any]]
+    context: Callable[[Shown], dict[str, Any]] = lambda shown: {}
 
 
 def sections(shown: Shown) -> list[Section]:
     """Return the parts of the page in their order."""
     links = _paper_links(shown.papers)
-    figures = [(figure.name, figure.short) for figure in shown.figures]
     parts = [
         Section("answer", [("answer", "Fastest")], _answer),
         shown.advised and Section("advice", [("advice", "Advice")], _advice),
-        shown.papers and Section("claims", links[:1], _claims),
-        shown.papers and Section("papers", links[1:], _nothing),
-        Section("charts", figures, _charts),
+        shown.papers and Section("claims", links[:1]),
+        shown.papers and Section("papers", links[1:]),
+        Section("charts", [(figure.name, figure.short) for figure in shown.figures]),
         Section("explorer", [("explorer", "Explorer")], _explorer),
         Section("graphs", [("graphs", "Graphs")], _graphs),
         Section("unfinished", [("unfinished", "Not finished")], _unfinished),
         Section("verification", [("verification", "Verification")], _verification),
         Section("records", [("records", "All records")], _records),
         Section("method", [("method", "Method")], _method),
-        Section("machines", [("machines", "Machines")], _nothing),
+        Section("machines", [("machines", "Machines")]),
         Section("noise", [("noise", "Noise")], _noise),
-        Section("provenance", [("provenance", "Provenance")], _provenance),
+        Section("provenance", [("provenance", "Provenance")], lambda shown: {"digest": shown.digest}),
         Section("cite", [("cite", "How to cite")], _cite),
     ]
     return [part for part in parts if part]
@@ -135,24 +136,16 @@ def frame(shown: Shown) -> dict[str, Any]:
 
 
 def _answer(shown: Shown) -> dict[str, Any]:
+    best = [(words, data.best_of_each(rows)) for words, rows in _apart(shown.rows)]
     return {
         "answers": shown.answers,
         "hardware": [h.name for h in answer.HARDWARE],
-        "best": _apart(data.best_of_each(shown.rows), shown.about),
+        "best": [(words, rows) for words, rows in best if len(rows)],
     }
 
 
 def _advice(shown: Shown) -> dict[str, Any]:
     return {"advice": advice.table(), "advised": shown.advised}
-
-
-def _claims(shown: Shown) -> dict[str, Any]:
-    papers = shown.papers.papers if shown.papers else []
-    return {"exhibit_ids": {exhibit["id"] for paper in papers for exhibit in paper["exhibits"]}}
-
-
-def _charts(shown: Shown) -> dict[str, Any]:
-    return {"marker_legend": _MARKERS}
 
 
 def _explorer(shown: Shown) -> dict[str, Any]:
@@ -175,21 +168,17 @@ def _unfinished(shown: Shown) -> dict[str, Any]:
 
 
 def _verification(shown: Shown) -> dict[str, Any]:
-    reference = shown.rows["origin"] == "reference"
-    parts = [(_HERE, shown.rows[~reference]), (_ELSEWHERE, shown.rows[reference])]
-    matrices = [
-        (words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts if len(rows)
-    ]
-    return {"legend": data.legend(), "matrices": matrices}
+    parts = _apart(shown.rows)
+    matrices = [(words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts]
+    return {"legend": data.SYMBOLS, "matrices": matrices}
 
 
 def _records(shown: Shown) -> dict[str, Any]:
-    rows = shown.rows
-    ordered = [row for _, own in data.by_machine(rows) for row in own.to_dict("records")]
+    rows = shown.rows.fillna({"grade": "", "reason": "", "flags": ""})
+    filters = ("machine", "origin", "graph", "paradigm", "status")
     return {
-        "filters": {name: sorted(str(value) for value in rows[name].dropna().unique()) for name in FILTERS},
-        "record_columns": RECORD_COLUMNS,
-        "records": [record_row(row) for row in ordered],
+        "filters": {name: sorted(str(value) for value in rows[name].dropna().unique()) for name in filters},
+        "records": [row for _, own in data.by_machine(rows) for row in own.to_dict("records")],
     }
 
 
@@ -201,17 +190,10 @@ def _noise(shown: Shown) -> dict[str, Any]:
     return {"flags": noise.flags(shown.rows, shown.captions["flags"]), "spreads": noise.spreads(shown.rows)}
 
 
-def _provenance(shown: Shown) -> dict[str, Any]:
-    return {"digest": shown.digest}
-
-
 def _cite(shown: Shown) -> dict[str, Any]:
-    return {"citation": _citation(FOLDER)}
-
-
-def _nothing(shown: Shown) -> dict[str, Any]:
-    """Return an empty context, for sections that show the frame's alone."""
-    return {}
+    """Return CITATION.cff of a checkout; an installed wheel has none."""
+    file = FOLDER.parent / "CITATION.cff"
+    return {"citation": file.read_text(encoding="utf-8") if file.is_file() else ""}
 
 
 def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:
@@ -227,12 +209,6 @@ def _title(config: Mapping[str, Any]) -> str:
     return f"{name} · {title}" if kind in ("graphs", "algorithms") else title
 
 
-def _citation(folder: Path) -> str:
-    """Return CITATION.cff of a checkout; an installed wheel has none."""
-    file = folder.parent / "CITATION.cff"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
-
-
 def _verbatim(name: str) -> Markup:
     return Markup((FOLDER / name).read_text(encoding="utf-8"))
 
@@ -243,26 +219,26 @@ def _paper_links(papers: Papers | None) -> list[tuple[str, str]]:
     return [("claims", "Claims"), *((f"paper-{p['id']}", p["title"].partition(":")[0]) for p in papers.papers)]
 
 
-def _apart(best: Sequence[Any], about: Mapping[str, About]) -> list[tuple[str, list[Any]]]:
-    """Return the measurements made here and those of reference machines, each under its heading."""
-    here = [b for b in best if b.machine not in about]
-    elsewhere = [b for b in best if b.machine in about]
-    groups = [(_HERE, here), (_ELSEWHERE, elsewhere)]
-    return [(name, rows) for name, rows in groups if rows]
-
-
-def _counts(rows: Any, manifests: Sequence[Mapping[str, Any]]) -> str:
-    """Return the numbers of measured and proved runs, made here and on reference machines."""
+def _apart(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows measured here and those of reference machines, each under its heading."""
     reference = rows["origin"] == "reference"
-    kept = [("", rows[~reference]), ("Reference measurements: ", rows[reference])]
-    text = " ".join(words + _counted(part) for words, part in kept if len(part))
+    return [
+        (words, part) for words, part in ((_HERE, rows[~reference]), (_ELSEWHERE, rows[reference])) if len(part)
+    ]
+
+
+def _counts(rows: pd.DataFrame, manifests: Sequence[Mapping[str, Any]]) -> str:
+    """Return the numbers of measured and proved runs, made here and on reference machines."""
+    text = " ".join(
+        "Reference measurements: " * (words != _HERE) + _counted(part) for words, part in _apart(rows)
+    )
     missing = [m["name"] for m in manifests if m["status"] != "ok"]
     if missing:
         text += f" Unavailable graphs: {', '.join(missing)}."
     return text
 
 
-def _counted(rows: Any) -> str:
+def _counted(rows: pd.DataFrame) -> str:
     ok, status = rows[rows["status"] == "ok"], Counter(rows["status"])
     grades = Counter(ok["grade"].dropna()).most_common()
     proved = ", ".join(f"{number:,} {_GRADES.get(grade, grade)}" for grade, number in grades)
@@ -277,15 +253,12 @@ def _counted(rows: Any) -> str:
     return text
 
 
-def _described(machine: Mapping[str, Any], rows: Any, about: Mapping[str, About]) -> dict[str, Any]:
+def _described(machine: Mapping[str, Any], rows: pd.DataFrame, about: Mapping[str, About]) -> dict[str, Any]:
     """Return a machine's facts with its commits, the times of its records, and its attribution."""
     own = rows[rows["machine"] == machine["name"]]
     reference = about.get(machine["name"])
-    days = sorted({str(created)[:10] for created in own["created"].dropna()})
-    dated = (reference.date if reference else "") or " to ".join(
-        dict.fromkeys((days[0], days[-1])) if days else ()
-    )
+    times = [time.replace("T", " ") for time in sorted(own["created"].dropna().str[:16])] or [""]
+    dated = (reference.date if reference else "") or " to ".join(dict.fromkeys((times[0][:10], times[-1][:10])))
     commits = sorted(own["commit"].dropna().unique())
-    times = sorted(str(created)[:16].replace("T", " ") for created in own["created"].dropna())
-    span = {"first": times[0] if times else "", "last": times[-1] if times else ""}
+    span = {"first": times[0], "last": times[-1]}
     return {**machine, "commits": commits, "reference": reference, "measured": dated, **span}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,22 +35,15 @@ def not_run(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = False) -> list[dict[str, Any]]:
-    groups: dict[tuple, list[dict[str, Any]]] = {}
-    for row in rows[rows["status"].isin(statuses)].to_dict("records"):
-        reason = row["reason"] if isinstance(row["reason"], str) else ""
-        # Reasons that differ only in a measured number are the same.
-        like = re.sub(r"\d+\.\d+", "#", reason)
-        series = "" if together else row["series"]
-        key = (statuses.index(row["status"]), series, row["machine"], like)
-        groups.setdefault(key, []).append({**row, "reason": reason})
-    return [
-        {
-            **{name: same[0][name] for name in ("status", "machine", "reason")},
-            **{
-                plural: ", ".join(dict.fromkeys(str(row[name]) for row in same))
-                for plural, name in (("series", "series"), ("graphs", "graph"))
-            },
-            "runs": len(same),
-        }
-        for _, same in sorted(groups.items())
-    ]
+    def listed(values: pd.Series) -> str:
+        return ", ".join(dict.fromkeys(values))
+
+    rows = rows[rows["status"].isin(statuses)]
+    reason = rows["reason"].fillna("")
+    # Reasons that differ only in a measured number are the same.
+    like = reason.str.replace(r"\d+\.\d+", "#", regex=True)
+    keys = [rows["status"].map(statuses.index), *[rows["series"]] * (not together), rows["machine"], like]
+    groups = rows.assign(reason=reason).groupby(keys)
+    firsts = groups[["status", "machine", "reason"]].first()
+    lists = groups.agg(series=("series", listed), graphs=("graph", listed), runs=("status", "size"))
+    return firsts.join(lists).to_dict("records")
