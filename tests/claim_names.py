@@ -31,11 +31,11 @@ class Everything:
         self.widths(selection, graph)
         if quantity in ("wrong", "excess"):
             return Leaf(0.0)
-        return Leaf((1 + len(selection.what + graph) % 7) / max(selection.width, 1))
+        return Leaf((1 + len(selection.name + graph) % 7) / max(selection.width, 1))
 
     def widths(self, selection, graph):
         assert selection.algorithm in self.names.algorithms and graph in self.names.graphs, (selection, graph)
-        self.selections.add(selection.what)
+        self.selections.add(selection.name)
         return (1, 2, 4)
 
     def fact(self, name, graph):

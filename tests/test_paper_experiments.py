@@ -119,7 +119,7 @@ class PlannedRuns:
         return source
 
     def leaf(self, quantity, selection, graph, name=""):
-        if name and "command-" in self.programs.get(selection.what, ""):
+        if name and "command-" in self.programs.get(selection.name, ""):
             raise Missing(f"programs report no {quantity}")
         widths = self.widths(selection, graph)
         if selection.width not in (0, *widths) and quantity != "wrong":
@@ -127,9 +127,9 @@ class PlannedRuns:
         return Leaf(1.0)
 
     def widths(self, selection, graph):
-        if self.programs and selection.what not in self.programs:
-            raise Missing(f"no program is known as {selection.what}")
-        chosen = parse_selection(self.programs.get(selection.what, selection.what))
+        if self.programs and selection.name not in self.programs:
+            raise Missing(f"no program is known as {selection.name}")
+        chosen = parse_selection(self.programs.get(selection.name, selection.name))
         found = self.widths_of.get((graph, chosen.algorithm, options_text(chosen)))
         if not found:
             raise Missing(f"{chosen} on {graph}: not planned")

@@ -17,10 +17,10 @@ from mst.bench.records.reference import references
 from mst.errors import ConfigError, FormatError
 from mst.reporting.charts.style import setup
 from mst.reporting.papers import claims, drawing, section
-from mst.reporting.papers.exhibits import PRINTED, Exhibit, Exhibits, exhibits, fill
-from mst.reporting.papers.observations import Measured, gather, published, read_manifests
-from mst.reporting.papers.section import papers_of, write_files
-from mst.reporting.papers.tables import cell_text, latex, number
+from mst.reporting.papers.exhibits import Exhibit, Exhibits, exhibits, fill
+from mst.reporting.papers.observations import Measured, Printed, gather, published, read_manifests
+from mst.reporting.papers.section import papers_of
+from mst.reporting.papers.tables import cell_text, latex, number, write_files
 from mst.yaml_models import parse
 
 EVERY = [(paper, exhibit) for paper, made in exhibits().items() for exhibit in made]
@@ -110,7 +110,7 @@ def test_tables_of_machines_with_few_numbers_are_closed_at_first(names):
 @pytest.mark.parametrize(("paper", "exhibit"), EVERY, ids=[f"{p}-{e.id}" for p, e in EVERY])
 def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
     filled = fill(paper, exhibit, sources, names)
-    table, tex = write_files(filled, tmp_path, pictures=False)
+    table, tex = write_files(filled, tmp_path / filled.slug)
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     grids = [(panel, made) for panel, printed, own in filled.panels for made in (printed, *own) if made]
@@ -122,7 +122,7 @@ def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
             for panel, made in grids
             for row, column in itertools.product(made.rows, made.columns)
         ]
-        known = Counter(r["source"] == PRINTED for r in rows if r["value"])
+        known = Counter(r["source"] == Printed.name for r in rows if r["value"])
         assert (known[True], known[False]) == (filled.printed, filled.measured)
         assert all(r["value"] or r["reason"] for r in rows), "a row without a number has a reason"
         assert bool(filled.printed) == (exhibit.values == "printed"), "pictures and our tables print no numbers"
@@ -136,9 +136,10 @@ def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
 def test_every_kind_of_picture(draw, names, sources, tmp_path):
     setup()
     paper, exhibit = next((p, e) for p, e in EVERY if e.draw == draw and e.values == "printed")
-    written = write_files(fill(paper, exhibit, sources, names), tmp_path)
-    suffixes = {file.suffix for file in written}
-    assert suffixes == {".csv", ".tex", ".svg", ".pdf"} and all(file.is_file() for file in written)
+    drawn = drawing.draw(fill(paper, exhibit, sources, names), tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        f"{panel.name}.{kind}" for panel in drawn for kind in ("svg", "pdf")
+    }
 
 
 def test_boxes_need_a_sample(names, sources, tmp_path):
@@ -266,7 +267,7 @@ def test_rows_of_stand_ins_are_labelled_beside_published_rows(names, measured_in
     assert grid.labels[-2:] == ("MSF geometric mean (10 stand-ins)", "MST geometric mean (5 stand-ins)")
     assert grid.cells[row][0].value == pytest.approx(0.51) and printed.cells[row][0].value == 0.0026
     assert "amazon0601 (stand-in) & 0.51 (0.0026)" in latex(filled)
-    table, _ = write_files(filled, tmp_path, pictures=False)
+    table, _ = write_files(filled, tmp_path / filled.slug)
     with table.open(newline="") as file:
         rows = [r for r in csv.DictReader(file) if r["column"] == "ECL-MST" and r["row"] == "amazon0601"]
     assert [(r["source"], r["graphs"], r["stand_ins"]) for r in rows] == [

@@ -78,11 +78,12 @@ class Criterion(StrictModel):
             return self.equals, self.equals
         return None if self.low is None or self.high is None else (self.low, self.high)
 
-    def judge(self, value: float, low: float, high: float) -> bool | None:
-        """Return whether a value and its interval confirm (True), contradict (False) or leave open (None).
+    def judge(self, result: Result) -> bool | None:
+        """Return whether a result and its interval confirm (True), contradict (False) or leave open (None).
 
         A value outside a range does not confirm it, however far noise stretches the interval.
         """
+        value, low, high = result.value, result.low, result.high
         if self.range is not None:
             least, most = self.range
             slack = 1e-9 * max(abs(least), abs(most), 1)
@@ -119,11 +120,11 @@ class Needs(StrictModel):
         """Return the hardware that the machine lacks, in words, or None."""
         if self.gpu and not machine.get("gpus"):
             return "needs a GPU, this machine has none"
-        for name, unit in (("cores", "cores"), ("threads", "hardware threads")):
-            has = machine["cores" if name == "cores" else "hardware_threads"]
-            if has < getattr(self, name):
-                return f"needs {getattr(self, name)} {unit}, this machine has {has}"
-        threads = machine["hardware_threads"]
+        cores, threads = machine["cores"], machine["hardware_threads"]
+        if cores < self.cores:
+            return f"needs {self.cores} cores, this machine has {cores}"
+        if threads < self.threads:
+            return f"needs {self.threads} hardware threads, this machine has {threads}"
         if self.threads_below is not None and threads >= self.threads_below:
             return f"needs fewer than {self.threads_below} hardware threads, this machine has {threads}"
         return None
@@ -138,15 +139,12 @@ class Kind(StrictModel):
 
     def matches(self, machine: Mapping[str, Any]) -> bool:
         """Return whether a machine is of this kind."""
-        gpus = " ".join(machine.get("gpus") or [])
-        return all(
-            pattern is None or re.search(pattern, text, re.IGNORECASE)
-            for pattern, text in ((self.gpu, gpus), (self.cpu, machine.get("cpu") or ""))
-        )
+        names = (self.gpu, " ".join(machine.get("gpus") or [])), (self.cpu, machine.get("cpu") or "")
+        return all(re.search(pattern or "", text, re.IGNORECASE) for pattern, text in names)
 
 
 class Claim(StrictModel):
-    """One published claim; ``report/claims.yaml`` says what the keys mean."""
+    """One published claim; ``report/claims.yaml`` explains the keys."""
 
     id: str
     place: str
@@ -275,7 +273,6 @@ class Outcome:
     agrees: bool | None = None
     records: tuple[str, ...] = ()
     graphs: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
     stood_in: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -312,8 +309,11 @@ class _Case:
         if found is not None:
             result, by = found
             more |= {name: getattr(result, name) for name in ("value", "low", "high")}
-            more |= {"by": by, "partial": bool(result.missing), "records": tuple(result.records)}
-            more |= {"graphs": tuple(result.used), "missing": tuple(dict.fromkeys(result.missing))}
+            more |= {
+                "by": by,
+                "partial": bool(result.missing),
+            }
+            more |= {"records": tuple(result.records), "graphs": tuple(result.used)}
             if result.failed and verdict != NOT_MEASURED:
                 reason += f"; skipped: {'; '.join(result.failed)}"
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, **more)
@@ -333,7 +333,7 @@ class _Case:
         return _Found(value(self.source), "port")
 
     def judged(self) -> Outcome:
-        """Return the verdict on a machine that has what the claim needs, stand-ins aside."""
+        """Return the verdict on a machine with the hardware that the claim needs, stand-ins aside."""
         claim, criterion = self.claim, self.claim.criterion(on_kind=self.on_kind)
         stated = self.book.machines[claim.machine].title if claim.machine else "another machine"
         elsewhere = f"stated for {stated}; this is another machine"
@@ -341,7 +341,7 @@ class _Case:
         try:
             found = self.measure(formula)
         except Missing as reason:
-            # Whatever were measured, it could not be judged here.
+            # Even if it were measured, it could not be judged here.
             return (
                 self.outcome(NOT_MEASURED, str(reason))
                 if criterion
@@ -350,7 +350,7 @@ class _Case:
         result = found.result
         if criterion is None:
             return self.outcome(NOT_COMPARABLE, elsewhere, found)
-        holds = criterion.judge(result.value, result.low, result.high)
+        holds = criterion.judge(result)
         if not result.used:
             return self.outcome(NOT_MEASURED, "computed from printed numbers alone", found)
         if result.few_processes:
@@ -376,9 +376,8 @@ class _Case:
             return None
         with suppress(Missing):
             found = self.measure(formula, accept_few=False)
-            value = found.result
-            judges = value.used and not found.is_port(self.judge)
-            if judges and criterion.judge(value.value, value.low, value.high) is False:
+            judges = found.result.used and not found.is_port(self.judge)
+            if judges and criterion.judge(found.result) is False:
                 few = "; runs of fewer than three processes were left out"
                 return self.outcome(CONTRADICTED, f"counts: {criterion}{few}", found)
         return None
@@ -398,14 +397,14 @@ class _Case:
         result = found.result
         if not result.stood_in or result.missing or result.few_processes:
             return None
-        holds = criterion.judge(result.value, result.low, result.high)
+        holds = criterion.judge(result)
         would = "our port would" if found.is_port(self.judge) else "would"
-        way = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}[
-            holds
-        ]
+        ways = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}
         are = "is a stand-in" if len(result.stood_in) == 1 else "are stand-ins"
         inputs = f"{len(result.stood_in)} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)})"
-        return self.outcome(NOT_COMPARABLE, f"{inputs}: {way}", found, agrees=holds, stood_in=result.stood_in)
+        return self.outcome(
+            NOT_COMPARABLE, f"{inputs}: {ways[holds]}", found, agrees=holds, stood_in=result.stood_in
+        )
 
 
 class _Found(NamedTuple):
@@ -419,25 +418,12 @@ class _Found(NamedTuple):
         return judge == "original" and self.by == "port"
 
 
-@dataclass(frozen=True)
-class Own:
-    """The value of a claim's formula over the numbers that its paper prints."""
-
-    value: float
-    partial: bool
-    holds: bool | None
-
-
-def own_value(claim: Claim, paper: str, names: Names) -> Own | None:
-    """Compute a claim's formula from printed numbers; None where they do not suffice."""
-    source = Printed(paper, claim.machine)
-    try:
-        result = evaluate(claim.quantity, source, names)
-    except Missing:
-        return None
-    criterion = claim.criterion(on_kind=True)
-    assert criterion is not None
-    return Own(result.value, bool(result.missing), criterion.judge(result.value, result.value, result.value))
+def own_value(claim: Claim, paper: str, names: Names) -> Result | None:
+    """Return a claim's formula over printed numbers; None where they do not suffice."""
+    with suppress(Missing):
+        result = evaluate(claim.quantity, Printed(paper, claim.machine), names)
+        return None if result.missing else result
+    return None
 
 
 def overall(outcomes: Iterable[Outcome]) -> str:

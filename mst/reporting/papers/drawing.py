@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mst.reporting.charts.axes import Panel, label_ratios, readable, slug
 from mst.reporting.charts.style import GREY, LIGHT, save
 from mst.reporting.papers.exhibits import Cell, Filled, Grid
-from mst.reporting.papers.tables import kind_of, unit_of
+from mst.reporting.papers.tables import SCALE, kind_of, unit_of
 
 _SHAPES = "os^DvPX<>*"
-_SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
 
 
@@ -46,70 +46,83 @@ def _axes(width: float, height: float, title: str) -> tuple[Any, Any]:
     return figure, axes
 
 
+def _rows(grid: Grid, rows: Sequence[int], width: float, height: float, title: str) -> tuple[Any, Any]:
+    """Return a figure and axes with these rows of a grid from top to bottom."""
+    figure, axes = _axes(width, height, title)
+    axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    return figure, axes
+
+
+class _Series(NamedTuple):
+    """A column: its colour, and its measured and printed numbers by row, None where there is none."""
+
+    name: str
+    colour: str
+    here: list[float | None]
+    there: list[float | None]
+
+
+def _series(filled: Filled, grid: Grid, printed: Grid | None, rows: Iterable[int]) -> list[_Series]:
+    def numbers(place: int, source: Grid | None) -> list[float | None]:
+        column = grid.columns[place]
+        return [_scaled(filled, column, source.cells[row][place]) if source else None for row in rows]
+
+    return [
+        _Series(name, LIGHT[place % len(LIGHT)], numbers(place, grid), numbers(place, printed))
+        for place, name in enumerate(grid.columns)
+    ]
+
+
+def _legend(axes: Any, below: float) -> None:
+    anchor = (0.4, -below / axes.figure.get_size_inches()[1])
+    axes.legend(loc="upper center", bbox_to_anchor=anchor, ncol=2, frameon=False, fontsize=8)
+
+
 def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Rows from top to bottom, a marker for each column; a thin line joins printed and measured."""
     rows = _with_numbers(grid, printed)
-    figure, axes = _axes(5.2, 0.27 * len(rows) + 1.3 + 0.17 * len(grid.columns), title)
-    for place, column in enumerate(grid.columns):
-        colour, shape = LIGHT[place % len(LIGHT)], _SHAPES[place % len(_SHAPES)]
-        for at, row in enumerate(rows):
-            here = _scaled(filled, column, grid.cells[row][place])
-            there = _scaled(filled, column, printed.cells[row][place]) if printed else None
+    figure, axes = _rows(grid, rows, 5.2, 0.27 * len(rows) + 1.3 + 0.17 * len(grid.columns), title)
+    series = _series(filled, grid, printed, rows)
+    for one, shape in zip(series, cycle(_SHAPES)):
+        for at, (here, there) in enumerate(zip(one.here, one.there)):
             if here is not None and there is not None:
-                axes.plot([there, here], [at, at], color=colour, linewidth=0.6, alpha=0.6)
+                axes.plot([there, here], [at, at], color=one.colour, linewidth=0.6, alpha=0.6)
             if there is not None:
-                axes.plot(there, at, shape, color=colour, markerfacecolor="none", markersize=5)
+                axes.plot(there, at, shape, color=one.colour, markerfacecolor="none", markersize=5)
             if here is not None:
-                axes.plot(here, at, shape, color=colour, markersize=5)
-        axes.plot([], [], shape, color=colour, markersize=5, label=column)
-    axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    _logarithmic(axes.xaxis, filled, grid, printed)
+                axes.plot(here, at, shape, color=one.colour, markersize=5)
+        axes.plot([], [], shape, color=one.colour, markersize=5, label=one.name)
+    axes.set_xscale("log")
+    if known := [v for one in series for v in (*one.here, *one.there) if v is not None and v > 0]:
+        axes.set_xlim(min(known) / 1.3, max(known) * 1.3)
+        readable(axes.xaxis)
     axes.set_xlabel(_label(filled))
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.4, -0.9 / figure.get_size_inches()[1]),
-        ncol=2,
-        frameon=False,
-        fontsize=8,
-    )
+    _legend(axes, 0.9)
     return figure
 
 
 def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     """Rows from top to bottom, a bar for each column and an outline for its printed number."""
     number, rows = len(grid.columns), _with_numbers(grid, printed)
+    high = max(1.6, 0.2 * len(rows) * max(number, 1.3) + 1.1 + 0.17 * (number > 1) * number)
+    figure, axes = _rows(grid, rows, 4.6, high, title)
     height = 0.8 / number
-    figure, axes = _axes(
-        4.6, max(1.6, 0.2 * len(rows) * max(number, 1.3) + 1.1 + 0.17 * (number > 1) * number), title
-    )
-    for place, column in enumerate(grid.columns):
-        colour = LIGHT[place % len(LIGHT)]
-        for i, row in enumerate(rows):
-            at = i - 0.4 + height * (place + 0.5)
-            here = _scaled(filled, column, grid.cells[row][place])
-            there = _scaled(filled, column, printed.cells[row][place]) if printed else None
+    outline = {"facecolor": "none", "edgecolor": GREY, "linewidth": 1, "linestyle": "--"}
+    for place, one in enumerate(_series(filled, grid, printed, rows)):
+        for row, (here, there) in enumerate(zip(one.here, one.there)):
+            at = row - 0.4 + height * (place + 0.5)
             if here is not None:
-                axes.barh(at, here, height * 0.9, color=colour)
+                axes.barh(at, here, height * 0.9, color=one.colour)
             if there is not None:
-                axes.barh(
-                    at, there, height * 0.9, facecolor="none", edgecolor=GREY, linewidth=1, linestyle="--"
-                )
-        axes.barh([0], [0], color=colour, label=column)
-    axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+                axes.barh(at, there, height * 0.9, **outline)
+        axes.barh([0], [0], color=one.colour, label=one.name)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(_label(filled))
     if filled.exhibit.unit == "ratio":
         axes.axvline(1, color=GREY, linewidth=1)
     if number > 1:
-        axes.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.4, -0.65 / figure.get_size_inches()[1]),
-            ncol=2,
-            frameon=False,
-            fontsize=8,
-        )
+        _legend(axes, 0.65)
     return figure
 
 
@@ -117,23 +130,12 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
     """Numeric rows along the axis, a line for each column: measured in full, printed dashed."""
     xs = [float(row) for row in grid.rows[: len(grid.rows) - grid.means]]
     figure, axes = _axes(4.2, 3.0, title)
-    for place, column in enumerate(grid.columns):
-        colour = LIGHT[place % len(LIGHT)]
-        for source, style, face in ((grid, "-", colour), (printed, "--", "none")):
-            if source is None:
-                continue
-            ys = [_scaled(filled, column, source.cells[i][place]) for i in range(len(xs))]
-            known = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
-            if known:
-                axes.plot(
-                    *zip(*known, strict=True),
-                    style,
-                    marker="o",
-                    markersize=4,
-                    color=colour,
-                    markerfacecolor=face,
-                )
-        axes.plot([], [], color=colour, label=column)
+    for one in _series(filled, grid, printed, range(len(xs))):
+        for ys, style, face in ((one.here, "-", one.colour), (one.there, "--", "none")):
+            if known := [(x, y) for x, y in zip(xs, ys) if y is not None]:
+                look = {"marker": "o", "markersize": 4, "color": one.colour, "markerfacecolor": face}
+                axes.plot(*zip(*known), style, **look)
+        axes.plot([], [], color=one.colour, label=one.name)
     (name,) = filled.exhibit.rows
     if name != "r":
         axes.set_xscale("log", base=2)
@@ -157,8 +159,7 @@ def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     rows = []
     for label, cells in zip(grid.labels, grid.cells, strict=True):
         known = [_scaled(filled, c, cell) for c, cell in zip(grid.columns, cells, strict=True)]
-        values = [v for v in known if v is not None]
-        if len(values) > 2:
+        if len(values := [v for v in known if v is not None]) > 2:
             rows.append((label, values))
     if not rows:
         return None
@@ -168,9 +169,7 @@ def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
         orientation="horizontal",
         whis=(0, 100),
         medianprops={"color": LIGHT[1]},
-        boxprops={"color": LIGHT[0]},
-        whiskerprops={"color": LIGHT[0]},
-        capprops={"color": LIGHT[0]},
+        **{key: {"color": LIGHT[0]} for key in ("boxprops", "whiskerprops", "capprops")},
     )
     axes.set_yticks(range(1, len(rows) + 1), [label for label, _ in rows])
     axes.invert_yaxis()
@@ -198,24 +197,9 @@ def _number(cell: Cell) -> float | None:
 
 def _scaled(filled: Filled, column: str, cell: Cell) -> float | None:
     value = _number(cell)
-    return None if value is None else value * _SCALE.get(kind_of(filled, column), 1.0)
+    return None if value is None else value * SCALE.get(kind_of(filled, column), 1.0)
 
 
 def _label(filled: Filled) -> str:
     unit = filled.exhibit.unit
     return {"ratio": "ratio", "count": "number", "rate": "per second"}.get(unit, unit_of(unit))
-
-
-def _logarithmic(axis: Any, filled: Filled, grid: Grid, printed: Grid | None) -> None:
-    grids: Sequence[Grid] = [g for g in (grid, printed) if g]
-    values = [
-        _scaled(filled, c, cell)
-        for g in grids
-        for row in g.cells
-        for c, cell in zip(g.columns, row, strict=True)
-    ]
-    known = [v for v in values if v is not None and v > 0]
-    axis.axes.set_xscale("log")
-    if known:
-        axis.axes.set_xlim(min(known) / 1.3, max(known) * 1.3)
-        readable(axis)

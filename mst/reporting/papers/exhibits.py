@@ -7,7 +7,7 @@ the formulas out from the printed numbers and from the records of each machine: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,11 +16,10 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, field_validator, model_validator
 
 from mst import resources
-from mst.reporting.papers.formula import Missing, Names, Source, Unfit, evaluate
+from mst.reporting.papers.formula import Missing, Names, Unfit, evaluate
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
 
-PRINTED = "printed"
 As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]
 Loop = dict[str, str | list[Any]]
 
@@ -34,7 +33,7 @@ class Column(StrictModel):
 
 
 class Exhibit(StrictModel):
-    """One table or figure; ``report/exhibits.yaml`` says what the keys mean."""
+    """One table or figure; ``report/exhibits.yaml`` explains the keys."""
 
     id: str
     number: str
@@ -106,14 +105,13 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
-    means: int = 0
-    marks: tuple[str, ...] = ()
+    means: int
+    marks: tuple[str, ...]
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> list[str]:
         """The rows as they are shown, with their marks."""
-        marks = self.marks or ("",) * len(self.rows)
-        return tuple(f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, marks, strict=True))
+        return [f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, self.marks, strict=True)]
 
     @property
     def known(self) -> int:
@@ -186,11 +184,12 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
     filled = Filled(paper, exhibit)
     if exhibit.static:
         return filled
-    for panel, bound in _panels(exhibit, names):
+    for bound in _bindings(exhibit.panels, names):
+        panel = " ".join(map(_label, bound.values()))
         grid = None
         if exhibit.values == "printed":
-            grid = _grid(exhibit, PRINTED, Printed(paper, exhibit.machine), names, panel, bound)
-        own = [_grid(exhibit, source.name, source, names, panel, bound) for source in sources]
+            grid = _grid(exhibit, Printed(paper, exhibit.machine), names, panel, bound)
+        own = [_grid(exhibit, source, names, panel, bound) for source in sources]
         measured = _merged([g for g in own if g.known])
         filled.panels.append(PanelGrids(panel, grid if grid and grid.known else None, measured))
     return filled
@@ -206,12 +205,9 @@ def _merged(grids: Sequence[Grid]) -> list[Grid]:
     return list(merged.values())
 
 
-def _panels(exhibit: Exhibit, names: Names) -> Iterator[tuple[str, dict[str, Any]]]:
-    if not exhibit.panels:
-        yield "", {}
-    for name, members in exhibit.panels.items():
-        for member in _members(members, names):
-            yield _label(member), {name: member}
+def _bindings(loop: Loop, names: Names) -> list[dict[str, Any]]:
+    """Return the name of a loop with each of its members, or nothing once where there is no loop."""
+    return [{name: m} for name, chosen in loop.items() for m in _members(chosen, names)] or [{}]
 
 
 def _members(chosen: str | list[Any], names: Names) -> tuple[Any, ...]:
@@ -226,32 +222,34 @@ def _label(member: Any) -> str:
 
 
 def _grid(
-    exhibit: Exhibit, source_name: str, source: Source, names: Names, panel: str, bound: Mapping[str, Any]
+    exhibit: Exhibit, source: Measured | Printed, names: Names, panel: str, bound: Mapping[str, Any]
 ) -> Grid:
     ((name, chosen),) = exhibit.rows.items()
     members = _members(chosen, names)
-    columns = dict(_columns(exhibit, names))
-    printed = source_name == PRINTED
+    columns = {
+        title.format(**extra): (column, {**bound, **extra})
+        for title, column in exhibit.columns.items()
+        for extra in _bindings(exhibit.each, names)
+    }
+    printed = isinstance(source, Printed)
     cells = [
         tuple(
-            _cell(
-                (c.printed if printed and c.printed else c.quantity), source, names, {**bound, **extra, name: m}
-            )
-            for c, extra in columns.values()
+            _cell((c.printed if printed and c.printed else c.quantity), source, names, {**own, name: m})
+            for c, own in columns.values()
         )
         for m in members
     ]
     for mean, (aggregate, over) in exhibit.means.items():
         stated = exhibit.printed_means.get(mean, {}) if printed else {}
         row = []
-        for title, (c, extra) in columns.items():
+        for title, (c, own) in columns.items():
             formula = f"{aggregate}({c.quantity} for {name} in {over})"
-            row.append(_cell(stated.get(title, formula), source, names, {**bound, **extra}, whole=True))
+            row.append(_cell(stated.get(title, formula), source, names, own, whole=True))
         cells.append(tuple(row))
     labels = (*map(_label, members), *exhibit.means)
     loops = [*members, *("" for _ in exhibit.means)]
     marks = tuple(_mark(member, row) for member, row in zip(loops, cells, strict=True))
-    return Grid(source_name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks)
+    return Grid(source.name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks)
 
 
 def _mark(member: Any, cells: Sequence[Cell]) -> str:
@@ -263,16 +261,9 @@ def _mark(member: Any, cells: Sequence[Cell]) -> str:
     return f"{len(stood_in)} stand-in" + "s" * (len(stood_in) > 1)
 
 
-def _columns(exhibit: Exhibit, names: Names) -> Iterator[tuple[str, tuple[Column, dict[str, Any]]]]:
-    loops = [(name, member) for name, chosen in exhibit.each.items() for member in _members(chosen, names)]
-    for title, column in exhibit.columns.items():
-        if not loops:
-            yield title, (column, {})
-        for name, member in loops:
-            yield title.format(**{name: member}), (column, {name: member})
-
-
-def _cell(formula: str, source: Source, names: Names, bound: Mapping[str, Any], *, whole: bool = False) -> Cell:
+def _cell(
+    formula: str, source: Measured | Printed, names: Names, bound: Mapping[str, Any], *, whole: bool = False
+) -> Cell:
     try:
         result = evaluate(formula, source, names, bound, stand_ins=True)
     except Unfit as reason:

@@ -49,7 +49,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,13 +95,13 @@ class Selection:
     over: bool = False
 
     @property
-    def what(self) -> str:
+    def name(self) -> str:
         """The selection without its width."""
         options = ",".join(f"{k}={v}" for k, v in self.options)
         return f"{self.algorithm}[{options}]" if options else self.algorithm
 
     def __str__(self) -> str:
-        return self.what + {0: "@best", 1: ""}.get(self.width, f"@{self.width}")
+        return self.name + {0: "@best", 1: ""}.get(self.width, f"@{self.width}")
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def evaluate(
 
 
 class _Evaluation:
-    """The one walk over a formula's tree: it checks names, computes values, and collects what the result reports."""
+    """The one walk over a formula's tree: it checks names, computes values, and fills in the result."""
 
     def __init__(self, source: Source, stand_ins: Mapping[str, str], accept_few: bool):
         self.source, self.stand_ins, self.accept_few = source, stand_ins, accept_few
@@ -351,7 +351,8 @@ class _Evaluation:
             return _constant(self.source.published(table, column, tuple(row)))
         if name in _FACTS:
             graph = self.graph(given[0])
-            value = self.source.fact(name, graph)
+            fact = partial(self.source.fact, graph=graph)
+            value = 2 * fact("m") / fact("n") if name == "degree" else fact(name)
             self.result.used.append(graph)
             return _constant(value)
         selection, graph = parse_selection(given[0]), self.graph(given[1])

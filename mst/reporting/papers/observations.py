@@ -22,15 +22,6 @@ from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Unfit
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 Key = tuple[str, str, str, int]
-Found = tuple[float, tuple[float, ...]]
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a planned run has no record."""
-
-    status: str
-    text: str
 
 
 @dataclass
@@ -46,7 +37,7 @@ class Measured:
     facts : mapping
         Manifests by graph.
     reasons : dict
-        Planned runs that were not possible.
+        Why planned runs were not possible.
     programs : mapping, optional
         The program that is looked up in place of each port (an algorithm with its options).
     """
@@ -54,7 +45,7 @@ class Measured:
     machine: Mapping[str, Any]
     runs: dict[Key, Record] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    reasons: dict[Key, Reason] = field(default_factory=dict)
+    reasons: dict[Key, str] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
 
     @property
@@ -74,17 +65,14 @@ class Measured:
         if quantity == "ran":
             return self._ran(algorithm, options, selection, graph)
         record = self._record(algorithm, options, selection, graph)
-        found = self._excess(record) if quantity == "excess" else _READERS[quantity](record, name)
-        if found is None:
+        value, behind = (self._excess(record), []) if quantity == "excess" else _read(record, quantity, name)
+        if value is None:
             raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
-        value, samples = found
-        return Leaf(value, samples, str(record.path))
+        return Leaf(float(value), tuple(behind), str(record.path))
 
     def fact(self, name: str, graph: str) -> float:
         """Return a fact of a graph from its manifest, else from any record of it."""
         manifest = self.facts.get(graph, {})
-        if name == "degree":
-            return 2 * self.fact("m", graph) / self.fact("n", graph)
         value = manifest.get({"max_degree": "maximum_degree"}.get(name, name))
         if value is None and name in ("n", "m"):
             value = next((r.measurement["graph"][name] for k, r in self.runs.items() if k[0] == graph), None)
@@ -122,9 +110,9 @@ class Measured:
 
     def _looked_up(self, selection: Selection) -> tuple[str, str]:
         if self.programs is not None:
-            if selection.what not in self.programs:
-                raise Missing(f"no program is known as {selection.what}")
-            selection = parse_selection(self.programs[selection.what])
+            if selection.name not in self.programs:
+                raise Missing(f"no program is known as {selection.name}")
+            selection = parse_selection(self.programs[selection.name])
         return selection.algorithm, options_text(selection)
 
     def _record(self, algorithm: str, options: str, selection: Selection, graph: str) -> Record:
@@ -148,7 +136,7 @@ class Measured:
         raise Missing(self._why(algorithm, options, selection, graph))
 
     def _unfit(self, selection: Selection, graph: str) -> str | None:
-        """Return why the algorithm, whatever the machine, does not take this graph."""
+        """Return why the algorithm takes this graph on no machine."""
         known = registry.algorithms().get(selection.algorithm)
         manifest = self.facts.get(graph, {})
         if known is None or manifest.get("status") != "ok":
@@ -157,7 +145,7 @@ class Measured:
         facts = Facts(**{k: v for k, v in manifest.items() if k in names})
         return known.skip(facts, width=1, options=dict(selection.options))
 
-    def _excess(self, record: Record) -> Found | None:
+    def _excess(self, record: Record) -> float | None:
         """Return how much heavier the forest is than the minimum, which any exact run on the graph found."""
         graph = record.run.graph
         exact = (
@@ -165,7 +153,7 @@ class Measured:
         )
         least = next((r.measurement["forest"]["weight"] for r in exact), None)
         own = (record.measurement.get("forest") or {}).get("weight")
-        return None if least is None or own is None or not float(least) else (float(own) / float(least) - 1, ())
+        return None if least is None or own is None or not float(least) else float(own) / float(least) - 1
 
     def _wrong(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
         same = [r for k, r in self.runs.items() if k[:3] == (graph, algorithm, options)]
@@ -186,7 +174,7 @@ class Measured:
         reasons = (self.reasons.get((graph, algorithm, *key)) for key in ((options, width), ("default", 1)))
         reason = next((r for r in reasons if r is not None), None)
         if reason is not None:
-            return f"{run} on {graph}: {reason.text}"
+            return f"{run} on {graph}: {reason}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
         return f"{run} on {graph}: " + ("the graph is unavailable" if unavailable else "not run")
 
@@ -211,66 +199,43 @@ def _median(record: Record) -> float | None:
     return summarise(medians(record.measurement)).median
 
 
-def _timed(part: str):
-    def read(record: Record, _: str) -> Found | None:
-        found = medians(record.measurement, part)
-        if not found and part == "transfer" and medians(record.measurement):
-            return 0.0, ()
-        median = summarise(found).median
-        return (median, tuple(found)) if median is not None else None
+def _read(record: Record, quantity: str, name: str) -> tuple[float | None, list[float]]:
+    """Return a quantity of a record, None where it has none, and the numbers of the processes behind it."""
+    measurement = record.measurement
+    phases = measurement.get("phases") or {}
+    samples = [process for process in measurement["samples"].get("compute", []) if process]
+    match quantity:
+        case "T" | "I" | "X":
+            found = medians(measurement, {"T": "compute", "I": "init", "X": "transfer"}[quantity])
+            if quantity == "X" and samples and not found:
+                return 0.0, []
+            return summarise(found).median, found
+        case "M":
+            means = [float(np.mean(process)) for process in samples]
+            return (float(np.mean(np.concatenate(samples))) if samples else None), means
+        case "spread":
+            every = np.concatenate([[], *samples])
+            return (float(np.std(every, ddof=1) / np.mean(every)) if len(every) > 1 else None), []
+        case "share":
+            whole = sum(phases.values())
+            return (phases[name] / whole if whole and name in phases else None), []
+        case "phase":
+            return phases.get(name), []
+        case "memory":
+            return (measurement.get("memory") or {}).get("working_bytes"), []
+        case _:
+            return _counter(measurement.get("counters") or {}, name), []
 
-    return read
 
-
-def _phase(record: Record, name: str) -> Found | None:
-    value = (record.measurement.get("phases") or {}).get(name)
-    return None if value is None else (float(value), ())
-
-
-def _share(record: Record, name: str) -> Found | None:
-    phases = record.measurement.get("phases") or {}
-    whole = sum(phases.values())
-    return (float(phases[name]) / whole, ()) if name in phases and whole else None
-
-
-def _counter(record: Record, name: str) -> Found | None:
-    counters = record.measurement.get("counters") or {}
+def _counter(counters: Mapping[str, Any], name: str) -> float | None:
+    """Return a counter; an entry or the mean of one that is a list."""
     name, _, place = name.removesuffix("]").partition("[")
     value = counters.get(name)
     if isinstance(value, list) and place == "mean" and value:
         value = float(np.mean(value))
     elif isinstance(value, list) and place.lstrip("-").isdigit() and -len(value) <= int(place) < len(value):
         value = value[int(place)]
-    return (float(value), ()) if isinstance(value, int | float) else None
-
-
-def _memory(record: Record, _: str) -> Found | None:
-    value = (record.measurement.get("memory") or {}).get("working_bytes")
-    return None if value is None else (float(value), ())
-
-
-def _mean(record: Record, _: str) -> Found | None:
-    processes = [p for p in record.measurement["samples"].get("compute", []) if p]
-    means = tuple(float(np.mean(p)) for p in processes)
-    return (float(np.mean([x for p in processes for x in p])), means) if means else None
-
-
-def _spread(record: Record, _: str) -> Found | None:
-    samples = [x for process in record.measurement["samples"].get("compute", []) for x in process]
-    return (float(np.std(samples, ddof=1) / np.mean(samples)), ()) if len(samples) > 1 else None
-
-
-_READERS: dict[str, Any] = {
-    "T": _timed("compute"),
-    "I": _timed("init"),
-    "X": _timed("transfer"),
-    "M": _mean,
-    "phase": _phase,
-    "share": _share,
-    "counter": _counter,
-    "memory": _memory,
-    "spread": _spread,
-}
+    return value if isinstance(value, int | float) else None
 
 
 def gather(
@@ -307,8 +272,7 @@ def gather(
             here.runs[key] = _preferred(here.runs.get(key), record, by_age=not table)
     for row in table:
         if row.get("status") in ("unsupported", "unavailable") and row["machine"] in machines:
-            reason = Reason(row["status"], row.get("reason") or row["status"])
-            machines[row["machine"]].reasons[_row_key(row)[1:]] = reason
+            machines[row["machine"]].reasons[_row_key(row)[1:]] = row.get("reason") or row["status"]
     return list(machines.values())
 
 
@@ -387,6 +351,8 @@ def published(table: str) -> PublishedNumbers:
 class Printed:
     """Printed numbers of one paper for one kind of machine, as a source of formulas: values without intervals."""
 
+    name = "printed"
+
     def __init__(self, paper: str, machine: str | None = None):
         self.paper, self.machine = paper, machine
         self._leaves = _printed_leaves(paper, machine)
@@ -399,8 +365,8 @@ class Printed:
             return Leaf(self.leaf("phase", selection, graph, name).value / sum(same))
         key = ("T" if quantity == "ran" else quantity, _canonical(selection), graph, name)
         if key not in self._leaves and not selection.width:
-            found = [self.leaf(quantity, _at(selection, w), graph, name) for w in self.widths(selection, graph)]
-            return min(found, key=lambda leaf: leaf.value)
+            widths = (replace(selection, width=width) for width in self.widths(selection, graph))
+            return min((self.leaf(quantity, at, graph, name) for at in widths), key=lambda leaf: leaf.value)
         if key not in self._leaves:
             raise Missing(f"{quantity} of {selection} on {graph} is not printed")
         value = self._leaves[key]
@@ -412,8 +378,6 @@ class Printed:
 
     def fact(self, name: str, graph: str) -> float:
         """Return a printed fact of a graph."""
-        if name == "degree":
-            return 2 * self.fact("m", graph) / self.fact("n", graph)
         for table, about in published_tables().items():
             if about.paper == self.paper and name in about.facts:
                 value = published(table).number(about.facts[name], (graph,))
@@ -441,10 +405,6 @@ class Printed:
 
 def _canonical(selection: Selection) -> tuple[str, str, int]:
     return selection.algorithm, options_text(selection), selection.width
-
-
-def _at(selection: Selection, width: int) -> Selection:
-    return Selection(selection.algorithm, selection.options, width)
 
 
 @cache

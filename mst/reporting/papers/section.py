@@ -15,7 +15,7 @@ from mst.reporting.charts.style import setup
 from mst.reporting.charts.workers import Run, one_by_one
 from mst.reporting.papers import claims, drawing, tables
 from mst.reporting.papers.claims import Claim, Document, Outcome
-from mst.reporting.papers.exhibits import Cell, Filled, Grid, PanelGrids, exhibits, fill
+from mst.reporting.papers.exhibits import Filled, PanelGrids, exhibits, fill
 from mst.reporting.papers.observations import Measured, gather, published, read_manifests
 
 _MOST_RECORDS = 8
@@ -104,7 +104,8 @@ def papers_of(
 
 def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path) -> dict[str, Any]:
     own = claims.own_value(claim, paper, book.names())
-    if own is not None and (own.partial or _compares_with_itself(claim, own.value)):
+    if own is not None and "published(" in claim.quantity and min(abs(own.value), abs(own.value - 1)) < 1e-9:
+        # It compares measured with printed numbers: the printed ones alone are equal to themselves.
         own = None
     overall = claims.overall(outcomes)
     number = None if isinstance(claim.published, str) else claim.published
@@ -118,7 +119,7 @@ def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document
         "own_text": _value(claim, own.value) if own else "",
         "machine": book.machines[claim.machine].title if claim.machine else "",
         "judge": claim.judge or book.papers[paper].judge,
-        "exhibit": claim.exhibit.replace("/", "-") if claim.exhibit else None,
+        "exhibit": claim.exhibit and claim.exhibit.replace("/", "-"),
         "overall": overall,
         "overall_class": _SHORT[overall],
         "where": _where(claim, overall, outcomes),
@@ -131,11 +132,6 @@ def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
     if claim.machine is None or overall not in (claims.CONFIRMED, claims.CONTRADICTED):
         return ""
     return _THEIRS if any(o.on_kind and o.verdict == overall for o in outcomes) else _OTHERS
-
-
-def _compares_with_itself(claim: Claim, value: float) -> bool:
-    """Return whether a formula compares measured with printed numbers, and so is trivial for printed ones alone."""
-    return "published(" in claim.quantity and min(abs(value), abs(value - 1)) < 1e-9
 
 
 def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict[str, Any]]:
@@ -178,7 +174,7 @@ def _value(claim: Claim, value: float | None) -> str:
 
 def _exhibit(filled: Filled, pictures: Sequence[Panel], out: Path, folder: Path) -> dict[str, Any]:
     exhibit = filled.exhibit
-    files = write_files(filled, folder, pictures=False)
+    files = tables.write_files(filled, folder / filled.slug)
     grids = [grid for panel in filled.panels for grid in panel.measured]
     return {
         **exhibit.model_dump(include={"number", "title", "note", "values"}),
@@ -199,16 +195,6 @@ def _labelled(svg: str, label: str) -> Any:
     from markupsafe import Markup, escape
 
     return Markup(svg.replace('role="img"', f'role="img" aria-label="{escape(label)}"', 1))
-
-
-def write_files(filled: Filled, folder: Path, *, pictures: bool = True) -> list[Path]:
-    """Write an exhibit's files: CSV, LaTeX, and its pictures as SVG and PDF; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / f"{filled.slug}.csv", folder / f"{filled.slug}.tex"]
-    tables.write_csv(filled, written[0])
-    tables.write_latex(filled, written[1])
-    drawn = drawing.draw(filled, folder) if pictures else []
-    return [*written, *(folder / f"{panel.name}.{kind}" for panel in drawn for kind in ("svg", "pdf"))]
 
 
 def write_exhibit(
@@ -238,12 +224,11 @@ def write_exhibit(
         raise ConfigError(f"{paper} has no table or figure {name!r}{hint}")
     sources = gather(records, pd.read_parquet(table).to_dict("records"), read_manifests(manifests))
     filled = fill(paper, known[name], sources, claims.document().names())
-    tables.write_csv(filled, csv)
-    tables.write_latex(filled, csv.with_suffix(".tex"))
-    pictures = csv.with_suffix("")
-    pictures.mkdir(parents=True, exist_ok=True)
+    stem = csv.with_suffix("")
+    tables.write_files(filled, stem)
+    stem.mkdir(exist_ok=True)
     setup()
-    drawing.draw(filled, pictures)
+    drawing.draw(filled, stem)
 
 
 def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
@@ -256,29 +241,12 @@ def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
         {
             "caption": panel.title(grid, "measured on "),
             "head": [(c, tables.unit_of(tables.kind_of(filled, c))) for c in grid.columns],
-            "rows": [_row(filled, grid, beside, index) for index in range(len(grid.rows))],
+            "rows": [
+                {"label": label, "mean": index >= len(grid.rows) - grid.means, "cells": cells}
+                for index, (label, cells) in enumerate(tables.rows(filled, grid, beside))
+            ],
             "open": grid is not panel.printed and 2 * grid.known >= most,
             "beside": beside is not None,
         }
         for grid, beside in panel.shown
     ]
-
-
-def _row(filled: Filled, grid: Grid, beside: Grid | None, index: int) -> dict[str, Any]:
-    cells = []
-    for place, column in enumerate(grid.columns):
-        kind, cell = tables.kind_of(filled, column), grid.cells[index][place]
-        cells.append(
-            {
-                "text": tables.cell_text(cell, kind),
-                "printed": tables.printed_text(beside, index, place, kind),
-                "title": cell.reason if cell.value is None else _interval(cell, kind),
-            }
-        )
-    return {"label": grid.labels[index], "mean": index >= len(grid.rows) - grid.means, "cells": cells}
-
-
-def _interval(cell: Cell, kind: str) -> str:
-    if cell.low is None or cell.low == cell.high:
-        return ""
-    return f"{tables.number(cell.low, kind)} to {tables.number(cell.high, kind)}"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mst.atomic import replacing
+from mst.atomic import replacing, write_text
 from mst.reporting.papers.exhibits import Cell, Column, Filled, Grid
 from mst.reporting.papers.observations import published
 from mst.units import prefixed
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
+SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
+"""Factors by which numbers are shown."""
 _FIELDS = ("panel", "row", "column", "source", "value", "low", "high", "unit", "graphs", "stand_ins", "reason")
 
 
@@ -32,8 +33,7 @@ def number(value: float | None, kind: str) -> str:
     """
     if value is None:
         return ""
-    scale = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}.get(kind, 1.0)
-    value *= scale
+    value *= SCALE.get(kind, 1.0)
     if kind == "count":
         return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
     if kind == "rate":
@@ -51,17 +51,24 @@ def kind_of(filled: Filled, column: str) -> str:
     return (found.unit if found else None) or filled.exhibit.unit
 
 
-def write_csv(filled: Filled, path: Path) -> None:
-    """Write every number of an exhibit, one a line: printed ones and each machine's."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        if filled.exhibit.static:
-            rows = published(filled.exhibit.static).rows
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        else:
-            rows = tuple(_lines(filled))
-            writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def write_files(filled: Filled, stem: Path) -> list[Path]:
+    """Write every number of an exhibit as CSV, one a line, and its tables for LaTeX (with the package booktabs).
+
+    The paths are `stem` with the suffixes ``.csv`` and ``.tex``.
+    """
+    import pandas as pd
+
+    if filled.exhibit.static:
+        frame = pd.DataFrame(published(filled.exhibit.static).rows)
+    else:
+        frame = pd.DataFrame(_lines(filled), columns=_FIELDS)
+    # A stem may hold dots.
+    files = [stem.with_name(stem.name + suffix) for suffix in (".csv", ".tex")]
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(files[0]) as temporary:
+        frame.to_csv(temporary, index=False)
+    write_text(files[1], latex(filled))
+    return files
 
 
 def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
@@ -69,6 +76,7 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
         for grid in filter(None, (panel.printed, *panel.measured)):
             for row, cells in zip(grid.rows, grid.cells, strict=True):
                 for column, cell in zip(grid.columns, cells, strict=True):
+                    kind = kind_of(filled, column)
                     yield {
                         "panel": panel.name,
                         "row": row,
@@ -77,19 +85,11 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
                         "value": cell.value,
                         "low": cell.low,
                         "high": cell.high,
-                        "unit": {"milliseconds": "seconds"}.get(
-                            kind_of(filled, column), kind_of(filled, column)
-                        ),
+                        "unit": "seconds" if kind == "milliseconds" else kind,
                         "graphs": " ".join(dict.fromkeys(cell.graphs)),
                         "stand_ins": " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items()),
                         "reason": cell.reason,
                     }
-
-
-def write_latex(filled: Filled, path: Path) -> None:
-    """Write an exhibit's tables for LaTeX (with the package booktabs)."""
-    with replacing(path) as temporary:
-        temporary.write_text(latex(filled), encoding="utf-8")
 
 
 def latex(filled: Filled) -> str:
@@ -97,30 +97,44 @@ def latex(filled: Filled) -> str:
     exhibit = filled.exhibit
     lines = [f"% {exhibit.number}: {exhibit.title}. Measured numbers, with the printed ones in parentheses."]
     if exhibit.static:
-        rows = published(exhibit.static).rows
-        lines += _tabular(list(rows[0]), [list(row.values()) for row in rows])
+        static = published(exhibit.static).rows
+        lines += _tabular(list(static[0]), [list(row.values()) for row in static])
     for panel in filled.panels:
         for grid, beside in panel.shown:
             lines.append(f"% {' '.join(filter(None, (panel.name, grid.source)))}")
             head = ["", *(f"{c} ({u})" if (u := unit_of(kind_of(filled, c))) else c for c in grid.columns)]
-            lines += _tabular(head, list(_rows(filled, grid, beside)))
+            lines += _tabular(
+                head,
+                [
+                    [label, *(f"{c.text} ({c.printed})" if c.printed else c.text for c in cells)]
+                    for label, cells in rows(filled, grid, beside)
+                ],
+            )
     return "\n".join(lines) + "\n"
 
 
-def _rows(filled: Filled, grid: Grid, beside: Grid | None) -> Iterator[list[str]]:
-    for index, (label, cells) in enumerate(zip(grid.labels, grid.cells, strict=True)):
-        row = [label]
-        for place, (column, cell) in enumerate(zip(grid.columns, cells, strict=True)):
-            kind = kind_of(filled, column)
-            printed = printed_text(beside, index, place, kind)
-            row.append(cell_text(cell, kind) + (f" ({printed})" if printed else ""))
-        yield row
+class Text(NamedTuple):
+    """A cell as text, its printed number if there is one, and its interval or the reason why it has no number."""
+
+    text: str
+    printed: str
+    title: str
 
 
-def printed_text(printed: Grid | None, row: int, column: int, kind: str) -> str:
-    """Return the printed number of a cell; nothing where the paper prints none."""
-    cell = printed.cells[row][column] if printed else Cell()
-    return cell_text(cell, kind) if cell.value is not None or cell.unfit else ""
+def rows(filled: Filled, grid: Grid, beside: Grid | None) -> Iterator[tuple[str, list[Text]]]:
+    """Yield the label and the cells of each row, with the printed numbers of the grid beside it."""
+    kinds = [kind_of(filled, column) for column in grid.columns]
+    nothing = ((Cell(),) * len(kinds),) * len(grid.rows)
+    for label, *lines in zip(grid.labels, grid.cells, beside.cells if beside else nothing, strict=True):
+        yield label, [_text(*both) for both in zip(*lines, kinds, strict=True)]
+
+
+def _text(cell: Cell, printed: Cell, kind: str) -> Text:
+    title = cell.reason if cell.value is None else ""
+    if cell.low is not None and cell.low != cell.high:
+        title = f"{number(cell.low, kind)} to {number(cell.high, kind)}"
+    known = printed.value is not None or printed.unfit
+    return Text(cell_text(cell, kind), cell_text(printed, kind) if known else "", title)
 
 
 def cell_text(cell: Cell, kind: str) -> str:
@@ -129,31 +143,8 @@ def cell_text(cell: Cell, kind: str) -> str:
 
 
 def _tabular(head: list[str], rows: list[list[str]]) -> list[str]:
-    def line(cells: list[str]) -> str:
-        return " & ".join(_escaped(cell) for cell in cells) + r" \\"
+    import pandas as pd
 
-    return [
-        r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}",
-        r"\toprule",
-        line(head),
-        r"\midrule",
-        *(line(row) for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
-_LATEX = {
-    "&": r"\&",
-    "%": r"\%",
-    "_": r"\_",
-    "#": r"\#",
-    "$": r"\$",
-    "–": "--",
-    "·": r"$\cdot$",
-    "×": r"$\times$",
-}
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    frame = pd.DataFrame(rows, columns=head)
+    text = frame.to_latex(index=False, escape=True, column_format="l" + "r" * (len(head) - 1))
+    return [text.replace("–", "--").replace("·", r"$\cdot$").replace("×", r"$\times$").rstrip()]
