@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def write_table(
     out_parquet, out_csv : Path
         Where the table goes, twice.
     only_planned : bool
-        Leave out records of runs that are not in the plan, whatever their machine and width, so that other machines'
+        Leave out records of runs that are not in the plan; machine and width do not matter, so that other machines'
         records of the same runs stay.
     references : iterable of Path
         Folders of committed records: their origin is ``reference``.
@@ -105,8 +104,7 @@ def write_table(
         if row.get("status") in NOT_RUN and _key(row) not in measured:
             rows.append({**_blank(), **{k: v for k, v in row.items() if k in COLUMNS}, "current": True})
     rows.sort(key=lambda row: (*map(str, _key(row)[:4]), row["width"] or 0, row["created"] or ""))
-    _write_parquet(rows, out_parquet)
-    _write_csv(rows, out_csv)
+    _write(rows, out_parquet, out_csv)
     return len(rows)
 
 
@@ -137,20 +135,16 @@ def _blank() -> dict[str, Any]:
     return {**dict.fromkeys(COLUMNS), "options": "default", "layout": "", "flags": "", "oversubscribed": False}
 
 
-def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path) -> None:
+    import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
     table = pa.Table.from_pylist(rows, schema=schema)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
+    for path in (out_parquet, out_csv):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out_parquet) as temporary:
         pq.write_table(table, temporary)
-
-
-def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    with replacing(out_csv) as temporary:
+        table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(temporary, index=False)
