@@ -14,10 +14,12 @@ the place ``device``, both on the device.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from mst.bench.advice.calls import Session, warm_up
 from mst.bench.advice.cases import LARGEST, training, unseen
 from mst.bench.advice.cells import Hardware, Measured, cells, good, judge, report
 from mst.bench.machine import this_machine, usable_cores
+from mst.solver import usable_gpu
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,12 +97,9 @@ def write_table(file: Path, data: Mapping[str, Any]) -> None:
 
 def gpu_here() -> bool:
     """Whether CuPy finds a GPU."""
-    try:
-        import cupy
-
-        return cupy.cuda.runtime.getDeviceCount() > 0
-    except Exception:  # not installed, no driver, no device: CuPy has an error for each
-        return False
+    with suppress(ImportError):
+        importlib.import_module("cupy")
+    return usable_gpu()
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ class Session:
             if graph.m >= SIZES[-1]:
                 self.pace = max((elapsed - 1) / graph.m, _PACE / 3)
             with self.file.open("a") as out:
-                out.write(json.dumps(one.to_json()) + "\n")
+                out.write(json.dumps(asdict(one)) + "\n")
             self.measured.append(one)
             best = min(seconds, key=seconds.__getitem__)
             print(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
 from typing import Any
@@ -70,9 +70,6 @@ class Measured:
     traits: Traits
     seconds: dict[str, float]
     choosing: dict[str, float] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Measured:
