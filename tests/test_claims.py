@@ -104,8 +104,8 @@ def both(records, algorithm, seconds, **more):
 def test_confirmed_and_contradicted_by_a_range(records, book):
     source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     near = judged(claim(anywhere={"near": 2.1, "within": 0.1}), source, book)
-    assert near.verdict == CONFIRMED and near.by == "port" and near.value == pytest.approx(2, rel=0.02)
-    assert near.low <= near.value <= near.high and len(near.records) == 4
+    assert near.verdict == CONFIRMED and near.by == "port" and near.result.value == pytest.approx(2, rel=0.02)
+    assert near.result.low <= near.result.value <= near.result.high and len(near.result.records) == 4
     far = judged(claim(anywhere={"near": 3, "within": 0.1}), source, book)
     assert far.verdict == CONTRADICTED
 
@@ -113,7 +113,7 @@ def test_confirmed_and_contradicted_by_a_range(records, book):
 def test_a_direction_needs_the_whole_interval(records, book):
     source = both(both(records, "kruskal", 1.0, noise=0.1), "boruvka", 1.0, noise=0.1).source()
     outcome = judged(claim(anywhere={"above": 1}), source, book)
-    assert outcome.low < 1 < outcome.high
+    assert outcome.result.low < 1 < outcome.result.high
     assert outcome.verdict == NOT_COMPARABLE and "both sides of 1" in outcome.reason
     assert judged(claim(anywhere={"above": 0.5}), source, book).verdict == CONFIRMED
     assert judged(claim(anywhere={"below": 0.5}), source, book).verdict == CONTRADICTED
@@ -132,7 +132,7 @@ def test_machine_of_the_papers_kind_and_others_have_their_own_criteria(tmp_path,
 def test_claim_about_one_machine_is_not_comparable_on_another(records, book):
     source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     outcome = judged(claim(machine="titan", there={"near": 2, "within": 0.1}), source, book)
-    assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.value is not None
+    assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.result is not None
 
 
 def test_claim_about_one_machine_is_not_comparable_on_another_before_it_is_measured(tmp_path, records, book):
@@ -140,7 +140,7 @@ def test_claim_about_one_machine_is_not_comparable_on_another_before_it_is_measu
     here = both(records, "kruskal", 1.0).source()
     there = both(Records(tmp_path / "b", "titan-box", TITAN), "kruskal", 1.0).source()
     outcome = judged(made, here, book)
-    assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.value is None
+    assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.result is None
     assert judged(made, there, book).verdict == NOT_MEASURED
 
 
@@ -148,7 +148,7 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
     source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     elsewhere = {"quantity": "T('kruskal', 'com-youtube')", "near": 1, "within": 0.1}
     made = claim(machine="titan", there={"near": 99, "within": 0.1}, elsewhere=elsewhere)
-    assert judged(made, source, book).value == pytest.approx(1, rel=0.02)
+    assert judged(made, source, book).result.value == pytest.approx(1, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
 def test_machine_without_needed_hardware_is_not_comparable(records, book, needs, message):
     source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     outcome = judged(claim(anywhere={"above": 1}, needs=needs), source, book)
-    assert outcome.verdict == NOT_COMPARABLE and message in outcome.reason and outcome.value is None
+    assert outcome.verdict == NOT_COMPARABLE and message in outcome.reason and outcome.result is None
 
 
 def test_missing_numbers_never_confirm(records, book):
@@ -172,7 +172,11 @@ def test_missing_numbers_never_confirm(records, book):
     assert outcome.verdict == NOT_MEASURED and "boruvka on USA-road-d.NY: not run" in outcome.reason
     source = records.add("boruvka", ROAD, 2.0).source()
     outcome = judged(claim(anywhere={"above": 1}), source, book)
-    assert outcome.verdict == NOT_MEASURED and outcome.partial and outcome.value == pytest.approx(2, rel=0.02)
+    assert (
+        outcome.verdict == NOT_MEASURED
+        and outcome.result.missing
+        and outcome.result.value == pytest.approx(2, rel=0.02)
+    )
 
 
 def test_printed_numbers_alone_are_not_measured(records, book):
@@ -200,7 +204,7 @@ def test_runs_of_few_processes_do_not_shield_a_claim_about_every_graph(records, 
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, book)
     assert outcome.verdict == CONTRADICTED and "fewer than three processes were left out" in outcome.reason
-    assert outcome.partial and outcome.graphs == (ROAD.name,)
+    assert outcome.result.missing and outcome.result.used == [ROAD.name]
     for other in (
         claim(quantity, anywhere={"below": 1}, every=True),
         claim(quantity, anywhere={"above": 1}),
@@ -214,7 +218,7 @@ def test_where_run_skips_wrong_and_failed_runs(records, book):
     source = made.add("boruvka", SOCIAL, 4.0, wrong="an edge too many").source()
     quantity = "T('boruvka', g) / T('kruskal', g) for g in BOTH"
     where = judged(claim(f"gm(where_run({quantity}))", anywhere={"above": 1}), source, book)
-    assert where.verdict == CONFIRMED and where.value == pytest.approx(2, rel=0.02)
+    assert where.verdict == CONFIRMED and where.result.value == pytest.approx(2, rel=0.02)
     assert f"skipped: boruvka on {SOCIAL.name}: wrong" in where.reason
     assert judged(claim(f"gm({quantity})", anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
 
@@ -231,7 +235,7 @@ def test_smaller_machine_gives_a_counterexample_only(records, book):
         claim(quantity, anywhere={"above": 3}, **needs),
     ):
         outcome = judged(other, source, book)
-        assert outcome.verdict == NOT_COMPARABLE and outcome.value is None
+        assert outcome.verdict == NOT_COMPARABLE and outcome.result is None
         assert outcome.reason == "needs 64 cores, this machine has 8"
     with pytest.raises(ConfigError, match="every graph or width"):
         claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8})
@@ -257,7 +261,7 @@ def test_original_program_judges(records, book):
     both(records, "command-theirs", 0.5, paradigm="peer", grade="weight")
     outcome = judged(claim(anywhere={"above": 1}), records.source(), book, paper="q")
     assert outcome.verdict == CONTRADICTED and outcome.by == "original" and outcome.agrees is None
-    assert outcome.value == pytest.approx(0.5, rel=0.02)
+    assert outcome.result.value == pytest.approx(0.5, rel=0.02)
     assert judged(claim(anywhere={"above": 1}), source, book, paper="q").by == "port"
 
 
@@ -265,12 +269,12 @@ def test_unproved_wrong_and_failed_runs_count_for_nothing(records, book):
     both(records, "kruskal", 1.0)
     records.add("boruvka", ROAD, 2.0, wrong="12 ids differ").add("boruvka", SOCIAL, 2.0, grade=None)
     outcome = judged(claim(anywhere={"above": 1}), records.source(), book)
-    assert outcome.verdict == NOT_MEASURED and outcome.value is None
+    assert outcome.verdict == NOT_MEASURED and outcome.result is None
     assert "12 ids differ" in outcome.reason and "unproved" in outcome.reason
     ran = judged(claim("sum(ran('boruvka', g) for g in BOTH)", anywhere={"equals": 0}), records.source(), book)
     assert ran.verdict == CONFIRMED
     wrong = judged(claim("wrong('boruvka', 'USA-road-d.NY')", anywhere={"equals": 0}), records.source(), book)
-    assert wrong.verdict == CONTRADICTED and wrong.value == 1
+    assert wrong.verdict == CONTRADICTED and wrong.result.value == 1
 
 
 def test_widths_best_and_oversubscribed(records, book):
@@ -334,13 +338,15 @@ def test_empty_or_ambiguous_criterion_is_refused(criterion):
 
 
 def test_overall_prefers_the_paper_s_machine():
-    def outcome(verdict, on_kind=False, value=None):
-        return claims.Outcome("c", "m", verdict, "", on_kind, value=value)
+    def outcome(verdict, on_kind=False, result=None):
+        return claims.Outcome("c", "m", verdict, "", on_kind, result=result)
 
     assert claims.overall([]) == NOT_MEASURED
     assert claims.overall([outcome(NOT_COMPARABLE)]) == NOT_COMPARABLE
     assert claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE)]) == NOT_MEASURED
-    assert claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE, value=2.0)]) == NOT_COMPARABLE
+    assert (
+        claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE, result=Result(2.0))]) == NOT_COMPARABLE
+    )
     assert claims.overall([outcome(CONFIRMED), outcome(CONTRADICTED)]) == CONTRADICTED
     assert claims.overall([outcome(CONFIRMED, True), outcome(CONTRADICTED)]) == CONFIRMED
 
@@ -404,9 +410,9 @@ def test_stand_ins_never_confirm_or_contradict(records, stand_ins, seconds, crit
     outcome = judged(claim(anywhere=criterion), source, stand_ins)
     assert outcome.verdict == NOT_COMPARABLE and outcome.agrees is agrees and way in outcome.reason
     assert "1 of 2 inputs is a stand-in (for com-youtube): " in outcome.reason
-    assert outcome.stood_in == {SOCIAL.name: STAND_IN.name} and STAND_IN.name in outcome.graphs
-    assert outcome.value == pytest.approx(seconds, rel=0.1) and outcome.low < outcome.high
-    assert not outcome.partial and len(outcome.records) == 4
+    assert outcome.result.stood_in == {SOCIAL.name: STAND_IN.name} and STAND_IN.name in outcome.result.used
+    assert outcome.result.value == pytest.approx(seconds, rel=0.1) and outcome.result.low < outcome.result.high
+    assert not outcome.result.missing and len(outcome.result.records) == 4
     assert claims.overall([outcome]) == NOT_COMPARABLE
 
 
@@ -423,8 +429,8 @@ def test_true_counterexample_counts_beside_stand_ins(records, stand_ins):
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     source = stood_in(records, 0.5).source()
     outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, stand_ins)
-    assert outcome.verdict == CONTRADICTED and outcome.partial and not outcome.stood_in
-    assert STAND_IN.name not in outcome.graphs
+    assert outcome.verdict == CONTRADICTED and outcome.result.missing and not outcome.result.stood_in
+    assert STAND_IN.name not in outcome.result.used
 
 
 @pytest.mark.parametrize("seconds", [2.0, 0.5])
@@ -433,7 +439,7 @@ def test_measured_inputs_are_judged_without_stand_ins(records, book, stand_ins, 
     source = both(records, "boruvka", seconds).source()
     made = claim(anywhere={"above": 1})
     outcome = judged(made, source, stand_ins)
-    assert outcome == judged(made, source, book) and not outcome.stood_in
+    assert outcome == judged(made, source, book) and not outcome.result.stood_in
     assert outcome.verdict == (CONFIRMED if seconds > 1 else CONTRADICTED)
 
 
@@ -451,8 +457,8 @@ def test_stand_in_replaces_an_unavailable_input_of_known_size(records, stand_ins
     outcome = judged(
         claim("m('com-youtube') * T('kruskal', 'com-youtube')", anywhere={"above": 1}), source, stand_ins
     )
-    assert outcome.verdict == NOT_COMPARABLE and outcome.stood_in
-    assert outcome.value == pytest.approx(STAND_IN.m, rel=0.02)
+    assert outcome.verdict == NOT_COMPARABLE and outcome.result.stood_in
+    assert outcome.result.value == pytest.approx(STAND_IN.m, rel=0.02)
 
 
 @pytest.mark.parametrize("measured", ["kruskal", "boruvka"])
@@ -500,10 +506,10 @@ def test_printed_numbers_are_of_the_input_and_facts_of_its_stand_in(records, boo
     source = records.add("kruskal", STAND_IN, 1.0).source()
     printed = f"mean(published('ecl-mst/table-2', 'vertices', {named}) * T('kruskal', {named}) for g in ONE)"
     outcome = judged(claim(printed, anywhere={"above": 0}), source, book)
-    assert outcome.value == pytest.approx(1_696_415, rel=0.02)
+    assert outcome.result.value == pytest.approx(1_696_415, rel=0.02)
     ours = f"mean(m({named}) / n({named}) * T('kruskal', {named}) for g in ONE)"
     outcome = judged(claim(ours, anywhere={"above": 0}), source, book)
-    assert outcome.value == pytest.approx(STAND_IN.m / STAND_IN.n, rel=0.02)
+    assert outcome.result.value == pytest.approx(STAND_IN.m / STAND_IN.n, rel=0.02)
     assert outcome.verdict == NOT_COMPARABLE and outcome.reason.startswith("1 of 1 inputs is a stand-in")
 
 
@@ -515,7 +521,9 @@ def test_port_on_stand_ins_is_named_as_a_port(records, stand_ins):
         records.add("command-theirs", graph, 0.5, paradigm="peer", grade="weight")
     outcome = judged(claim(anywhere={"above": 1}), records.source(), book, paper="q")
     assert outcome.by == "original" and outcome.verdict == NOT_COMPARABLE
-    assert "): would not meet the claim" in outcome.reason and outcome.value == pytest.approx(0.5, rel=0.02)
+    assert "): would not meet the claim" in outcome.reason and outcome.result.value == pytest.approx(
+        0.5, rel=0.02
+    )
 
 
 @pytest.mark.parametrize(

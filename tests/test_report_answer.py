@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from mst.reporting import data
-from mst.reporting.page import answer, noise
-from mst.reporting.page.graphs import graph_rows, merged, missing_graphs
-from mst.reporting.page.unfinished import not_run, unfinished
+from mst.reporting.data import not_run, spreads, unfinished
+from mst.reporting.page import answer
+from mst.reporting.page.facts import graph_rows, merged, missing_graphs
 
 
 @pytest.fixture(scope="module")
@@ -243,9 +243,9 @@ def test_failures_of_one_reason_are_one_row(rows):
 
 
 def test_spread_is_shown_for_each_machine(rows):
-    spreads = {s.machine: s for s in noise.spreads(rows).itertuples()}
-    assert set(spreads) == set(rows.loc[rows["shown"], "machine"])
-    for name, spread in spreads.items():
+    found = {s.machine: s for s in spreads(rows).itertuples()}
+    assert set(found) == set(rows.loc[rows["shown"], "machine"])
+    for name, spread in found.items():
         own = rows[rows["shown"] & (rows["machine"] == name)]["spread"]
         assert 0 < spread.median <= spread.ninth and spread.runs == own.notna().sum()
 

@@ -1,8 +1,9 @@
-"""Data of the page, computed from the tidy table: proved series, speedups, the fastest runs, the matrix of proofs."""
+"""Data of the page from the tidy table: series, speedups, the fastest runs, proofs, failures, noise."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,3 +173,60 @@ def matrix(rows: pd.DataFrame) -> tuple[list[str], list[MatrixRow]]:
         for machine, own in by_machine(rows)
         for algorithm in sorted(own["algorithm"].unique())
     ]
+
+
+def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return runs that timed out, ran out of memory, failed or were wrong, worst first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mst.reporting.data import unfinished
+    >>> row = dict(machine="m", graph="g", series="a", status="timeout", reason="stopped after 60.1 s")
+    >>> rows = pd.DataFrame([row, {**row, "graph": "h", "reason": "stopped after 60.3 s"}])
+    >>> [(r["series"], r["graphs"]) for r in unfinished(rows)]
+    [('a', 'g, h')]
+    """
+    return _grouped(rows, ("wrong", *NOT_FINISHED))
+
+
+def not_run(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return runs that were not possible: hardware or graph did not fit, or the graph was unavailable.
+
+    All algorithms with one reason are in one row, so that a missing GPU is one row.
+    """
+    return _grouped(rows, NOT_RUN, together=True)
+
+
+def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = False) -> list[dict[str, Any]]:
+    def listed(values: pd.Series) -> str:
+        return ", ".join(dict.fromkeys(values))
+
+    rows = rows[rows["status"].isin(statuses)]
+    reason = rows["reason"].fillna("")
+    # Reasons that differ only in a measured number are the same.
+    like = reason.str.replace(r"\d+\.\d+", "#", regex=True)
+    keys = [rows["status"].map(statuses.index), *[rows["series"]] * (not together), rows["machine"], like]
+    groups = rows.assign(reason=reason).groupby(keys)
+    firsts = groups[["status", "machine", "reason"]].first()
+    lists = groups.agg(series=("series", listed), graphs=("graph", listed), runs=("status", "size"))
+    return firsts.join(lists).to_dict("records")
+
+
+def flags(rows: pd.DataFrame, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]:
+    """Return each flag, the number of records that carry it, and its meaning, the commonest first."""
+    counted = Counter(flag for text in rows["flags"].dropna() for flag in text.split(",") if flag)
+    return [(flag, number, meanings.get(flag, "")) for flag, number in counted.most_common()]
+
+
+def spreads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the range of the processes' medians over their median, over the proved runs of each machine.
+
+    The columns are ``machine``; ``runs`` of two processes or more; ``median`` and ``ninth``, below which half and nine
+    tenths of these runs spread; ``fewer``, the runs of a single process, which have no spread.
+    """
+    shown = rows[rows["shown"]]
+    spread = shown.groupby("machine")["spread"]
+    summary = spread.agg(runs="count", median="median")
+    summary = summary.assign(ninth=spread.quantile(0.9), fewer=spread.size() - summary["runs"])
+    return summary.loc[machines_of(shown)].reset_index()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, readable, slug
 from mst.reporting.charts.style import LIGHT
@@ -25,13 +25,6 @@ _LOOKS = {
 }
 
 
-class _Limits(NamedTuple):
-    """Ends of both axes, common to all machines so that their panels compare."""
-
-    m: tuple[float, float]
-    speed: tuple[float, float]
-
-
 def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
     """Draw throughput against m; None where fewer than two graphs or only one kind of line was measured."""
     import pandas as pd
@@ -44,7 +37,11 @@ def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
     rows = pd.concat(lines)
     m, ends = rows["m"], rows[["compute_low", "compute_high"]]
     speeds = ends.where(ends > 0).rdiv(m, axis=0)
-    limits = _Limits((m.min() / 1.4, m.max() * 1.4), (speeds.min(axis=None) / 1.6, speeds.max(axis=None) * 1.6))
+    # Common to all machines, so that their panels compare.
+    limits = {
+        "xlim": (m.min() / 1.4, m.max() * 1.4),
+        "ylim": (speeds.min(axis=None) / 1.6, speeds.max(axis=None) * 1.6),
+    }
     panels = [
         _panel(own, machine, limits, folder / slug(f"landscape-{machine}"))
         for machine, own in machines.items()
@@ -73,12 +70,14 @@ def _kinds(own: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def _panel(lines: Mapping[str, pd.DataFrame], machine: str, limits: _Limits, file: Path) -> Panel:
+def _panel(
+    lines: Mapping[str, pd.DataFrame], machine: str, limits: Mapping[str, tuple[float, float]], file: Path
+) -> Panel:
     import matplotlib.pyplot as plt
 
     axes: Any
     _, axes = plt.subplots(figsize=(6.4, 3.6))
-    axes.set(xscale="log", yscale="log", xlim=limits.m, ylim=limits.speed)
+    axes.set(xscale="log", yscale="log", **limits)
     ends = []
     for name, best in lines.items():
         colour, marker, dashes = _LOOKS[name]

@@ -25,18 +25,7 @@ Layout = Callable[["Graph", dict[str, Any]], np.ndarray]
 
 @dataclass(frozen=True)
 class Picture:
-    """How a family is drawn.
-
-    Attributes
-    ----------
-    generator : str
-    parameters : dict
-        Of the generator, with its seed.
-    layout : callable
-        Returns the vertices' places, shape (n, 2).
-    words : str
-        Description of the drawing.
-    """
+    """A graph by its generator, a layout that returns the places of its vertices, shape (n, 2), and a description."""
 
     generator: str
     parameters: dict[str, Any]

@@ -25,16 +25,9 @@ Sizes = dict[int, Choice]
 
 @dataclass(frozen=True)
 class Range:
-    """One answer for neighbouring sizes.
+    """One answer for neighbouring sizes: in words, with the range of its margins over the next best algorithm.
 
-    Attributes
-    ----------
-    edges : str
-        Which sizes.
-    algorithm, place : str
-        With options; empty where the hardware leaves no choice of places.
-    margin : str
-        How many times as long the next best algorithm took, from the least to the most; empty where there is none.
+    `place` is empty where the hardware leaves no choice, `margin` where there is no other algorithm.
     """
 
     edges: str

@@ -12,6 +12,8 @@ from mst.atomic import write_text
 from mst.units import count, known, percent, seconds, size, times
 
 if TYPE_CHECKING:
+    import jinja2
+
     from mst.bench.records.reference import Reference
     from mst.reporting.page.sections import Shown
 
@@ -90,26 +92,30 @@ def write_report(
 
 
 def render(shown: Shown) -> str:
-    """Return the page's HTML: its frame, and its sections with the context of each."""
-    import jinja2
+    """Return the page's HTML: its frame around its sections, each from its own context and the frame's."""
     from markupsafe import Markup
 
-    from mst.reporting.page.sections import FOLDER, frame, sections
+    from mst.reporting.page.sections import frame, sections
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDER),
-        autoescape=True,
-        trim_blocks=False,
-        undefined=jinja2.StrictUndefined,
-    )
-    units = {made.__name__: made for made in (count, percent, seconds, size, times)}
-    environment.globals |= {"number": number, **units}
-    around = frame(shown)
+    templates, around = environment(), frame(shown)
     parts = []
     for part in sections(shown):
-        template = environment.get_template(f"sections/{part.template}.html.j2")
+        template = templates.get_template(f"sections/{part.template}.html.j2")
         parts.append((part.links, Markup(template.render(around | part.context(shown)))))
-    return environment.get_template("page.html.j2").render(around, sections=parts)
+    return templates.get_template("page.html.j2").render(around, sections=parts)
+
+
+def environment() -> jinja2.Environment:
+    """Return the environment of the page's templates, which escape every value and know the units."""
+    import jinja2
+
+    from mst.reporting.page.sections import FOLDER
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    made.globals |= {"number": number} | {f.__name__: f for f in (count, percent, seconds, size, times)}
+    return made
 
 
 def number(value: Any, shown: Any) -> Any:

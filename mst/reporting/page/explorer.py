@@ -40,25 +40,29 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     reference : collection of str
         Machines of the committed reference records.
     """
+    import pandas as pd
+
     shown = rows[rows["shown"]]
     machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
     kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm", "exact"]].to_dict("index")
     names = sorted(kinds, key=lambda name: (list(MARKERS).index(kinds[name]["paradigm"]), name))
     at = places([kinds[name]["algorithm"] for name in names])
-    index = {
-        "machine": {name: i for i, name in enumerate(machines)},
-        "graph": {name: i for i, name in enumerate(graphs["graph"])},
-        "name": {name: i for i, name in enumerate(names)},
-    }
+    order = {"machine": machines, "graph": list(graphs["graph"]), "name": names}
+    runs = [
+        *(pd.Categorical(shown[key], values).codes.tolist() for key, values in order.items()),
+        shown["width"].astype(int).tolist(),
+        *(map(_short, shown[column]) for column in MEASURED),
+        shown["grade"],
+    ]
     return {
         "baseline": baseline if baseline in names else next(iter(names), ""),
         "colours": LIGHT,
         "dashes": [" ".join(map(str, dash)) for dash in DASHES],
         "machines": [{"name": name, "reference": name in reference} for name in machines],
         "graphs": [
-            {"name": g.graph, "n": int(g.n), "m": int(g.m), "family": _text(g.family)}
-            for g in graphs.itertuples()
+            {"name": g.graph, "n": int(g.n), "m": int(g.m), "family": g.family}
+            for g in graphs.fillna({"family": ""}).itertuples()
         ],
         "algorithms": [
             {
@@ -70,15 +74,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
             }
             for name in names
         ],
-        "runs": [
-            [
-                *(index[kind][row[kind]] for kind in ("machine", "graph", "name")),
-                int(row["width"]),
-                *(_short(row[column]) for column in MEASURED),
-                row["grade"],
-            ]
-            for row in shown.to_dict("records")
-        ],
+        "runs": list(zip(*runs)),
         "chosen": _chosen(shown, [m for m in machines if m not in reference] or machines, graphs, baseline),
     }
 
@@ -86,10 +82,6 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
 def as_json(data: Mapping[str, Any]) -> str:
     """Return JSON that may stand inside a ``script`` element: no text in it ends or opens markup, or a line."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).translate(_ESCAPES)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _short(value: Any) -> float | None:

@@ -1,12 +1,15 @@
-"""Facts of the machines behind a set of records, and versions of the software that computed them."""
+"""Facts of machines, the software on them, and graphs: their source, and the edges merged to make each simple."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mst.bench.records.store import load_records
+
+_KEPT = ("name", "family", "n", "m", "components", "average_degree", "maximum_degree", "weights")
+_MERGED = {"loops": "loops", "reciprocal": "back arcs", "parallel": "parallel edges"}
 
 
 def machine_facts(records_folders: Iterable[Path]) -> list[dict[str, Any]]:
@@ -29,3 +32,62 @@ def machine_facts(records_folders: Iterable[Path]) -> list[dict[str, Any]]:
         for group in ("versions", "conditions"):
             facts[group] = {name: sorted(values) for name, values in sorted(facts[group].items())}
     return list(found.values())
+
+
+def graph_rows(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each available graph, the smallest first; graphs of several machines have one row."""
+    there = {(m["name"], m.get("digest")): m for m in reversed(manifests) if m["status"] == "ok"}
+    return [_row(m) for m in sorted(there.values(), key=lambda m: (m.get("m") or 0, m["name"]))]
+
+
+def missing_graphs(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each unavailable graph, with the locations that were tried."""
+    absent = [m for m in manifests if m["status"] != "ok"]
+    return [
+        {
+            "name": m["name"],
+            "family": m.get("family") or "",
+            "reason": m.get("reason") or "",
+            "tried": [(t["location"], t["reason"]) for t in m.get("tried") or ()],
+        }
+        for m in sorted(absent, key=lambda m: m["name"])
+    ]
+
+
+def _row(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    raw = manifest.get("raw") or {}
+    low, high = manifest.get("weight_min"), manifest.get("weight_max")
+    average = manifest.get("average_degree")
+    checks = manifest.get("checks") or ()
+    wrong = [c for c in checks if not c["agrees"]]
+    return {
+        **{key: manifest.get(key) for key in _KEPT},
+        "average_degree_text": f"{average:.2f}" if average is not None else "",
+        "weights_text": f"{manifest.get('weight_dtype')}, {low:,} … {high:,}" if low is not None else "",
+        "source_text": _source(manifest, raw),
+        "merged_text": merged(manifest.get("merged") or {}),
+        "sha256": raw.get("sha256"),
+        "checks": len(checks),
+        "wrong": [f"{c['by']}: {c['quantity']} {c['published']}, found {c['found']}" for c in wrong],
+    }
+
+
+def merged(counts: Mapping[str, int]) -> str:
+    """Return the numbers of edges that making a graph simple removed.
+
+    Examples
+    --------
+    >>> from mst.reporting.page.facts import merged
+    >>> merged({"loops": 0, "reciprocal": 365050, "parallel": 3746})
+    '365,050 back arcs, 3,746 parallel edges'
+    """
+    return ", ".join(f"{number:,} {_MERGED.get(kind, kind)}" for kind, number in counts.items() if number)
+
+
+def _source(manifest: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
+    generator = manifest.get("generator")
+    if generator:
+        given = ", ".join(f"{key}={value}" for key, value in (generator.get("parameters") or {}).items())
+        return f"generated: {generator.get('family')}({given}), seed {generator.get('seed')}"
+    location = str(raw.get("location", "")).rsplit("/", 1)[-1]
+    return f"{location} ({raw['format']})" if location else ""

@@ -30,19 +30,7 @@ LEVELS = 16
 
 @dataclass(frozen=True)
 class Roads:
-    """A picture, or the reason why there is none.
-
-    Attributes
-    ----------
-    graph : str
-    png : bytes
-        Empty where `reason` says why.
-    width, height : int
-        In pixels.
-    edges : int
-        Of the forest.
-    reason : str
-    """
+    """A picture of a forest with its size in pixels and its number of edges, or the reason why there is none."""
 
     graph: str
     png: bytes = b""

@@ -16,10 +16,9 @@ from mst import __version__, advice, resources
 from mst.reporting import data
 from mst.reporting.charts.pictures import symbols
 from mst.reporting.charts.style import variables
-from mst.reporting.page import advised, answer, noise
+from mst.reporting.page import advised, answer
 from mst.reporting.page.explorer import as_json, explorer_data
-from mst.reporting.page.graphs import graph_rows, missing_graphs
-from mst.reporting.page.unfinished import not_run, unfinished
+from mst.reporting.page.facts import graph_rows, missing_graphs
 from mst.units import counted
 from mst.yaml_models import read_yaml
 
@@ -91,12 +90,13 @@ class Section:
 
 def sections(shown: Shown) -> list[Section]:
     """Return the parts of the page in their order."""
-    links = _paper_links(shown.papers)
+    papers = shown.papers.papers if shown.papers else []
     parts = [
         Section("answer", [("answer", "Fastest")], _answer),
         shown.advised and Section("advice", [("advice", "Advice")], _advice),
-        shown.papers and Section("claims", links[:1]),
-        shown.papers and Section("papers", links[1:]),
+        shown.papers and Section("claims", [("claims", "Claims")]),
+        shown.papers
+        and Section("papers", [(f"paper-{p['id']}", p["title"].partition(":")[0]) for p in papers]),
         Section("charts", [(figure.name, figure.short) for figure in shown.figures]),
         Section("explorer", [("explorer", "Explorer")], _explorer),
         Section("graphs", [("graphs", "Graphs")], _graphs),
@@ -164,7 +164,7 @@ def _graphs(shown: Shown) -> dict[str, Any]:
 
 
 def _unfinished(shown: Shown) -> dict[str, Any]:
-    return {"unfinished": unfinished(shown.rows), "not_run": not_run(shown.rows)}
+    return {"unfinished": data.unfinished(shown.rows), "not_run": data.not_run(shown.rows)}
 
 
 def _verification(shown: Shown) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _method(shown: Shown) -> dict[str, Any]:
 
 
 def _noise(shown: Shown) -> dict[str, Any]:
-    return {"flags": noise.flags(shown.rows, shown.captions["flags"]), "spreads": noise.spreads(shown.rows)}
+    return {"flags": data.flags(shown.rows, shown.captions["flags"]), "spreads": data.spreads(shown.rows)}
 
 
 def _cite(shown: Shown) -> dict[str, Any]:
@@ -211,12 +211,6 @@ def _title(config: Mapping[str, Any]) -> str:
 
 def _verbatim(name: str) -> Markup:
     return Markup((FOLDER / name).read_text(encoding="utf-8"))
-
-
-def _paper_links(papers: Papers | None) -> list[tuple[str, str]]:
-    if papers is None:
-        return []
-    return [("claims", "Claims"), *((f"paper-{p['id']}", p["title"].partition(":")[0]) for p in papers.papers)]
 
 
 def _apart(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -252,12 +252,10 @@ class Outcome:
         Whether this is the paper's kind of machine.
     by : str
         Whose runs gave the value: ``original``, ``port`` or ``facts``.
-    value, low, high : float or None
-        The measured value with its interval; of a part where `partial`.
+    result : Result or None
+        The measured value with its interval, records and graphs, stand-ins among them; None where there is no value.
     agrees : bool or None
         Where a port or stand-ins cannot judge: whether they point the same way.
-    stood_in : mapping
-        Graphs that were measured in place of unavailable ones.
     """
 
     claim: str
@@ -266,14 +264,8 @@ class Outcome:
     reason: str
     on_kind: bool
     by: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    partial: bool = False
+    result: Result | None = None
     agrees: bool | None = None
-    records: tuple[str, ...] = ()
-    graphs: tuple[str, ...] = ()
-    stood_in: Mapping[str, str] = field(default_factory=dict)
 
 
 def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
@@ -305,18 +297,13 @@ class _Case:
         kind = self.book.machines.get(self.claim.machine or "")
         return kind is not None and kind.matches(self.source.machine)
 
-    def outcome(self, verdict: str, reason: str, found: _Found | None = None, **more: Any) -> Outcome:
-        if found is not None:
-            result, by = found
-            more |= {name: getattr(result, name) for name in ("value", "low", "high")}
-            more |= {
-                "by": by,
-                "partial": bool(result.missing),
-            }
-            more |= {"records": tuple(result.records), "graphs": tuple(result.used)}
-            if result.failed and verdict != NOT_MEASURED:
-                reason += f"; skipped: {'; '.join(result.failed)}"
-        return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, **more)
+    def outcome(
+        self, verdict: str, reason: str, found: _Found | None = None, agrees: bool | None = None
+    ) -> Outcome:
+        result, by = found or (None, "")
+        if result and result.failed and verdict != NOT_MEASURED:
+            reason += f"; skipped: {'; '.join(result.failed)}"
+        return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result, agrees)
 
     def measure(self, formula: str, *, stand_ins: bool = False, accept_few: bool = True) -> _Found:
         """Return the formula's value and whose runs gave it: the original programs where they were measured."""
@@ -402,9 +389,7 @@ class _Case:
         ways = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}
         are = "is a stand-in" if len(result.stood_in) == 1 else "are stand-ins"
         inputs = f"{len(result.stood_in)} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)})"
-        return self.outcome(
-            NOT_COMPARABLE, f"{inputs}: {ways[holds]}", found, agrees=holds, stood_in=result.stood_in
-        )
+        return self.outcome(NOT_COMPARABLE, f"{inputs}: {ways[holds]}", found, agrees=holds)
 
 
 class _Found(NamedTuple):
@@ -433,7 +418,7 @@ def overall(outcomes: Iterable[Outcome]) -> str:
         for verdict in (CONTRADICTED, CONFIRMED):
             if any(o.verdict == verdict for o in chosen):
                 return verdict
-    if any(o.verdict == NOT_COMPARABLE and o.value is not None for o in known):
+    if any(o.verdict == NOT_COMPARABLE and o.result for o in known):
         return NOT_COMPARABLE
     # Not measured where any machine could still measure it; not comparable where none can.
     return NOT_MEASURED if not known or any(o.verdict == NOT_MEASURED for o in known) else NOT_COMPARABLE

@@ -86,18 +86,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """One panel of an exhibit: rows × columns of cells from one source.
+    """One panel of an exhibit: rows × columns of cells from one source, ``printed`` or a machine.
 
-    Attributes
-    ----------
-    source : str
-        ``printed``, or the name of a machine.
-    panel : str
-        Name of the panel; empty where there is one.
-    cells : list of list of Cell
-        By row, then by column; means follow the rows.
-    marks : list of str
-        For each row a mark on its label: that its graph, or how many of its graphs, are stand-ins.
+    The last `means` rows are means. `marks` says for each row that its graph, or how many of its graphs, are stand-ins.
     """
 
     source: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +19,8 @@ from mst.reporting.papers.exhibits import Filled, PanelGrids, exhibits, fill
 from mst.reporting.papers.observations import Measured, gather, published, read_manifests
 
 _MOST_RECORDS = 8
-_SHORT = {
-    claims.CONFIRMED: "confirmed",
-    claims.CONTRADICTED: "contradicted",
-    claims.NOT_COMPARABLE: "not-comparable",
-    claims.NOT_MEASURED: "not-measured",
-}
+_SHORT = {verdict: verdict.removesuffix(" here").replace(" ", "-") for verdict in claims.VERDICTS}
+"""Their classes in the style sheet."""
 _THEIRS, _OTHERS = "on the paper's kind of machine", "on another kind of machine"
 
 
@@ -77,29 +73,34 @@ def papers_of(
         for paper, made in exhibits().items()
         if only in (None, paper)
     }
-    drawn = [one for made in filled.values() for one in made if one.measured or every_picture]
-    pictures = dict(
-        zip(
-            (one.slug for one in drawn), run([partial(drawing.draw, one, folder) for one in drawn]), strict=True
-        )
-    )
-    shown = []
-    for paper, exhibits_of in filled.items():
-        tally = Counter(row["overall"] for row in rows if row["paper"] == paper)
-        shown.append(
-            {
-                "id": paper,
-                "title": book.papers[paper].title,
-                "tally": [(v, _SHORT[v], tally[v]) for v in claims.VERDICTS if tally[v]],
-                "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in exhibits_of],
-            }
-        )
+    tasks = {
+        one.slug: partial(drawing.draw, one, folder)
+        for made in filled.values()
+        for one in made
+        if one.measured or every_picture
+    }
+    pictures = dict(zip(tasks, run(list(tasks.values()))))
+    shown = [
+        {
+            "id": paper,
+            "title": book.papers[paper].title,
+            "tally": _tally(row["overall"] for row in rows if row["paper"] == paper),
+            "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in made],
+        }
+        for paper, made in filled.items()
+    ]
     counts = []
     for verdict in claims.VERDICTS:
         where = [row["where"] for row in rows if row["overall"] == verdict]
         kinds = {kind: where.count(kind) for kind in (_THEIRS, _OTHERS) if kind in where}
         counts.append((verdict, _SHORT[verdict], len(where), kinds))
     return Papers(rows, counts, shown)
+
+
+def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Return the verdicts that occur, each with its class and its number."""
+    number = Counter(verdicts)
+    return [(verdict, _SHORT[verdict], number[verdict]) for verdict in claims.VERDICTS if number[verdict]]
 
 
 def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict
     """Return one entry for each machine with a value, and one for all others with the same verdict and reason."""
     entries: dict[tuple, dict[str, Any]] = {}
     for outcome in outcomes:
-        alone = outcome.machine if outcome.value is not None else None
+        alone = outcome.machine if outcome.result else None
         key = (outcome.verdict, outcome.reason, outcome.on_kind, alone)
         entry = entries.setdefault(key, _outcome(claim, outcome, out))
         if outcome.machine not in entry["machines"]:
@@ -147,9 +148,12 @@ def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict
 
 
 def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
-    measured = _value(claim, outcome.value)
-    if outcome.low != outcome.high:
-        measured += f" [{_value(claim, outcome.low)}, {_value(claim, outcome.high)}]"
+    measured, result = "", outcome.result
+    if result:
+        measured = _value(claim, result.value)
+        if result.low != result.high:
+            measured += f" [{_value(claim, result.low)}, {_value(claim, result.high)}]"
+    records = result.records if result else []
     return {
         "machines": [],
         "verdict": outcome.verdict,
@@ -157,10 +161,10 @@ def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
         "reason": outcome.reason,
         "on_kind": outcome.on_kind,
         "measured": measured,
-        "partial": outcome.partial,
+        "partial": bool(result and result.missing),
         "by": {"port": "by our port", "original": "by the program itself"}.get(outcome.by, ""),
-        "records": [os.path.relpath(record, out.parent) for record in outcome.records[:_MOST_RECORDS]],
-        "more": max(0, len(outcome.records) - _MOST_RECORDS),
+        "records": [os.path.relpath(record, out.parent) for record in records[:_MOST_RECORDS]],
+        "more": max(0, len(records) - _MOST_RECORDS),
     }
 
 
