@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from workflow_clone import ROOT, Clone
 
 from mst.commands.list import algorithms_page
@@ -130,3 +132,36 @@ def test_page_of_algorithms_equals_the_registry():
     assert (ROOT / "docs/algorithms.md").read_text() == algorithms_page(), (
         "run: mst list --markdown > docs/algorithms.md"
     )
+
+
+def test_measurements_are_made_from_the_reference_records():
+    from mst.bench.records.reference import references
+
+    spec = importlib.util.spec_from_file_location("measurements", ROOT / "docs/measurements.py")
+    measurements = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(measurements)
+    assert measurements.PAGE.read_text() == measurements.page(references(ROOT / "results")), (
+        "run: python docs/measurements.py"
+    )
+
+
+def test_links_of_the_front_pages_exist():
+    pages = [ROOT / name for name in ("README.md", "ARTIFACT.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    ]
+    assert len(links) > 20
+    assert not [(page.name, link) for page, link in links if not (page.parent / link).exists()]
+
+
+def test_commit_hooks_are_the_checks_of_lint():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    lint = (ROOT / "Makefile").read_text().replace("$(PYTHON)", ".venv/bin/python")
+    for hook in hooks:
+        assert hook["entry"] == "make lint" or hook["entry"] in lint
+
+
+def test_hosted_ci_calls_the_script():
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+    assert os.access(ROOT / ".ci/run", os.X_OK)

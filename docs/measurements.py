@@ -1,0 +1,265 @@
+"""Tables of the committed reference records: ``python docs/measurements.py`` writes docs/measurements.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mst.bench.records.reference import Reference, references
+from mst.bench.records.store import Record, load_records, medians
+from mst.bench.statistics import summarise
+from mst.commands.table import table
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/measurements.md"
+
+
+class Column(NamedTuple):
+    """A run of every graph of a table: algorithm, width and options, and its name in the head."""
+
+    name: str
+    algorithm: str
+    width: int = 1
+    options: str = "default"
+
+
+class Table(NamedTuple):
+    """A table of the page: a row for each graph that `least` or more of its columns have."""
+
+    title: str
+    machine: str
+    columns: Sequence[Column]
+    note: str = ""
+    least: int = 2
+
+
+def widths(name: str, algorithm: str, *numbers: int, options: str = "default") -> list[Column]:
+    """Return a column for each width of an algorithm."""
+    return [Column(f"{name} × {width}", algorithm, width, options) for width in numbers]
+
+
+def plain(*algorithms: str) -> list[Column]:
+    """Return a column for each algorithm, at width 1 with its default options."""
+    return [Column(f"`{algorithm}`", algorithm) for algorithm in algorithms]
+
+
+TABLES = [
+    Table(
+        "Ours beside libraries and programs",
+        "h200-16c",
+        [
+            *plain("filter-boruvka", "kruskal", "scipy", "rustworkx", "igraph"),
+            *widths("threads", "filter-boruvka-threads", 16),
+            Column("PBBS × 16", "command-pbbs", 16),
+            *plain("filter-boruvka-cuda", "ecl-mst-cuda"),
+            Column("ECL-MST", "command-ecl-mst"),
+        ],
+        "PBBS and ECL-MST are the authors' programs; `ecl-mst-cuda` is our port of the latter.",
+        least=5,
+    ),
+    Table(
+        "Threads and ranks",
+        "h200-16c",
+        [
+            *plain("filter-boruvka"),
+            *widths("threads", "filter-boruvka-threads", 1, 2, 4, 8, 16),
+            *widths("ranks", "filter-boruvka-mpi", 1, 4, 16),
+        ],
+        least=7,
+    ),
+    Table(
+        "One graph, to 32 threads and ranks",
+        "h200-32c",
+        [
+            *plain("filter-boruvka"),
+            *widths("threads", "filter-boruvka-threads", 1, 2, 4, 8, 16, 32),
+            *widths("ranks", "filter-boruvka-mpi", 1, 4, 16, 32),
+        ],
+        least=8,
+    ),
+    Table(
+        "One graph, to 64 threads and ranks",
+        "h200-64c",
+        [
+            *plain("filter-boruvka"),
+            *widths("threads", "filter-boruvka-threads", 1, 16, 32, 64),
+            *widths("ranks", "filter-boruvka-mpi", 64),
+        ],
+        least=5,
+    ),
+    Table(
+        "ECL-MST's inputs: our algorithm beside our port of theirs",
+        "h200-32c",
+        plain("ecl-mst-cuda", "filter-boruvka-cuda", "filter-boruvka"),
+        "From CSR rows on the device.",
+    ),
+    Table(
+        "ECL-MST's inputs and Shou and He's files: RAPIDS cuGraph",
+        "h200-64c",
+        [
+            *plain("ecl-mst-cuda", "cugraph"),
+            Column("`cugraph`, float32", "cugraph", 1, "precision=float32"),
+            *plain("edge-boruvka-cuda", "jucele-cuda", "gunrock-cuda", "contract-boruvka-cuda"),
+        ],
+    ),
+    Table(
+        "ECL-MST's ablation, rung by rung",
+        "h200-64c",
+        [
+            *plain("ecl-mst-cuda"),
+            *(Column(f"rung {rung}", "ecl-mst-cuda", 1, f"rung={rung}") for rung in range(1, 9)),
+        ],
+        "Each rung removes one more optimisation: guards, warps, filter, implicit compression, one direction, tuples, "
+        "worklist, edge-centric work.",
+        least=9,
+    ),
+    Table(
+        "Shou and He's switches on 8 threads",
+        "h200-32c",
+        [
+            Column("tickets, chunks of 1024", "edge-boruvka", 8),
+            Column("filter and gather serial", "edge-boruvka", 8, "filter=serial,gather=serial"),
+            Column("fused loops", "edge-boruvka", 8, "fused=true"),
+            Column("no compression", "edge-boruvka", 8, "compression=false"),
+            *(Column(f"chunk {n}", "edge-boruvka", 8, f"chunk={n}") for n in (64, 256, 4096, 16384)),
+        ],
+    ),
+    Table(
+        "Gallager, Humblet and Spira by ranks",
+        "h200-32c",
+        [
+            *widths("ranks", "ghs-mpi", 1, 2, 4, 8, 16, 32, options="queue=rank"),
+            Column("a queue per vertex × 8", "ghs-mpi", 8),
+            Column("linear look-ups × 8", "ghs-mpi", 8, "lookup=linear,queue=rank"),
+            Column("linear basic edges × 8", "ghs-mpi", 8, "basic=linear,queue=rank"),
+        ],
+    ),
+    Table(
+        "Durbhakula's algorithms",
+        "h200-16c",
+        [
+            *plain("boruvka"),
+            Column("`boruvka`, not covered", "boruvka", 1, "covered=false"),
+            *widths("locks", "lock-boruvka", 1, 4, 16),
+            Column("locks, not staggered × 4", "lock-boruvka", 4, "staggered=false"),
+            *widths("CAS", "cas-boruvka", 1, 4, 16),
+            Column("CAS, not staggered × 4", "cas-boruvka", 4, "staggered=false"),
+        ],
+        least=6,
+    ),
+    Table(
+        "Bhargava and Zaia's programs and our reimplementations",
+        "h200-16c",
+        [
+            Column("their sequential program", "command-bhargava-zaia-sequential"),
+            Column("their ParlayLib program × 8", "command-bhargava-zaia-parlay", 8),
+            *widths("`parlay-boruvka`", "parlay-boruvka", 8),
+            Column("their CUDA program", "command-bhargava-zaia-cuda"),
+            *plain("flat-boruvka-cuda", "filter-boruvka-cuda"),
+        ],
+        least=4,
+    ),
+    Table(
+        "Bhargava and Zaia's switches on the GPU",
+        "h200-64c",
+        [
+            *plain("flat-boruvka-cuda"),
+            Column("wait-free", "flat-boruvka-cuda", 1, "union_find=wait-free"),
+            Column("shuffled", "flat-boruvka-cuda", 1, "order=shuffled"),
+            Column("edges both ways", "flat-boruvka-cuda", 1, "edges=both"),
+            Column("flatten merged", "flat-boruvka-cuda", 1, "flatten=merged"),
+            Column("check by flag", "flat-boruvka-cuda", 1, "check=flag"),
+            *(Column(f"{n} blocks", "flat-boruvka-cuda", 1, f"blocks={n}") for n in (8, 16)),
+        ],
+    ),
+    Table(
+        "Biagiotti's and Sousa's variants on road graphs",
+        "h200-64c",
+        [
+            Column("unified memory", "contract-boruvka-cuda", 1, "memory=unified"),
+            Column("device memory", "contract-boruvka-cuda"),
+            Column("work per edge", "contract-boruvka-cuda", 1, "memory=unified,work=edge"),
+            Column(
+                "work per edge, host scan", "contract-boruvka-cuda", 1, "memory=unified,scan=host,work=edge"
+            ),
+            Column("segmented minima", "contract-boruvka-cuda", 1, "minimum=segmented"),
+            *plain("prim-heap", "boruvka"),
+        ],
+        least=4,
+    ),
+]
+
+
+def page(found: Iterable[Reference]) -> str:
+    """Return the page: the machines, and every table."""
+    machines = {reference.machine: reference for reference in found}
+    newest = {name: _newest(load_records(reference.records)) for name, reference in machines.items()}
+    lines = [
+        "# Measurements",
+        "",
+        "Made from the records of `results/reference/` by `python docs/measurements.py`. Milliseconds of *compute*,",
+        "the median of the processes' medians ([method](method.md)); every forest is proved. ~ marks fewer than three",
+        "processes. Rows are sorted by (undirected) edges. Below them: the geometric mean of the first column over",
+        "each column, and the least and the greatest ratio.",
+    ]
+    for name, reference in machines.items():
+        lines += ["", f"**{name}**: {reference.about.title}, {reference.about.date}. {reference.about.note}"]
+    for entry in TABLES:
+        lines += ["", f"## {entry.title}", "", *_lines(entry, newest[entry.machine])]
+    return "\n".join(lines) + "\n"
+
+
+def _newest(records: Iterable[Record]) -> dict[tuple[str, Column], Record]:
+    """Return the newest proved record of each run, by graph and column without a name."""
+    found: dict[tuple[str, Column], Record] = {}
+    for record in sorted(records, key=lambda record: record.measurement["created"]):
+        if record.status == "ok" and record.proof and record.proof["status"] == "ok":
+            run = record.run
+            found[run.graph, Column("", run.algorithm, run.width, run.options)] = record
+    return found
+
+
+def _lines(entry: Table, newest: Mapping[tuple[str, Column], Record]) -> Iterator[str]:
+    """Yield the lines of a table: its notes, a row for each graph, and the ratios to its first column."""
+    graphs = {graph: record.measurement["graph"]["m"] for (graph, _), record in newest.items()}
+    shown = {
+        (column.name, graph): newest[graph, column._replace(name="")]
+        for column in entry.columns
+        for graph in graphs
+        if (graph, column._replace(name="")) in newest
+    }
+    count = Counter(graph for _, graph in shown)
+    shown = {key: record for key, record in shown.items() if count[key[1]] >= entry.least}
+    times = {key: 1e3 * (summarise(medians(record.measurement)).median or 0) for key, record in shown.items()}
+    head, *rows = zip(*table(times, entry.columns[0].name), strict=True)
+    bodies, ratios = rows[:-3], rows[-3:] if len(rows) > 4 else rows[-3:-2]
+    flags = Counter(flag for record in shown.values() for flag in record.measurement["conditions"]["flags"])
+    disturbed = [
+        f"{flags[flag]} of {len(shown)} are flagged *{flag}*" for flag in ("busy", "stolen") if flags[flag]
+    ]
+    yield " ".join(filter(None, (f"{entry.machine}.", entry.note, *(f"{text}." for text in disturbed))))
+    yield ""
+    yield _row(("graph", "edges", *head[1:]))
+    yield "|---|" + "---:|" * len(head)
+    for name, *values in sorted(bodies, key=lambda row: graphs[row[0]]):
+        cells = [
+            _number(value, few=value is not None and len(medians(shown[run, name].measurement)) < 3)
+            for run, value in zip(head[1:], values, strict=True)
+        ]
+        yield _row((name, f"{graphs[name]:,}", *cells))
+    for name, *values in ratios:
+        yield _row((name, "", *map(_number, values)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None, few: bool = False) -> str:
+    return "–" if value is None else f"{'~' if few else ''}{value:,.10g}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(references(ROOT / "results")))
