@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly test-cluster lint docs report lock clean
+.PHONY: help install test nightly test-cluster lint docs report lock audit clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,12 +72,17 @@ EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate 
 lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 	uv lock $(if $(UPGRADE),--upgrade)
 	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build -o envs/requirements.txt
-	$(EXPORT) --extra workflow --extra mpi --extra peers --group build --group dev --group docs -o envs/requirements-dev.txt
+	$(EXPORT) --extra workflow --extra mpi --extra peers --extra peers-gpl --group build --group dev --group docs -o envs/requirements-dev.txt
+	$(EXPORT) --extra peers-gpl --no-default-groups -o envs/requirements-peers-gpl.txt
 	$(EXPORT) --extra cuda12 --no-default-groups -o envs/requirements-cuda12.txt
 	$(EXPORT) --extra cuda13 --no-default-groups -o envs/requirements-cuda13.txt
 	$(EXPORT) --extra workflow --extra mpi --extra peers --no-default-groups --group build --no-emit-package mpich -o envs/requirements-mpi.txt
 	! grep -n '://' envs/*.txt
 	$(BASE_PYTHON) envs/stamp.py
+	$(PYTHON) envs/sbom.py
+
+audit:  ## known vulnerabilities of what is installed by default; skipped with a reason where no index can be reached
+	$(PYTHON) envs/audit.py
 
 clean:  ## remove the environment and all results except records
 	rm -rf .venv .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -209,7 +209,7 @@ class Algorithm:
     def load(self) -> ModuleType:
         """Import the algorithm's module."""
         if reason := self.missing():
-            remedy = "" if self.program else f": pip install '.[{_extra(self.paradigm)}]' in a clone of mst"
+            remedy = "" if self.program else f": pip install '.[{_extra(self)}]' in a clone of mst"
             raise DependencyError(f"{self.id} {reason}{remedy}")
         if self.program:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
@@ -395,5 +395,7 @@ def _version(package: str) -> str:
         return "absent"
 
 
-def _extra(paradigm: str) -> str:
-    return {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}.get(paradigm, "workflow")
+def _extra(algorithm: Algorithm) -> str:
+    if "igraph" in algorithm.requires:
+        return "peers-gpl"
+    return {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}.get(algorithm.paradigm, "workflow")

@@ -1,0 +1,93 @@
+"""What is installed by default: a bill of materials of the lock, licences that go with the MIT licence, an audit."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVS = ROOT / "envs"
+
+# Permissive, or copyleft for single files (MPL), which asks nothing of the code beside them.
+COMPATIBLE = {
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "LicenseRef-Public-Domain",
+    "MIT",
+    "MIT-CMU",
+    "MPL-2.0",
+    "PSF-2.0",
+    "Zlib",
+    "mpich2",
+}
+
+
+def script(name: str):
+    spec = importlib.util.spec_from_file_location(name, ENVS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SBOM = script("sbom")
+WRITTEN = json.loads(SBOM.OUT.read_text())
+
+
+def test_bill_of_materials_lists_the_lock():
+    listed = [(component["name"], component["version"]) for component in WRITTEN["components"]]
+    assert listed == SBOM.pins(SBOM.LOCK), "the lock has changed: run python envs/sbom.py"
+    empty = SBOM.document([])
+    assert {key: WRITTEN[key] for key in empty if key != "components"} == {
+        key: empty[key] for key in empty if key != "components"
+    }
+
+
+@pytest.mark.parametrize("component", WRITTEN["components"], ids=lambda c: f"{c['name']}-{c['version']}")
+def test_licence_goes_with_mit(component):
+    (licence,) = component["licenses"]
+    assert SBOM.licence(component["name"]) in (licence["expression"], None), "run python envs/sbom.py"
+    for choice in licence["expression"].split(" OR "):
+        assert set(choice.split(" AND ")) <= COMPATIBLE
+
+
+def test_copyleft_peers_are_an_extra_of_their_own():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert [re.split(r"\W", requirement)[0] for requirement in extras["peers-gpl"]] == ["igraph"]
+    assert not any(
+        "igraph" in requirement for name in extras.keys() - {"peers-gpl"} for requirement in extras[name]
+    )
+    with_igraph = {lock.name for lock in ENVS.glob("requirements*.txt") if "igraph" in dict(SBOM.pins(lock))}
+    assert with_igraph == {"requirements-dev.txt", "requirements-peers-gpl.txt"}
+
+
+def test_an_algorithm_without_its_copyleft_package_names_the_extra(monkeypatch):
+    from mst import DependencyError, registry
+
+    monkeypatch.setattr(registry, "_importable", lambda package: package != "igraph")
+    with pytest.raises(DependencyError, match=r"igraph, not installed: pip install '.\[peers-gpl\]'"):
+        registry.get("igraph").load()
+
+
+@pytest.mark.parametrize(
+    ("code", "errors", "expected"),
+    [
+        (0, "No known vulnerabilities found", 0),
+        (1, "Found 1 known vulnerability in 1 package", 1),
+        (1, "pip_audit._service.interface.ConnectionError: Could not connect to the index", 0),
+    ],
+)
+def test_audit_fails_for_vulnerabilities_and_not_without_a_network(code, errors, expected):
+    audit = script("audit")
+    found, message = audit.verdict(subprocess.CompletedProcess([], code, "", errors))
+    assert found == expected and errors in message
+    assert message.startswith("audit skipped") == (code != expected)
