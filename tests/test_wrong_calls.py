@@ -203,8 +203,8 @@ def frame_of(names):
     return pandas.DataFrame([[0, 1, *[5] * (len(names) - 2)]], columns=names)
 
 
-# Calls that are wrong by what their arguments hold, the message, and the built-in exception that a caller of the other
-# library's function would catch.
+# Calls with wrong argument values, the message, and the built-in exception that a caller of the other library's
+# function would catch.
 WRONG = {
     "NUL in a path": (lambda: mst.read_graph("a\0b"), "NUL", Exception),
     "path of bytes": (lambda: mst.read_graph(b"a.gr"), "bytes", Exception),

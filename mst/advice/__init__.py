@@ -136,7 +136,7 @@ class Candidate:
         return 1 if self.gpu else int(self.place)
 
     def fits(self, width: int, gpu: str | None) -> bool:
-        """Whether it can run on `width` cores and, where it needs a GPU, with the graph at this place."""
+        """Whether it can run on `width` cores, or on a GPU with the graph at `gpu`."""
         if gpu == "device" or self.gpu:
             return self.gpu == gpu
         return self.width <= width
