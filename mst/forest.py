@@ -203,7 +203,7 @@ class Forest:
 
 
 def _distinct_rows(edge_ids: Any, graph: Graph) -> np.ndarray:
-    """Return edge ids ascending, as int64; refuse what cannot be a forest's without looking at its edges."""
+    """Return edge ids ascending, as int64; refuse ids that cannot be a forest's, without reading its edges."""
     try:
         ids = np.asarray(edge_ids)
     except (TypeError, ValueError, OverflowError) as error:

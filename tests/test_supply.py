@@ -1,4 +1,4 @@
-"""What is installed by default: a bill of materials of the lock, licences that go with the MIT licence, an audit."""
+"""The packages installed by default: a bill of materials of the lock, compatible licences, an audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong calls of every public function: an error of this package that says what is wrong, or the right answer."""
+"""Wrong calls of every public function: an error of this package that names the mistake, or the right answer."""
 
 from __future__ import annotations
 

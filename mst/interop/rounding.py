@@ -11,14 +11,14 @@ from mst.errors import InputError
 
 
 def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[int], str]) -> None:
-    """Refuse numbers of which NumPy made an array of floats that does not hold each whole number exactly.
+    """Refuse numbers whose array of floats, as NumPy made it, does not hold each whole number exactly.
 
     Parameters
     ----------
     given : sequence
         As the caller gave them.
     stored : numpy.ndarray, shape (m,)
-        What ``numpy.asarray(given)`` made of them.
+        The array ``numpy.asarray(given)``.
     named : callable
         Names the row of that number in the message.
 
