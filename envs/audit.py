@@ -6,6 +6,7 @@ with 0: a build without a network is no failure.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -34,10 +35,25 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def verdict(audit: subprocess.CompletedProcess[str]) -> tuple[int, str]:
-    """Return the exit code and the message for an outcome of pip-audit."""
-    if audit.returncode and any(word in audit.stderr for word in UNREACHABLE):
-        return 0, f"audit skipped: no index of vulnerabilities can be reached: {last_line(audit.stderr)}"
-    return audit.returncode, audit.stdout + audit.stderr
+    """Return the exit code and the message for an outcome of pip-audit, whose output is JSON."""
+    try:
+        packages = json.loads(audit.stdout)["dependencies"]
+    except ValueError:
+        if any(word in audit.stderr for word in UNREACHABLE):
+            return 0, f"audit skipped: no index of vulnerabilities can be reached: {last_line(audit.stderr)}"
+        return audit.returncode or 1, audit.stdout + audit.stderr
+    known = [package for package in packages if "skip_reason" not in package]
+    if not known:  # as where a mirror of the packages has no advisories
+        return 0, f"audit skipped: the index in reach knows none of {len(packages)} packages"
+    found = [
+        f"{package['name']} {package['version']}: {weakness['id']}, mended in {', '.join(weakness['fix_versions'])}"
+        for package in known
+        for weakness in package["vulns"]
+    ]
+    unknown = f", {len(packages) - len(known)} unknown to the index" if len(known) < len(packages) else ""
+    return bool(found), "\n".join(
+        [*found, f"{len(known)} packages audited{unknown}: {len(found)} vulnerabilities"]
+    )
 
 
 def last_line(text: str) -> str:
@@ -52,7 +68,17 @@ def main() -> int:
         if installed.returncode:
             print(f"audit skipped: {AUDITOR} cannot be installed: {last_line(installed.stderr)}")
             return 0
-        audit = run(python, "-m", "pip_audit", "--require-hashes", "--disable-pip", "--requirement", LOCK)
+        audit = run(
+            python,
+            "-m",
+            "pip_audit",
+            "--format",
+            "json",
+            "--require-hashes",
+            "--disable-pip",
+            "--requirement",
+            LOCK,
+        )
     code, message = verdict(audit)
     print(message)
     return code

@@ -78,16 +78,26 @@ def test_an_algorithm_without_its_copyleft_package_names_the_extra(monkeypatch):
         registry.get("igraph").load()
 
 
+WEAK = {"id": "PYSEC-1", "fix_versions": ["1.1", "2.0"]}
+SKIPPED = {"name": "b", "skip_reason": "not found"}
+
+
+def audited(*packages: dict) -> str:
+    return json.dumps({"dependencies": packages})
+
+
 @pytest.mark.parametrize(
-    ("code", "errors", "expected"),
+    ("output", "errors", "code", "message"),
     [
-        (0, "No known vulnerabilities found", 0),
-        (1, "Found 1 known vulnerability in 1 package", 1),
-        (1, "pip_audit._service.interface.ConnectionError: Could not connect to the index", 0),
+        (audited({"name": "a", "version": "1", "vulns": []}), "", 0, "1 packages audited: 0 vulnerabilities"),
+        (audited({"name": "a", "version": "1", "vulns": [WEAK]}), "", 1, "a 1: PYSEC-1, mended in 1.1, 2.0"),
+        (audited({"name": "a", "version": "1", "vulns": []}, SKIPPED), "", 0, "1 unknown to the index"),
+        (audited(SKIPPED), "", 0, "audit skipped: the index in reach knows none of 1 packages"),
+        ("", "interface.ConnectionError: Could not connect", 0, "audit skipped: no index"),
+        ("", "usage: pip-audit", 2, "usage"),
     ],
 )
-def test_audit_fails_for_vulnerabilities_and_not_without_a_network(code, errors, expected):
-    audit = script("audit")
-    found, message = audit.verdict(subprocess.CompletedProcess([], code, "", errors))
-    assert found == expected and errors in message
-    assert message.startswith("audit skipped") == (code != expected)
+def test_audit_fails_for_vulnerabilities_and_not_without_an_index(output, errors, code, message):
+    outcome = subprocess.CompletedProcess([], 1 if code == 1 else code, output, errors)
+    found, text = script("audit").verdict(outcome)
+    assert found == code and message in text
