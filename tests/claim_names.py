@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cache
 
-from mst import registry
+from mst import catalog, registry
 from mst.reporting.papers import claims
 from mst.reporting.papers.exhibits import exhibits, fill
-from mst.reporting.papers.formula import Leaf, Names, Selection, evaluate
+from mst.reporting.papers.formula import Leaf, Names, Selection, evaluate, parse_selection
 from mst.reporting.papers.observations import published
 
 PROFILED = {"stall_cycles", "stalled_share", "largest_m"}
@@ -25,7 +25,9 @@ class Everything:
     name = "everything"
 
     def __init__(self, names: Names):
-        self.names, self.selections = names, set()
+        originals = claims.document().originals.values()
+        self.names, self.selections, self.graphs = names, set(), frozenset(catalog.load())
+        self.algorithms = {*registry.algorithms(), *(parse_selection(text).algorithm for text in originals)}
 
     def leaf(self, quantity, selection, graph, name=""):
         self.widths(selection, graph)
@@ -34,19 +36,19 @@ class Everything:
         return Leaf((1 + len(selection.name + graph) % 7) / max(selection.width, 1))
 
     def widths(self, selection, graph):
-        assert selection.algorithm in self.names.algorithms and graph in self.names.graphs, (selection, graph)
+        assert selection.algorithm in self.algorithms and graph in self.graphs, (selection, graph)
         self.selections.add(selection.name)
         return (1, 2, 4)
 
     def fact(self, name, graph):
-        assert graph in self.names.graphs, graph
+        assert graph in self.graphs, graph
         return {"n": 1000.0, "m": 5000.0, "degree": float(len(graph))}.get(name, 2.0)
 
     def published(self, table, column, row):
         return published(table).number(column, row)
 
     def has(self, graph):
-        return graph in self.names.graphs
+        return graph in self.graphs
 
     measured = has
 

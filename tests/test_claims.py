@@ -571,8 +571,8 @@ def test_every_formula_names_known_algorithms_graphs_and_options():
     for text in {*source.selections, *book.originals, *book.selections.values()}:
         _check_options(text)
     sizes = {"small", "medium", "large", "extreme"}
-    for word in set(listed) - names.graphs - sizes:
-        assert parse_selection(word).algorithm in names.algorithms, word
+    for word in set(listed) - source.graphs - sizes:
+        assert parse_selection(word).algorithm in source.algorithms, word
 
 
 def _flat(members):

@@ -18,11 +18,7 @@ from mst.reporting.papers.formula import (
     parse_selection,
 )
 
-NAMES = Names(
-    {"G": ("a", "b", "c"), "P": (1, 2, 4), "ALT": (("original", "a"), "b"), "FAST": "quick[mode=x]"},
-    frozenset({"a", "b", "c", "original"}),
-    frozenset({"slow", "quick"}),
-)
+NAMES = Names({"G": ("a", "b", "c"), "P": (1, 2, 4), "ALT": (("original", "a"), "b"), "FAST": "quick[mode=x]"})
 SECONDS = {"slow": {"a": 2.0, "b": 8.0, "c": 32.0}, "quick": {"a": 1.0, "b": 2.0, "c": 4.0}}
 
 

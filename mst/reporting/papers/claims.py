@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from mst import registry, resources
+from mst import resources
 from mst.errors import ConfigError, nearest
-from mst.reporting.papers.formula import Missing, Names, Result, evaluate, parse_selection
+from mst.reporting.papers.formula import Missing, Names, Result, evaluate
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -202,17 +202,14 @@ class Document(StrictModel):
 
     def names(self) -> Names:
         """Return the names that formulas may use."""
-        from mst import catalog
-
         sets: dict[str, Any] = {name: _frozen(members) for name, members in self.sets.items()}
-        algorithms = {*registry.algorithms(), *(parse_selection(o).algorithm for o in self.originals.values())}
-        return Names(
-            sets | dict(self.selections), frozenset(catalog.load()), frozenset(algorithms), self.stand_ins
-        )
+        return Names(sets | dict(self.selections), self.stand_ins)
 
     def checked(self) -> Document:
         """Return this document, or raise `ConfigError` where its stand-ins are unknown or ambiguous."""
-        graphs, stated = self.names().graphs, [*self.stand_ins, *self.stand_ins.values()]
+        from mst import catalog
+
+        graphs, stated = catalog.load(), [*self.stand_ins, *self.stand_ins.values()]
         for graph in stated:
             if graph not in graphs:
                 raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, graphs)}")

@@ -100,9 +100,11 @@ class Grid:
     marks: tuple[str, ...]
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> tuple[str, ...]:
         """The rows as they are shown, with their marks."""
-        return [f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, self.marks, strict=True)]
+        return tuple(
+            f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, self.marks, strict=True)
+        )
 
     @property
     def known(self) -> int:

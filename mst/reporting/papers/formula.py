@@ -143,8 +143,6 @@ class Names:
     """
 
     sets: Mapping[str, Any]
-    graphs: frozenset[str] = frozenset()
-    algorithms: frozenset[str] = frozenset()
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
