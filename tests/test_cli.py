@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mst.cli import commands, main
@@ -79,7 +81,7 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
     assert main(["verify", str(triangle), str(forest)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{forest} is the minimum spanning forest of {triangle}:"
-    assert lines[1].startswith("2 edges, 2 components, weight 11; proved in ")
+    assert re.fullmatch(r"2 edges, 2 components, weight 11; read in .*, matched in .*, proved in .*", lines[1])
 
 
 def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, capsys):
@@ -91,10 +93,88 @@ def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, 
     assert lines[1:] == [
         "edge 4 (0–2, weight 6) is lighter than edge 2 (1–2, weight 7) on its path: the forest is not minimum"
     ]
+    assert main(["verify", str(triangle), str(heavier), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["grade"] is None
     foreign = tmp_path / "foreign.gr"
     foreign.write_text("p sp 4 2\na 1 2 5\na 3 4 1\n")
     assert main(["verify", str(triangle), str(foreign)]) == 1
     assert "is not in the graph" in capsys.readouterr().out
+
+
+PATH_OF_FIVE = "10 20 5\n20 30 -7\n30 40 9007199254740993\n10 40 9007199254740994\n50 50 1\n10 20 5\n"
+NAMED = "edge {} of the forest, {{{}}} of weight {}, is not in the graph, "
+
+
+@pytest.mark.parametrize(
+    ("graph", "forest", "mismatches"),
+    [
+        (PATH_OF_FIVE, "30 20 -7\n20 10 5\n40 30 9007199254740993\n", []),
+        (PATH_OF_FIVE, "# Nodes: 5 Edges: 3\n0 1 5\n1 2 -7\n2 3 9007199254740993\n", []),
+        (
+            PATH_OF_FIVE,
+            "10 20 5.7\n20 30 -7.0\n30 40 9007199254740992.0\n",
+            [
+                NAMED.format(1, "10, 20", 5.7) + "where an edge between these ends has weight 5",
+                NAMED.format(3, "30, 40", "9007199254740992.0")
+                + "where an edge between these ends has weight 9007199254740993",
+            ],
+        ),
+        (
+            PATH_OF_FIVE,
+            "10 20 5\n20 30 -7\n30 99 9007199254740993\n20 10 5\n20 40 1\n",
+            [
+                NAMED.format(3, "30, 99", 9007199254740993) + "which has no vertex 99",
+                "edge 4 of the forest, {20, 10} of weight 5, repeats edge 1",
+                NAMED.format(5, "20, 40", 1) + "which has no edge between these ends",
+            ],
+        ),
+        (
+            "0 1 1\n1 2 2\n2 3 3\n3 0 4\n",
+            "0 1 10\n1 2 20\n2 3 30\n",
+            [
+                NAMED.format(e, f"{e - 1}, {e}", 10 * e) + f"where an edge between these ends has weight {e}"
+                for e in (1, 2, 3)
+            ],
+        ),
+        ("0 1 1\n1 2 2\n", "0 1\n1 2\n", ["only one of the two files has weights"] * 2),
+        ("0 1\n1 2\n", "0 1\n1 2\n", []),
+        ("0 1 0.0\n1 2 -0.0\n", "0 1 -0.0\n1 2 0\n", []),
+        ("p sp 4 2\na 1 2 5\na 2 3 6\n", "1 2 5\n2 3 6\n", []),
+        ("p sp 4 2\na 1 2 5\na 2 3 6\n", "0 1 5\n1 2 6\n", []),
+        ("0 1 1\n", "# Nodes: 3 Edges: 1\n0 1 1\n", ["declares 3 vertices, the graph has 2"]),
+    ],
+)
+def test_verify_matches_ends_and_weights_of_every_edge(graph, forest, mismatches, tmp_path, capsys):
+    (tmp_path / "graph").write_text(graph)
+    (tmp_path / "forest").write_text(forest)
+    code = main(["verify", str(tmp_path / "graph"), str(tmp_path / "forest"), "--json"])
+    verdict = json.loads(capsys.readouterr().out)
+    assert len(verdict["mismatches"]) == len(mismatches)
+    assert all(wanted in found for wanted, found in zip(mismatches, verdict["mismatches"]))
+    assert (code, verdict["ok"], verdict["grade"]) == (
+        (1, False, None) if mismatches else (0, True, "identical")
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("suffix", ["arrow", "txt", "gr", "mtx"])
+def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, suffix, tmp_path, capsys, rng):
+    from mst import Graph, formats
+
+    u, v = rng.integers(0, 50, (2, 300))
+    graph = Graph(60, u, v, (rng.random(300) * 100).astype(dtype))
+    formats.write(tmp_path / "graph.arrow", graph)
+    forest = tmp_path / f"forest.{suffix}"
+    assert main(["solve", str(tmp_path / "graph.arrow"), "--out", str(forest)]) == 0
+    assert main(["verify", str(tmp_path / "graph.arrow"), str(forest)]) == 0
+    found = formats.read(forest)
+    w = found.w.copy()
+    w[7] = np.nextafter(w[7], np.inf) if dtype.startswith("float") else w[7] + 1000
+    formats.write(forest, Graph(found.n, found.u, found.v, w))
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "graph.arrow"), str(forest), "--json"]) == 1
+    (mismatch,) = json.loads(capsys.readouterr().out)["mismatches"]
+    assert mismatch.startswith("edge 8 of the forest")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from mst.commands._arguments import add_format, add_json
 from mst.units import counted, seconds
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
+_NAMED = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,16 +51,34 @@ def run(arguments: argparse.Namespace) -> int:
 def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
     import dataclasses
 
-    from mst.bench.records.verify import locate_edges
+    from mst import formats
+    from mst.formats.forest_file import match
     from mst.proof import prove
-    from mst.solver import read_graph
 
-    graph = read_graph(arguments.graph, format=arguments.format)
-    forest = read_graph(arguments.forest, format=arguments.format)
-    ids, missing = locate_edges(graph, forest)
-    if missing is not None:
-        return {"ok": False, "reason": missing}
-    return dataclasses.asdict(prove(graph, ids))
+    started = perf_counter()
+    raw = formats.read_raw(arguments.graph, format=arguments.format)
+    forest = formats.read_raw(arguments.forest, format=arguments.format)
+    read = perf_counter()
+    matched = match(raw, forest)
+    mismatches = list(matched.mismatches())
+    times = {"read": read - started, "match": perf_counter() - read}
+    if mismatches:
+        return {
+            "ok": False,
+            "grade": None,
+            "reason": _summary(mismatches),
+            "mismatches": mismatches,
+            "seconds": times,
+        }
+    proof = prove(raw.graph(), matched.ids)
+    verdict = dataclasses.asdict(proof) | {"seconds": {**times, "prove": proof.seconds}, "mismatches": []}
+    return verdict if proof.ok else verdict | {"grade": None}
+
+
+def _summary(mismatches: list[str]) -> str:
+    """Return the first mismatches, one a line, and how many there are beyond."""
+    more = len(mismatches) - _NAMED
+    return "\n".join([*mismatches[:_NAMED], *([f"and {more:,} more, which --json names"] if more > 0 else [])])
 
 
 def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
@@ -66,10 +86,12 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
         return (
             f"{arguments.forest} is not the minimum spanning forest of {arguments.graph}:\n{verdict['reason']}"
         )
+    times = verdict["seconds"]
     return (
         f"{arguments.forest} is the minimum spanning forest of {arguments.graph}:\n"
         f"{counted(verdict['forest_edges'], 'edge')}, {counted(verdict['components'], 'component')}, "
-        f"weight {verdict['weight']}; proved in {seconds(verdict['seconds'])}"
+        f"weight {verdict['weight']}; read in {seconds(times['read'])}, matched in {seconds(times['match'])}, "
+        f"proved in {seconds(times['prove'])}"
     )
 
 

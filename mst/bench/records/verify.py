@@ -7,14 +7,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from mst import registry
 from mst.bench.records.store import ids_path, load_ids, proof_path, read_measurement, write_json
 from mst.errors import InputError, MSTError
 from mst.execute import implementation_of
 from mst.forest import Forest
-from mst.graph import Graph
 
 if TYPE_CHECKING:
     from mst.proof import Proof
@@ -82,7 +79,7 @@ class Verdict(NamedTuple):
     @classmethod
     def of(cls, proof: Proof) -> Verdict:
         """Return the verdict of a proof."""
-        return cls("ok" if proof.ok else "wrong", proof.grade, proof.reason or None)
+        return cls("ok", proof.grade) if proof.ok else cls("wrong", reason=proof.reason)
 
 
 def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
@@ -161,43 +158,3 @@ def _weight(reference: dict[str, Any]) -> int | float:
     """Return the total weight of a reference: an int for integer weights."""
     text = reference["weight"]
     return int(text) if text.lstrip("-").isdigit() else float(text)
-
-
-def locate_edges(graph: Graph, forest: Graph) -> tuple[np.ndarray, str | None]:
-    """Return the ids that a forest's edges have in the graph, int64, or which edge is missing there.
-
-    Parameters
-    ----------
-    graph : Graph
-    forest : Graph
-        Its edges, as a program wrote them.
-
-    Returns
-    -------
-    ids : numpy.ndarray of int64, shape (k,)
-        In the order of the forest's rows; of parallel edges of one weight the smallest id, as in the order.
-    missing : str or None
-        Names the first edge that is not in the graph; `ids` is then empty.
-    """
-    n = np.uint64(max(graph.n, 1))
-
-    def pairs_and_weights(g: Graph) -> tuple[np.ndarray, np.ndarray]:
-        low, high = np.minimum(g.u, g.v).astype(np.uint64), np.maximum(g.u, g.v).astype(np.uint64)
-        return low * n + high, g.w.astype(np.float64) if g.w.dtype.kind == "f" else g.w.astype(np.int64)
-
-    if forest.n > graph.n:
-        return np.empty(0, np.int64), f"the forest has {forest.n} vertices, the graph {graph.n}"
-    pairs, weights = pairs_and_weights(graph)
-    wanted_pairs, wanted_weights = pairs_and_weights(forest)
-    ranked = np.lexsort((weights, pairs))
-    keys = np.empty(graph.m, dtype=[("pair", np.uint64), ("weight", weights.dtype)])
-    keys["pair"], keys["weight"] = pairs[ranked], weights[ranked]
-    wanted = np.empty(forest.m, dtype=keys.dtype)
-    wanted["pair"], wanted["weight"] = wanted_pairs, wanted_weights.astype(weights.dtype)
-    at = np.searchsorted(keys, wanted)
-    found = (at < graph.m) & (keys[np.minimum(at, max(graph.m - 1, 0))] == wanted) if graph.m else at < 0
-    if not found.all():
-        row = int(np.argmin(found))
-        edge = f"{{{forest.u[row]}, {forest.v[row]}}} of weight {forest.w[row]}"
-        return np.empty(0, np.int64), f"edge {row} of the forest, {edge}, is not in the graph"
-    return ranked[at], None

@@ -1,0 +1,165 @@
+"""A forest file, matched edge by edge with the file of its graph: ends and weights must be exactly those there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mst.formats.base import RawGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Where the edges of a forest are in its graph.
+
+    Attributes
+    ----------
+    graph, forest : RawGraph
+    ends : tuple of numpy.ndarray of int64
+        The graph's vertices that the forest's edges name; -1 where there is none.
+    ids : numpy.ndarray of int64, shape (forest.m,)
+        The graph's edge of the same ends and weight, of several the first; -1 if there is none.
+    same : numpy.ndarray of int64, shape (forest.m,)
+        The first of equal edges of the forest.
+    """
+
+    graph: RawGraph
+    forest: RawGraph
+    ends: tuple[np.ndarray, np.ndarray]
+    ids: np.ndarray
+    same: np.ndarray
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Rows of the forest that are not in the graph, or repeat an edge: int64, ascending."""
+        return np.flatnonzero((self.ids < 0) | (self.same != np.arange(len(self.same))))
+
+    def mismatches(self) -> Iterator[str]:
+        """Yield a line about each edge of the forest that is not in the graph, or occurs twice."""
+        from mst.kernels.io.match import find_edges
+
+        if _count_differs(self.graph, self.forest):
+            yield f"the forest file declares {self.forest.n:,} vertices, the graph has {self.graph.n:,}"
+        rows, (a, b), w = self.wrong, self.ends, self.forest.w
+        none, nothing = np.zeros(self.graph.m, np.uint32), np.zeros(len(rows), np.uint32)
+        there, _ = find_edges(self.graph.u, self.graph.v, none, _searched(a, b)[rows], b[rows], nothing)
+        for row, first, place in zip(rows.tolist(), self.same[rows].tolist(), there.tolist()):
+            names = [_name(self.forest, ends[row]) for ends in (self.forest.u, self.forest.v)]
+            weight = "" if w is None else f" of weight {w[row]}"
+            edge = f"edge {row + 1:,} of the forest, {{{names[0]}, {names[1]}}}{weight}, "
+            unknown = [name for name, vertex in zip(names, (a[row], b[row])) if vertex < 0]
+            if unknown:
+                yield f"{edge}is not in the graph, which has no vertex {' and no vertex '.join(unknown)}"
+            elif self.ids[row] >= 0:
+                yield f"{edge}repeats edge {first + 1:,}"
+            elif place < 0:
+                yield f"{edge}is not in the graph, which has no edge between these ends"
+            elif self.graph.w is None or w is None:
+                yield f"{edge}is not in the graph: only one of the two files has weights"
+            else:
+                yield f"{edge}is not in the graph, where an edge between these ends has weight {self.graph.w[place]}"
+
+
+def match(graph: RawGraph, forest: RawGraph) -> Match:
+    """Return where the edges of a forest are in its graph, in linear time.
+
+    A forest file that declares its number of vertices numbers them as `mst.formats.read` numbers the graph's. An edge
+    list that declares none names the vertices as the graph's file does; if that file counts them, too, its ids count
+    from 1 if the last is used and 0 is not.
+
+    Parameters
+    ----------
+    graph, forest : RawGraph
+        Weights are equal if they are the same number, whatever their types; -0.0 is 0.0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.formats.base import FileSummary, RawGraph
+    >>> from mst.formats.forest_file import match
+    >>> ends, summary = np.array([[0, 1, 2], [1, 2, 0]], np.int32), FileSummary(3, 3)
+    >>> graph = RawGraph(3, *ends, np.array([5, 7, 6]), None, "headed", summary)
+    >>> forest = RawGraph(3, *ends[:, 1:], np.array([7.0, 6.5]), None, "headed", summary)
+    >>> match(graph, forest).ids.tolist(), list(match(graph, forest).mismatches())
+    ([1, -1], ['edge 2 of the forest, {2, 0} of weight 6.5, is not in the graph, where an edge between these ends has \
+weight 6'])
+    """
+    candidates = [_match(graph, forest, ends) for ends in _ends(graph, forest)]
+    return min(candidates, key=lambda one: len(one.wrong))
+
+
+def _match(graph: RawGraph, forest: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> Match:
+    from mst.kernels.io.match import find_edges
+
+    wanted, exact = _as_dtype(forest, graph.w)
+    u = np.where(exact, _searched(*ends), -1)
+    known = _bits(graph.w, graph.m), _bits(wanted, forest.m)
+    ids, same = find_edges(graph.u, graph.v, known[0], u, ends[1], known[1])
+    return Match(graph, forest, ends, ids, same)
+
+
+def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the graph's vertices of the forest's edges, -1 where there is none, for each numbering that is possible."""
+    ends = forest.u.astype(np.int64), forest.v.astype(np.int64)
+    if not _names_vertices(forest):
+        yield _within(graph, ends)
+        return
+    if forest.original_ids is not None:
+        ends = forest.original_ids[ends[0]], forest.original_ids[ends[1]]
+    if graph.original_ids is not None:
+        known = graph.original_ids[graph.original_ids >= 0]
+        places = [np.minimum(np.searchsorted(known, column), max(len(known) - 1, 0)) for column in ends]
+        found = [np.where(known[place] == column, place, -1) if len(known) else np.full_like(column, -1)
+                 for place, column in zip(places, ends)]  # fmt: skip
+        yield found[0], found[1]
+        return
+    low, high = (min(map(np.min, ends)), max(map(np.max, ends))) if forest.m else (0, 0)
+    if low == 0 or high != graph.n:
+        yield _within(graph, ends)
+    if low > 0:
+        yield _within(graph, (ends[0] - 1, ends[1] - 1))
+
+
+def _names_vertices(forest: RawGraph) -> bool:
+    """True for an edge list that does not number its vertices from 0 or 1 up to a declared count."""
+    return forest.original_ids is not None or (forest.format == "edges" and forest.summary.declared_n is None)
+
+
+def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
+    """True when the forest file declares another number of vertices than the graph has."""
+    return forest.summary.declared_n is not None and forest.n != graph.n
+
+
+def _within(graph: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    a, b = (np.where(column < graph.n, column, -1) for column in ends)
+    return a, b
+
+
+def _searched(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return `a`, and -1 where one of both ends is unknown."""
+    return np.where(b < 0, -1, a)
+
+
+def _name(forest: RawGraph, vertex: np.integer) -> str:
+    return str(vertex if forest.original_ids is None else forest.original_ids[vertex])
+
+
+def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the forest's weights in the graph's dtype, and which of them it holds exactly."""
+    w = forest.w
+    if w is None or like is None:
+        return None, np.full(forest.m, (w is None) == (like is None))
+    with np.errstate(invalid="ignore", over="ignore"):
+        converted = w.astype(like.dtype, copy=False)
+    if w.dtype == like.dtype:
+        return converted, np.ones(forest.m, bool)
+    return converted, converted.astype(np.longdouble) == w.astype(np.longdouble)
+
+
+def _bits(w: np.ndarray | None, count: int) -> np.ndarray:
+    """Return the bits of weights, those of 0.0 for -0.0; zeros if there are none."""
+    if w is None:
+        return np.zeros(count, np.uint32)
+    return (w + w.dtype.type(0) if w.dtype.kind == "f" else w).view(f"u{w.dtype.itemsize}")
