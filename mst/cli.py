@@ -53,9 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        if debug or error.filename is None:
+        if debug:
             raise
-        print(f"mst {name}: {error.filename}: {error.strerror}", file=sys.stderr)
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"mst {name}: {place}{error.strerror or error}", file=sys.stderr)
     except KeyboardInterrupt:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130

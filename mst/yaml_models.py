@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mst.errors import ConfigError, nearest
 
 _MOST_MISTAKES = 3
+_DEEPEST, _MOST_NODES = 64, 100_000
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class StrictModel(BaseModel):
@@ -28,10 +30,13 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     ConfigError
-        It cannot be read, is not YAML, or gives a key twice; with its line.
+        It cannot be read, is not YAML, gives a key twice, or is nested or repeated by aliases beyond any use; with its
+        line.
     """
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(path.read_bytes())
+        content = path.read_bytes()
+        _refuse_expansion(content)
+        loader = _LOADER(content)
         root = loader.get_single_node()
         if root is None:
             return None
@@ -44,6 +49,47 @@ def read_yaml(path: Path) -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or error
         raise ConfigError(f"{path}{line}: {problem}") from None
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+    ) as error:  # PyYAML's own, for a date or number that does not exist
+        raise ConfigError(f"{path}: a value cannot be read: {error}") from None
+
+
+def _refuse_expansion(content: bytes) -> None:
+    """Refuse nesting that would overflow the stack, and aliases that stand for more than 100,000 values."""
+    sizes: dict[str, int] = {}  # of the anchors, in values; 0 while an anchor is open
+    open_nodes: list[tuple[str | None, int]] = []
+    total = 0
+    for event in yaml.parse(content, Loader=_LOADER):
+        anchor = getattr(event, "anchor", None)
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append((anchor, total))
+            if anchor:
+                sizes[anchor] = 0
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_nodes.pop()
+            if anchor:
+                sizes[anchor] = total + 1 - before
+        elif isinstance(event, yaml.AliasEvent):
+            if not sizes.get(event.anchor, 1):
+                raise yaml.MarkedYAMLError(
+                    problem=f"alias {event.anchor!r} lies inside of what it stands for",
+                    problem_mark=event.start_mark,
+                )
+            total += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent) and anchor:
+            sizes[anchor] = 1
+        total += isinstance(event, yaml.NodeEvent) and not isinstance(event, yaml.AliasEvent)
+        if len(open_nodes) > _DEEPEST or total > _MOST_NODES:
+            limit = (
+                f"nested deeper than {_DEEPEST}"
+                if len(open_nodes) > _DEEPEST
+                else f"more than {_MOST_NODES:,} values"
+            )
+            raise yaml.MarkedYAMLError(problem=f"{limit}: write it plainly", problem_mark=event.start_mark)
 
 
 def _refuse_repeated_keys(root: yaml.Node) -> None:

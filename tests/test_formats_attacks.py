@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import tracemalloc
+import zipfile
 
+import numpy as np
 import pytest
 
-from mst import FormatError
-from mst.formats import read_raw
+from mst import FormatError, Graph, InputError
+from mst.cli import main
+from mst.formats import read_raw, write
 
 ROUNDED = 2**53 + 1
 
@@ -110,3 +115,162 @@ def test_interrupted_conversion_ends_soon_and_leaves_nothing(tmp_path):
     assert time.monotonic() - sent < 10
     assert process.stderr is not None and process.stderr.read() == "mst convert: interrupted\n"
     assert [file.name for file in tmp_path.iterdir()] == ["endless"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("# Nodes: 1152921504606846976 Edges: 1\n0 1\n", "expected whole counts below 10¹⁸"),
+        ("# Nodes: 2^60\n0 1\n", "expected whole counts below 10¹⁸"),
+        ("# Nodes: -5 Edges: 1\n0 1\n", "expected whole counts below 10¹⁸"),
+        ("# Edges: 5\n0 1\n", "declares 5 edge rows and has 1"),
+        (
+            "# Nodes: 2 Edges: 1\n# Nodes: 3 Edges: 1\n0 1\n",
+            "line 2: '# Nodes: 3 Edges: 1': expected the counts",
+        ),
+        ("p sp 2000000000 1\na 1 2 3\n", "2,000,000,000 vertices are too many for 1 edge rows"),
+        ("EdgeArray\n0 2000000000\n", "2,000,000,001 vertices are too many for 1 edge rows"),
+        ("# Nodes: 5 Edges: 1\n" * 1001 + "0 1\n", "at most 1,000 comments"),
+        ("SECTION Comment\n" + "Name x\n" * 100_001, "within 100,000 lines"),
+        (
+            "NAME: x\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\n" + "COMMENT: x\n" * 100_001,
+            "within 100,000 lines",
+        ),
+    ],
+)
+def test_declarations_are_checked(tmp_path, content, problem):
+    assert problem in message_of(tmp_path / "declared", content)
+
+
+@pytest.mark.parametrize(
+    ("comment", "n"),
+    [
+        ("# Nodes: 5", 5),
+        ("% nodes = 5, edges = 1 (simple)", 5),
+        ("# Nodes: 1,234 Edges: 1", 1234),
+        ("# nodes 1 to 5", 2),
+    ],
+)
+def test_counts_are_read_from_comments(tmp_path, comment, n):
+    (tmp_path / "declared").write_text(f"# made by a program\n{comment}\n0 1\n")
+    assert read_raw(tmp_path / "declared").n == n
+
+
+def test_writing_a_graph_that_would_not_be_read_is_refused(tmp_path):
+    with pytest.raises(InputError, match="too many for 1 edge rows"):
+        write(tmp_path / "huge.gr", Graph(2**33, [0], [1], [5]))
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("before", "flood", "after"),
+    [(b"", b"#\n", b"0 1 5\n"), (b"c\n", b"c\n", b"p sp 2 1\na 1 2 5\n"), (b"# rows\n", b"\n", b"0 1 5\n")],
+)
+def test_a_compressed_flood_of_comments_is_skipped_in_seconds(tmp_path, before, flood, after):
+    path = tmp_path / "flood.gz"
+    path.write_bytes(gzip.compress(before + flood * 40_000_000 + after, 1))
+    started = time.process_time()
+    assert read_raw(path, format="dimacs" if flood == b"c\n" else None).w.tolist() == [5]
+    assert time.process_time() - started < 8
+
+
+def test_members_of_npz_files_that_are_not_needed_stay_unread(tmp_path):
+    import scipy.sparse
+
+    path = tmp_path / "matrix.npz"
+    scipy.sparse.save_npz(path, scipy.sparse.csr_array([[0, 5], [5, 0]]))
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("unused.npy", "w") as member:
+        np.lib.format.write_array_header_1_0(
+            member, {"descr": "<f8", "fortran_order": False, "shape": (4_000_000,)}
+        )
+        for _ in range(32):
+            member.write(bytes(1_000_000))
+    tracemalloc.start()
+    try:
+        assert read_raw(path).w.tolist() == [5]
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_npz_arrays_of_a_declared_size_that_they_lack_are_refused_before_any_allocation(tmp_path):
+    path = tmp_path / "matrix.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("format", "shape", "data", "indices", "indptr"):
+            with archive.open(f"{name}.npy", "w") as member:
+                header = {"descr": "<f8", "fortran_order": False, "shape": (2**40,)}
+                np.lib.format.write_array_header_1_0(member, header)
+    assert "declares 8,796,093,022,3" in message_of(path, path.read_bytes())
+
+
+def test_a_canonical_file_that_is_cut_while_it_is_opened_raises_an_error(tmp_path):
+    write(tmp_path / "graph.arrow", Graph(2, [0] * 10_000, [1] * 10_000, range(10_000)))
+    ended = python(
+        """
+        import os, sys
+        import pyarrow
+        from mst.formats import canonical
+
+        class CutAfterwards:
+            def __init__(self, mapped, opened=pyarrow.ipc.open_file):
+                self.batches = opened(mapped)
+                self.schema, self.num_record_batches = self.batches.schema, self.batches.num_record_batches
+
+            def get_batch(self, index):
+                batch = self.batches.get_batch(index)
+                os.truncate(sys.argv[1], 8192)
+                return batch
+
+        pyarrow.ipc.open_file = CutAfterwards
+        try:
+            canonical.read_canonical(sys.argv[1])
+        except canonical.FormatError as error:
+            print(error)
+        """,
+        tmp_path / "graph.arrow",
+    )
+    assert ended.returncode == 0, ended.returncode
+    assert "the file was cut while it was opened" in ended.stdout
+
+
+NESTED_ALIASES = "a0: &a0 [x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 11)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("[" * 100_000, "line 1: nested deeper than 64"),
+        ("- " * 100_000, "line 1: nested deeper than 64"),
+        (NESTED_ALIASES, "line 6: more than 100,000 values"),
+        (NESTED_ALIASES.replace(": &", ":\n  <<: &").replace("[x, x]", "{x: 1}"), "more than 100,000 values"),
+        ("a: &a [*a]", "alias 'a' lies inside of what it stands for"),
+        ("a: 2001-99-99", "a value cannot be read: month must be in 1..12"),
+        ("a: " + "9" * 5000, "a value cannot be read: Exceeds the limit"),
+        ("a: !!bool maybe", "a value cannot be read"),
+    ],
+)
+def test_hostile_yaml_is_refused(tmp_path, content, problem):
+    (tmp_path / "hostile.yaml").write_text(content)
+    ended = python(
+        """
+        import sys, pathlib
+        from mst.errors import ConfigError
+        from mst.yaml_models import read_yaml
+
+        try:
+            read_yaml(pathlib.Path(sys.argv[1]))
+        except ConfigError as error:
+            print(error)
+        """,
+        tmp_path / "hostile.yaml",
+    )
+    assert ended.returncode == 0 and problem in ended.stdout, ended
+
+
+def test_info_names_a_special_file_that_cannot_be_read(capsys):
+    assert main(["info", "/proc/self/mem"]) == 2
+    assert capsys.readouterr().err == (
+        "mst info: /proc/self/mem: the file data cannot be read: [Errno 5] Input/output error\n"
+    )

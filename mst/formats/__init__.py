@@ -35,7 +35,7 @@ from mst.formats import (
     tntp,
     tsplib,
 )
-from mst.formats.base import FileSummary, Format, RawGraph, replacing
+from mst.formats.base import FileSummary, Format, RawGraph, replacing, too_many_vertices
 from mst.formats.source import SUFFIXES, Source, sink, strip_compression
 from mst.graph import Graph
 
@@ -142,12 +142,14 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawG
     """
     try:
         with Source(_path(path)) as source:
-            if format is not None:
-                return _format_named(format).read(source)
-            detected = _detect(source)
-            return (detected.read_detected or detected.read)(source)
+            chosen = _detect(source) if format is None else _format_named(format)
+            read = (format is None and chosen.read_detected) or chosen.read
+            raw = read(source)
     except MemoryError as error:
         raise OutOfMemoryError(f"{path} does not fit into memory: {error or 'allocation failed'}") from error
+    if problem := too_many_vertices(raw.n, raw.summary.rows):
+        raise FormatError(path, problem)
+    return raw
 
 
 def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None) -> None:
@@ -188,6 +190,8 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
         raise ConfigError(
             f"{chosen.id} files can only be read: to write, choose one of {', '.join(_writable())}"
         )
+    if problem := too_many_vertices(graph.n, graph.m):
+        raise InputError(f"{path} cannot be written: {problem}")
     with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
         chosen.write(stream, graph)
 

@@ -16,6 +16,20 @@ from mst.errors import InputError
 from mst.formats.source import Source
 from mst.graph import Graph
 
+MAX_VERTICES_PER_ROW = 64
+_FREE_VERTICES = 1 << 24
+
+
+def too_many_vertices(n: int, rows: int) -> str:
+    """Return why a file of `rows` edge rows cannot declare `n` vertices, or an empty string.
+
+    Every algorithm allocates memory for each vertex, so that a number alone must not demand it. Some 17 million are
+    free, beyond which a graph has at most `MAX_VERTICES_PER_ROW` vertices for each row.
+    """
+    if n <= max(_FREE_VERTICES, MAX_VERTICES_PER_ROW * rows):
+        return ""
+    return f"{n:,} vertices are too many for {rows:,} edge rows: number those in use from 0 without gaps"
+
 
 @dataclass(frozen=True)
 class FileSummary:

@@ -232,11 +232,14 @@ class _Reader:
 
         self.path = Path(path)
         try:
-            self._batches = pa.ipc.open_file(pa.memory_map(str(path)))
+            mapped = pa.memory_map(str(path))
+            start = mapped.read_buffer(1).address
+            self._batches = pa.ipc.open_file(mapped)
             schema = self._batches.schema
             self._parts = [self._batches.get_batch(i) for i in range(self._batches.num_record_batches)]
             for part in self._parts:
                 part.validate()
+            self._require_length(start, mapped.size())
             columns = [(field.name, str(field.type)) for field in schema]
         except FileNotFoundError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
@@ -244,6 +247,15 @@ class _Reader:
             raise FormatError(path, f"expected an Arrow IPC file: {error}") from error
         self.metadata = self._decoded(schema.metadata or {})
         self._check(columns)
+
+    def _require_length(self, start: int, size: int) -> None:
+        """Raise a `FormatError` unless the file reaches to the end of every mapped column: reading beyond crashes."""
+        columns = [column for part in self._parts for column in part.columns]
+        buffers = [buffer for column in columns for buffer in column.buffers() if buffer]
+        mapped = [buffer for buffer in buffers if 0 <= buffer.address - start < size]
+        end = max((buffer.address + buffer.size - start for buffer in mapped), default=0)
+        if self.path.stat().st_size < end:
+            raise FormatError(self.path, "the file was cut while it was opened: write it again")
 
     def _decoded(self, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
         try:

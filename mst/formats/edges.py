@@ -22,16 +22,25 @@ import numpy as np
 
 from mst.errors import FormatError
 from mst.formats import headed
-from mst.formats.base import FileSummary, Format, RawGraph
+from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, write_rows
 from mst.formats.text import Text, delimiter_in, is_count
 from mst.graph import Graph
 
 _COMMENTS = b"#%/"
-_MAX_VERTICES_PER_ROW = 64
+_DECLARING = (b"node", b"sym", b"asym", b"bip", b"directed", b"undirected", b"edge", b"arc")
+_MAX_DECLARATIONS = 1000
 
-_VERTEX_WORDS, _EDGE_WORDS = (b"node", b"nodes"), (b"edge", b"edges", b"arc", b"arcs")
+_COUNT_NAME, _COUNT_VALUE = rb"(nodes?|edges?|arcs?)", rb"([+-]?\d(?:[^\s,;]|,\d{3})*)"
+_COUNT = re.compile(rb"(?i)[#%/\s]*" + _COUNT_NAME + rb"\s*[:=]\s*" + _COUNT_VALUE + rb"\s*")
+_COUNTS = re.compile(
+    rb"(?i)[#%/\s]*(nodes?)[\s:=]+"
+    + _COUNT_VALUE
+    + rb"[\s,;]+((?:edge|arc)s?)[\s:=]+"
+    + _COUNT_VALUE
+    + rb"(?:[\s,;].*)?"
+)
 _NUMBER = re.compile(rb"(?i)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)")
 _LETTER = re.compile(rb"[A-Za-z]")
 _END_NAME = re.compile(
@@ -102,12 +111,19 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
 def _read_preamble(text: Text) -> _Preamble:
     n = m = None
     direction, konect = "unknown", False
-    while (line := text.peek()) is not None:
+    declarations = 0
+    while (line := text.peek_data_line(_COMMENTS, _DECLARING)) is not None and line.lstrip()[:1] in _COMMENTS:
         words = line.lower().split()
-        if words and words[0][0] not in _COMMENTS:
-            break
-        if counts := _declared_counts(line):
-            n, m = counts
+        declarations += 1
+        if declarations > _MAX_DECLARATIONS:
+            raise text.error_at_next_line(
+                f"expected at most {_MAX_DECLARATIONS:,} comments that declare something"
+            )
+        if counts := _declared_counts(text, line):
+            known = {"n": n, "m": m}
+            if any(known[key] not in (None, counts[key]) for key in counts):
+                raise text.error_at_next_line("expected the counts that a comment before declares", text=line)
+            n, m = counts.get("n", n), counts.get("m", m)
         elif words[:1] == [b"%"] and words[1:2] and words[1] in (b"sym", b"asym", b"bip"):
             konect = True
             direction = {b"sym": "edges", b"asym": "arcs"}.get(words[1], "")
@@ -124,13 +140,18 @@ def _read_preamble(text: Text) -> _Preamble:
     return _Preamble(n, m, direction, konect)
 
 
-def _declared_counts(comment: bytes) -> tuple[int, int] | None:
-    """Return the counts of vertices and edges in a comment such as ``# Nodes: 5 Edges: 7``."""
-    words = comment.lower().translate(bytes.maketrans(b":=,;", b"    ")).lstrip(b"#%/ \t").split()
-    if len(words) != 4 or words[0] not in _VERTEX_WORDS or words[2] not in _EDGE_WORDS:
-        return None
-    counts = words[1::2]
-    return (int(counts[0]), int(counts[1])) if all(map(is_count, counts)) else None
+def _declared_counts(text: Text, comment: bytes) -> dict[str, int]:
+    """Return the counts `n` and `m` in a comment such as ``# Nodes: 5 Edges: 7``, the next line of the text."""
+    if not (declared := _COUNTS.fullmatch(comment) or _COUNT.fullmatch(comment)):
+        return {}
+    words = declared.groups()
+    counts = {}
+    for name, written in zip(words[::2], words[1::2]):
+        value = written.translate(None, b",")
+        if not is_count(value):
+            raise text.error_at_next_line("expected whole counts below 10¹⁸", text=comment)
+        counts["n" if name.lower().startswith(b"node") else "m"] = int(value)
+    return counts
 
 
 def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
@@ -232,7 +253,7 @@ def _compacted(
     ids, u, v = compact_ids(u, v)
     if n is not None and len(ids) > n:
         raise FormatError(path, f"declares {n:,} vertices and names {len(ids):,}: the file is cut or mixed up")
-    if n is not None and n > _MAX_VERTICES_PER_ROW * (u.size + 16):
+    if n is not None and n > MAX_VERTICES_PER_ROW * (u.size + 16):
         largest = int(ids[-1])
         raise FormatError(path, f"declares {n:,} vertices and names {largest}, which lies outside 0 … {n - 1}")
     unnamed = np.full((n or len(ids)) - len(ids), -1, np.int64)

@@ -6,6 +6,7 @@ are added up. A symmetric matrix becomes a graph with each edge once; otherwise,
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from typing import Any
@@ -16,6 +17,10 @@ from mst.errors import FormatError
 from mst.formats.arcs import Arcs, check_offsets, graph_from_arcs
 from mst.formats.base import Format, RawGraph
 from mst.formats.source import Source
+
+_POSITIONS = {"coo": ("row", "col"), "csr": ("indices", "indptr"), "csc": ("indices", "indptr")}
+_MOST_EXPANSION = 1200
+"""Bytes that a byte can stand for: 1032 in a deflated member."""
 
 _READ_ERRORS = (
     OSError,
@@ -40,12 +45,13 @@ def read(source: Source) -> RawGraph:
 
     if not source.plain:
         raise FormatError(source.path, "an npz file is compressed inside: decompress the outer layer first")
-    arrays = _arrays(source)
+    arrays = _arrays(source, ("format", "shape", "data"))
     kind = arrays["format"].tobytes().replace(b"\0", b"").decode(errors="replace")
+    arrays |= _arrays(source, _POSITIONS.get(kind, ()))
     n = _vertex_count(source, arrays)
     w = _weights(source, arrays["data"])
     if kind == "coo":
-        u, v = (_ids(source, arrays, key, len(w)) for key in ("row", "col"))
+        u, v = (_ids(source, arrays, key, len(w)) for key in _POSITIONS[kind])
     elif kind in ("csr", "csc"):
         v = _ids(source, arrays, "indices", len(w))
         offsets = _ids(source, arrays, "indptr", n + 1)
@@ -67,17 +73,30 @@ def _sum_duplicates(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Arcs:
     return Arcs(u[first], v[first], np.add.reduceat(w, first, dtype=w.dtype))
 
 
-def _arrays(source: Source) -> dict[str, np.ndarray]:
+def _arrays(source: Source, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Return the named members, and read no other."""
     try:
-        with np.load(source.path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        with zipfile.ZipFile(source.path) as archive:
+            missing = [name for name in names if f"{name}.npy" not in archive.namelist()]
+            if not missing:
+                return {name: _member(archive, f"{name}.npy") for name in names}
     except _READ_ERRORS as error:
         raise FormatError(source.path, f"expected a matrix of scipy.sparse.save_npz: {error}") from error
-    if missing := [name for name in ("format", "shape", "data") if name not in arrays]:
-        raise FormatError(
-            source.path, f"expected a matrix of scipy.sparse.save_npz; it lacks {', '.join(missing)}"
-        )
-    return arrays
+    raise FormatError(source.path, f"expected a matrix of scipy.sparse.save_npz; it lacks {', '.join(missing)}")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """Return an array, after a check that its declared size is that of the member, and possible for its bytes."""
+    info = archive.getinfo(name)
+    with archive.open(info) as stream:
+        version = np.lib.format.read_magic(stream)
+        header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, _, dtype = header[version](stream)
+        declared = stream.tell() + math.prod(shape) * dtype.itemsize
+    if declared != info.file_size or declared > _MOST_EXPANSION * (info.compress_size + 1):
+        raise ValueError(f"{name} declares {declared:,} bytes, more or less than it has")
+    with archive.open(info) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def _vertex_count(source: Source, arrays: dict[str, np.ndarray]) -> int:

@@ -55,7 +55,8 @@ class Source:
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         try:
-            self.compression = compression_of(self._file.peek(8))
+            self.compression = None
+            self.compression = compression_of(self._translating_errors(lambda: self._file.peek(8)))
             self.name = strip_compression(self.path.name)
             self._stream = decompress(self._file, self.compression)
             self.head, self._replayed = b"", 0

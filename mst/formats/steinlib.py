@@ -46,12 +46,12 @@ def read(source: Source) -> RawGraph:
 
 def _header(text: Text) -> _Header:
     """Read up to the line before the first row."""
-    while (line := text.line()) is not None and line.lower().split() != [b"section", b"graph"]:
+    while (line := text.header_line()) is not None and line.lower().split() != [b"section", b"graph"]:
         pass
     if line is None:
         raise FormatError(text.source.path, "expected a line `SECTION Graph`")
     n = None
-    while (line := text.line()) is not None:
+    while (line := text.header_line()) is not None:
         words = line.lower().split()
         if len(words) == 2 and is_count(words[1]):
             if words[0] == b"nodes":

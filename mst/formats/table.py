@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.text import BLOCK, Text
+from mst.formats.text import BLOCK, Text, byte_table
 from mst.graph import Graph
 
 _ROWS_PER_BLOCK = 1 << 18
@@ -186,8 +186,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     """
     from mst.kernels.io import parse
 
-    comments = np.zeros(256, bool)
-    comments[list(layout.comments)] = True
+    comments = byte_table(layout.comments)
     columns = np.array(["-uvw".index(c) for c in layout.columns], np.uint8)
     tag, delimiter = ord(layout.tag or "\0"), ord(layout.delimiter or "\0")
     syntax = parse.RowSyntax(comments, tag, columns, layout.extra_columns, delimiter, layout.low, layout.high)

@@ -12,6 +12,9 @@ from mst.formats.source import Source
 BLOCK = 1 << 20
 """Bytes per block: the longest line that can be read line by line, or the longest word that can be read."""
 
+MAX_HEADER_LINES = 100_000
+"""Lines of a header, which is read line by line."""
+
 _MAX_COUNT_DIGITS = 18
 
 
@@ -84,20 +87,36 @@ class Text:
             self.lines += 1
         return line
 
-    def peek_data_line(self, comments: bytes) -> bytes | None:
+    def header_line(self) -> bytes | None:
+        """Return and consume the next line as `line` does, unless a header of that many lines hides the edges."""
+        if self.lines == MAX_HEADER_LINES:
+            raise self.error_at_next_line(f"expected the first edge within {MAX_HEADER_LINES:,} lines")
+        return self.line()
+
+    def peek_data_line(self, comments: bytes, words: tuple[bytes, ...] = ()) -> bytes | None:
         """Consume blank lines and comments, and return the line after them without consuming it.
 
         Parameters
         ----------
         comments : bytes
             Characters that begin a comment line, possibly after blanks.
+        words : tuple of bytes
+            A comment whose first word begins with one of these, in lower case, is returned as well.
         """
-        while (line := self.peek()) is not None:
-            words = line.split(None, 1)
-            if words and words[0][0] not in comments:
+        from mst.kernels.io import parse
+
+        table, table_of_words = (
+            byte_table(comments),
+            np.zeros((len(words), max(map(len, words), default=0)), np.uint8),
+        )
+        for row, word in zip(table_of_words, words):
+            row[: len(word)] = list(word)
+        while self.fill():
+            self.start, lines = parse.skip_comments(self.data, self.start, self.stop, table, table_of_words)
+            self.lines += lines
+            if self.start < self.stop:
                 break
-            self.line()
-        return line
+        return self.peek()
 
     def data_line(self, comments: bytes) -> bytes | None:
         """Consume blank lines, comments and the line after them, and return that line."""
@@ -129,6 +148,13 @@ class Text:
     def error_at_last_line(self, expected: str, text: bytes | None = None) -> FormatError:
         """Return an error that names the line that was consumed last."""
         return FormatError(self.source.path, expected, line=self.lines, text=decoded(text))
+
+
+def byte_table(characters: bytes) -> np.ndarray:
+    """Return which bytes are among the characters: bool, shape (256,)."""
+    table = np.zeros(256, bool)
+    table[list(characters)] = True
+    return table
 
 
 def decoded(text: bytes | None) -> str | bytes | None:

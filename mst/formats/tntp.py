@@ -47,7 +47,7 @@ def read(source: Source) -> RawGraph:
 def _metadata(text: Text) -> dict[bytes, int]:
     """Read the metadata, and return those that are counts, by name."""
     counts: dict[bytes, int] = {}
-    while (line := text.line()) is not None:
+    while (line := text.header_line()) is not None:
         name, closed, value = line.strip().removeprefix(b"<").partition(b">")
         name, words = name.strip().upper(), value.split()
         if closed and name == b"END OF METADATA":
@@ -66,7 +66,7 @@ def _length_column(text: Text) -> int:
         names = line.lower().replace(b"~", b" ").replace(b";", b" ").split()
         if b"length" in names[2:]:
             column = names.index(b"length")
-        text.line()
+        text.header_line()
     return column
 
 

@@ -68,7 +68,7 @@ def read(source: Source) -> RawGraph:
 def _header(text: Text) -> tuple[dict[str, str], str]:
     """Return the keywords and the name of the first section with edges or points; its first row is the next line."""
     keys: dict[str, str] = {}
-    while (line := text.line()) is not None:
+    while (line := text.header_line()) is not None:
         if not line.strip():
             continue
         key, value = _key_and_value(line)

@@ -336,6 +336,50 @@ class RowStop(NamedTuple):
     deferred: int
 
 
+@njit
+def skip_comments(buffer, start, stop, comments, words):
+    """Skip blank lines and comments, save those whose first word begins with one of `words`.
+
+    Parameters
+    ----------
+    buffer : array of uint8, shape (size,)
+        ``buffer[stop - 1]`` is a line feed.
+    start, stop : int
+        The part of the buffer to skip in.
+    comments : array of bool, shape (256,)
+        Whether a line that begins with this byte is a comment.
+    words : array of uint8, shape (words, length)
+        In lower case, padded with zeros.
+
+    Returns
+    -------
+    at : int
+        Where the first other line begins; `stop` if there is none.
+    lines : int
+        Number of lines skipped.
+    """
+    i, lines = start, 0
+    while i < stop:
+        line_start = i
+        while _is_blank(buffer[i]):
+            i += 1
+        if buffer[i] != 10 and not comments[buffer[i]]:
+            return line_start, lines
+        while comments[buffer[i]] or _is_blank(buffer[i]):
+            i += 1
+        for word in words:
+            length = 0
+            while length < word.size and word[length] and buffer[i + length] | 0x20 == word[length]:
+                length += 1
+            if length == word.size or (length and not word[length]):
+                return line_start, lines
+        while buffer[i] != 10:
+            i += 1
+        i += 1
+        lines += 1
+    return i, lines
+
+
 class NumberSyntax(NamedTuple):
     """The syntax of a sequence of numbers.
 
