@@ -61,35 +61,29 @@ def read_yaml(path: Path) -> Any:
 def _refuse_expansion(content: bytes) -> None:
     """Refuse nesting that would overflow the stack, and aliases that stand for more than 100,000 values."""
     sizes: dict[str, int] = {}  # of the anchors, in values; 0 while an anchor is open
-    open_nodes: list[tuple[str | None, int]] = []
+    open_nodes: list[tuple[str, int]] = []
     total = 0
     for event in yaml.parse(content, Loader=_LOADER):
-        anchor = getattr(event, "anchor", None)
-        if isinstance(event, yaml.CollectionStartEvent):
-            open_nodes.append((anchor, total))
-            if anchor:
-                sizes[anchor] = 0
+        problem, anchor = "", getattr(event, "anchor", None) or ""
+        if isinstance(event, yaml.AliasEvent):
+            problem = "" if sizes.get(anchor, 1) else f"alias {anchor!r} lies inside of what it stands for"
+            total += sizes.get(anchor, 1)
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, before = open_nodes.pop()
-            if anchor:
-                sizes[anchor] = total + 1 - before
-        elif isinstance(event, yaml.AliasEvent):
-            if not sizes.get(event.anchor, 1):
-                raise yaml.MarkedYAMLError(
-                    problem=f"alias {event.anchor!r} lies inside of what it stands for",
-                    problem_mark=event.start_mark,
-                )
-            total += sizes.get(event.anchor, 1)
-        elif isinstance(event, yaml.ScalarEvent) and anchor:
-            sizes[anchor] = 1
-        total += isinstance(event, yaml.NodeEvent) and not isinstance(event, yaml.AliasEvent)
-        if len(open_nodes) > _DEEPEST or total > _MOST_NODES:
-            limit = (
-                f"nested deeper than {_DEEPEST}"
-                if len(open_nodes) > _DEEPEST
-                else f"more than {_MOST_NODES:,} values"
-            )
-            raise yaml.MarkedYAMLError(problem=f"{limit}: write it plainly", problem_mark=event.start_mark)
+            sizes[anchor] = total - before
+        elif isinstance(event, yaml.NodeEvent):
+            opens = isinstance(event, yaml.CollectionStartEvent)
+            if opens:
+                open_nodes.append((anchor, total))
+            sizes[anchor] = 0 if opens else 1
+            total += 1
+        if len(open_nodes) > _DEEPEST:
+            problem = f"nested deeper than {_DEEPEST}: write it plainly"
+        elif total > _MOST_NODES:
+            problem = f"more than {_MOST_NODES:,} values: write it plainly"
+        if problem:
+            mark: Any = event.start_mark
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
 def _refuse_repeated_keys(root: yaml.Node) -> None:

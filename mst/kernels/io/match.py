@@ -75,7 +75,7 @@ def find_edges(u, v, bits, wanted_u, wanted_v, wanted_bits):
     # In blocks without branches, so that the processor waits for many places of the bitmap at once.
     keys, edges = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.int64)
     for start in range(0, u.size, _BLOCK):
-        count = 0
+        count = np.int64(0)
         for e in range(start, min(start + _BLOCK, u.size)):
             key = _hash(u[e], v[e], bits[e])
             bit = key >> shift
@@ -86,10 +86,10 @@ def find_edges(u, v, bits, wanted_u, wanted_v, wanted_bits):
             at = (key >> np.uint64(1)) & mask
             while table[at, 0]:
                 if table[at, 0] == key:
-                    i = np.int64(table[at, 1])
-                    if _are_equal(wanted_u, wanted_v, wanted_bits, i, u[e], v[e], bits[e]):
-                        if ids[i] < 0:
-                            ids[i] = e
+                    row = np.int64(table[at, 1])
+                    if _are_equal(wanted_u, wanted_v, wanted_bits, row, u[e], v[e], bits[e]):
+                        if ids[row] < 0:
+                            ids[row] = e
                         break
                 at = (at + np.uint64(1)) & mask
     for i in range(k):
