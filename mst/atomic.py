@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its name on success and vanishes on failure.
+
+    Symbolic links are followed. Standard output (``-``), devices and pipes get the whole content on success; anything
+    else that is no regular file is refused.
 
     Examples
     --------
@@ -25,12 +34,57 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     'whole'
     """
     path = Path(path)
+    if is_stream(path):
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder, "stream")
+            with _opened(path) as stream, Path(folder, "stream").open("rb") as whole:
+                shutil.copyfileobj(whole, stream)
+        return
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_standard_output(path: str | os.PathLike) -> bool:
+    """True for ``-`` and the names that the system gives to standard output."""
+    return os.fspath(path) in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def is_stream(path: str | os.PathLike) -> bool:
+    """True for standard output, a character device and a pipe, which are written to rather than replaced.
+
+    Raises
+    ------
+    OSError
+        `path` is something else that is no regular file, such as a folder.
+    """
+    if is_standard_output(path):
+        return True
+    try:
+        mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", os.fspath(path))
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise OSError(errno.EINVAL, "it is neither a file, a character device nor a pipe", os.fspath(path))
+    return not stat.S_ISREG(mode)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a stream for writing."""
+    if is_standard_output(path):
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+    else:
+        with path.open("wb") as stream:
+            yield stream
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

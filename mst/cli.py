@@ -4,21 +4,43 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TextIO, cast
 
-from mst.errors import MSTError, nearest
+from mst.errors import MSTError, nearest, printable
 from mst.version import __version__
 
 EXIT_ERROR = 2
 
 
+class _Printable:
+    """A text stream to which control characters are written as escapes, except in the end of a line."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text if text == "\r" else printable(text, "\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return its exit code.
+    """Run the command line; return its exit code. Control characters in names do not reach the terminal."""
+    out, err = (cast(TextIO, _Printable(stream)) for stream in (sys.stdout, sys.stderr))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    """Run a command.
 
     Errors that `mst` raises on purpose are one or two lines on standard error with exit code 2; ``--debug``
     shows the traceback.

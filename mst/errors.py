@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class MSTError(Exception):
@@ -39,7 +42,8 @@ class FormatError(InputError):
         text: str | bytes | None = None,
     ) -> None:
         self.path, self.expected, self.line = str(path), expected, line
-        where = self.path if line is None else f"{self.path}, line {line}"
+        name = printable(self.path)
+        where = name if line is None else f"{name}, line {line}"
         seen = "" if text is None else f": {shorten(text)}"
         super().__init__(f"{where}{seen}: {expected}")
 
@@ -62,6 +66,20 @@ class DependencyError(MSTError):
 
 class OutOfMemoryError(MSTError):
     """More memory is needed than is free; the message names both amounts where they are known."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return `text` with an escape for each control character and each that turns the direction of text around.
+
+    Names of files and of what is in them come from others, and a terminal obeys what they hold.
+
+    Examples
+    --------
+    >>> from mst.errors import printable
+    >>> printable("road\\x1b[2J.gr")
+    'road\\\\x1b[2J.gr'
+    """
+    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
 
 
 def shorten(text: str | bytes, limit: int = 80) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
+from mst.atomic import is_standard_output
 from mst.units import counted, seconds
 
 
@@ -20,6 +23,19 @@ def columns(rows: Iterable[Sequence[object]]) -> str:
     """
     by_column = [_aligned(column) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(line).rstrip() for line in zip(*by_column, strict=True))
+
+
+def beside(out: str | os.PathLike | None) -> TextIO:
+    """Return where to print about a file: standard error if the file itself goes to standard output.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from mst.commands._print import beside
+    >>> beside("graph.arrow") is sys.stdout, beside("-") is sys.stderr
+    (True, True)
+    """
+    return sys.stderr if out is not None and is_standard_output(out) else sys.stdout
 
 
 def graph_size(n: int, m: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from mst.commands._print import beside
+
 HELP = "convert a graph file into another format"
 
 
@@ -50,5 +52,6 @@ def run(args: Namespace) -> int:
     elif raw.w is None:
         print(f"{args.source}: has no weights; every edge weighs 1 (see --weights)", file=sys.stderr)
     formats.write(args.target, graph, format=args.target_format)
-    print(f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}")
+    summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
+    print(summary, file=beside(args.target))
     return 0

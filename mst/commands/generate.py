@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from mst.commands._arguments import add_format, assignments
+from mst.commands._print import beside
 
 HELP = "generate a graph: uniform, grid, rmat, delaunay and more"
 
@@ -57,7 +58,8 @@ def run(args: Namespace) -> int:
         **assignments(args.param, "--param", "n=1000"),
     )
     formats.write(args.out, graph, format=args.format)
-    print(f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}")
+    summary = f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
+    print(summary, file=beside(args.out))
     return 0
 
 

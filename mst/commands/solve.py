@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
-from mst.commands._print import graph_size
+from mst.commands._print import beside, graph_size
 from mst.units import counted, seconds
 
 HELP = "compute the minimum spanning forest of a graph file"
@@ -65,9 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         },
     }
     if arguments.json:
-        print(json.dumps(summary))
+        print(json.dumps(summary), file=beside(arguments.out))
     else:
-        _print(summary)
+        print(_as_text(summary), file=beside(arguments.out))
     return 0
 
 
@@ -85,13 +85,12 @@ def write_forest(path: Path, forest: Any) -> None:
     write(path, Graph(forest.graph.n, u, v, w, name=f"forest of {forest.graph.name}"))
 
 
-def _print(summary: dict[str, Any]) -> None:
+def _as_text(summary: dict[str, Any]) -> str:
     parts = {{"code": "machine code"}.get(part, part): value for part, value in summary["seconds"].items()}
     phases = ", ".join(f"{part} {seconds(value)}" for part, value in parts.items())
-    print(
+    return (
         f"{summary['file']}: {graph_size(summary['vertices'], summary['edges'])}\n"
         f"forest: {counted(summary['forest_edges'], 'edge')}, {counted(summary['components'], 'component')}, "
         f"weight {summary['weight']}\n"
-        f"{summary['algorithm']}, width {summary['width']}: {phases}",
-        file=sys.stdout,
+        f"{summary['algorithm']}, width {summary['width']}: {phases}"
     )

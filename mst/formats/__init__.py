@@ -13,9 +13,11 @@ The format of a file to read is detected from its content; that of a file to wri
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
+from mst import atomic
 from mst.errors import ConfigError, FormatError, InputError, OutOfMemoryError, nearest
 from mst.formats import (
     bhargava_zaia,
@@ -268,6 +270,9 @@ def _by_suffix(path: Path) -> Format:
     for candidate in FORMATS.values():
         if candidate.writable and name.endswith(candidate.suffixes):
             return candidate
+    with contextlib.suppress(OSError):
+        if atomic.is_stream(path):
+            return edges.FORMAT
     raise InputError(f"{path}: the suffix is not that of a format; name one of {', '.join(_writable())}")
 
 

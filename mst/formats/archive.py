@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from mst.errors import FormatError
+from mst.errors import FormatError, printable
 
 _TAR_SIGNATURE_OFFSET = 257
 
@@ -73,7 +73,7 @@ def _choose(path: Path, names: list[str]) -> str:
     ]
     if len(named) == 1:
         return named[0]
-    listed = ", ".join(visible[:8]) + ("" if len(visible) <= 8 else ", …")
+    listed = ", ".join(map(printable, visible[:8])) + ("" if len(visible) <= 8 else ", …")
     raise FormatError(
         path,
         f"expected an archive of one graph, found {listed or 'no file'}: unpack it and read one of its files",

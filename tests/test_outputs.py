@@ -1,0 +1,104 @@
+"""Outputs: files are replaced as a whole, links followed, streams written to; names cannot command a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import zipfile
+
+import pytest
+
+from mst import InputError, formats
+from mst.cli import main
+from mst.errors import FormatError
+
+EDGES = "0 1 5\n1 2 7\n2 0 6\n"
+
+
+def run(folder, *arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "mst", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "graph.txt").write_text(EDGES)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments", [("convert", "graph.txt", "-"), ("solve", "graph.txt", "--out", "-", "--json")]
+)
+def test_a_dash_is_standard_output_and_everything_else_is_said_beside_it(place, arguments):
+    ended = run(place, *arguments)
+    assert ended.returncode == 0, ended.stderr
+    (place / "found.txt").write_text(ended.stdout)
+    assert sorted(formats.read(place / "found.txt").w.tolist())[:2] == [5, 6]
+    assert ended.stderr.count("\n") == 1
+    assert sorted(file.name for file in place.iterdir()) == ["found.txt", "graph.txt"]
+
+
+def test_links_are_followed(place):
+    (place / "real").mkdir()
+    (place / "link.txt").symlink_to("real/target.txt")
+    for _ in range(2):  # the target does not exist at first
+        assert main(["convert", str(place / "graph.txt"), str(place / "link.txt")]) == 0
+        assert (place / "link.txt").is_symlink()
+        assert formats.read(place / "real" / "target.txt").m == 3
+
+
+def test_devices_and_pipes_stay_what_they_are(place):
+    pipe, null = place / "pipe", place / "null"
+    os.mkfifo(pipe)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    assert main(["convert", str(place / "graph.txt"), str(pipe)]) == 0
+    reader.join(timeout=20)
+    assert stat.S_ISFIFO(pipe.stat().st_mode) and b"# Nodes: 3 Edges: 3" in received[0]
+    null.symlink_to("/dev/null")
+    assert main(["solve", str(place / "graph.txt"), "--out", str(null)]) == 0
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)  # noqa: PTH116
+    assert sorted(file.name for file in place.iterdir()) == ["graph.txt", "null", "pipe"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+def test_a_full_device_is_an_error(place, capsys):
+    assert main(["convert", str(place / "graph.txt"), "/dev/full"]) == 2
+    assert "/dev/full cannot be written: No space left on device" in capsys.readouterr().err
+
+
+def test_a_folder_is_refused(place, capsys):
+    (place / "folder.txt").mkdir()
+    assert main(["convert", str(place / "graph.txt"), str(place / "folder.txt")]) == 2
+    assert "folder.txt cannot be written: it is a folder" in capsys.readouterr().err
+    with pytest.raises(InputError, match="it is a folder"):
+        formats.write(place / "folder.txt", formats.read(place / "graph.txt"))
+
+
+HOSTILE = "a\x1b[2Jb\x9b\u202ec"
+
+
+def test_names_of_files_do_not_command_the_terminal(place, capsys):
+    shutil.copy(place / "graph.txt", place / f"{HOSTILE}.txt")
+    (place / f"bad{HOSTILE}\n.txt").write_text("nothing\n")
+    (place / os.fsdecode(b"bytes\xff.txt")).write_text("nothing\n")
+    for name in (f"{HOSTILE}.txt", f"bad{HOSTILE}\n.txt", os.fsdecode(b"bytes\xff.txt"), "missing\x1b"):
+        for arguments in (["info", name], ["solve", name], ["convert", name, str(place / f"{HOSTILE}.gr")]):
+            main([arguments[0], str(place / arguments[1]), *arguments[2:]])
+    printed = "".join(capsys.readouterr())
+    assert "a\\x1b[2Jb\\x9b\\u202ec" in printed and "\\udcff" in printed
+    assert not set(printed) & set("\x1b\x9b\u202e\r")
+
+
+def test_names_in_archives_are_escaped_in_errors(tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        for name in (f"{HOSTILE}\n1.txt", f"{HOSTILE}2.txt"):
+            archive.writestr(name, EDGES)
+    with pytest.raises(FormatError) as caught:
+        formats.read(tmp_path / "two.zip")
+    assert not set(str(caught.value)) & set("\x1b\x9b\u202e\n")
