@@ -10,7 +10,6 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from mst import registry
 from mst.edge_slice import EdgeSlice
 from mst.errors import InputError, MSTError, UnsupportedError
 from mst.execute import implementation_of, refuse_unfit
+from mst.formats import file_path
 from mst.formats.edge_slice import read_edge_slice
 from mst.graph import Graph
 from mst.order import total
@@ -130,7 +130,7 @@ def abort(comm: Any) -> None:
 def _slice_of(given: Any, comm: Any) -> EdgeSlice:
     """Return the rank's part; of edges in memory, `m` and `start` are not known yet."""
     if isinstance(given, str | os.PathLike):
-        return read_edge_slice(Path(given), comm.rank, comm.size)
+        return read_edge_slice(file_path(given), comm.rank, comm.size)
     if not (isinstance(given, tuple) and len(given) == 4):
         raise InputError(
             f"cannot take edges from {type(given).__name__}: give the path of a canonical file, or (n, u, v, w)"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mst
-from mst import Forest, Graph, MSTError, formats
+from mst import Forest, Graph, MSTError, formats, mpi
 from mst.interop.device import device_graph
 from mst.interop.inputs import from_networkx, from_scipy
 from mst.interop.tables import from_table
@@ -107,6 +107,19 @@ def solve(*arguments, **options):
     return mst.minimum_spanning_forest(*arguments, **options)
 
 
+class OneRank:
+    """A communicator of one rank."""
+
+    rank, size = 0, 1
+
+    def allgather(self, value):
+        return [value]
+
+
+def solve_on_ranks(edges, **options):
+    return mpi.minimum_spanning_forest(edges, OneRank(), **options)
+
+
 # A call with one argument, and the values that it takes; all others must be refused.
 CALLS = {
     "graph": (solve, GRAPHS),
@@ -152,6 +165,8 @@ CALLS = {
         lambda x: by_backend(path_graph(1, x)),
         {"true", "int", "negative", "huge", "float", "inf"},
     ),
+    "ranks": (solve_on_ranks, set()),
+    "ranks, algorithm": (lambda x: solve_on_ranks((3, [0], [1], [1]), algorithm=x), set()),
     "from_networkx": (from_networkx, {"networkx"}),
     "from_networkx, attribute": (lambda x: from_networkx(path_graph(1, 2), weight=x), {"text", "nul"}),
     "from_networkx, weight": (

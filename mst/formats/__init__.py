@@ -104,7 +104,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     ...     formats.read(file)
     <Graph 'triangle': n=3 m=3 weights int32>
     """
-    path = _path(path)
+    path = file_path(path)
     raw = read_raw(path, format=format)
     if raw.format == canonical.FORMAT.id:
         return canonical.read_canonical(path, trusted=True)  # read_raw has checked it
@@ -143,7 +143,7 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawG
     ('edges', 3, None, [70, 80, 90])
     """
     try:
-        with Source(_path(path)) as source:
+        with Source(file_path(path)) as source:
             chosen = _detect(source) if format is None else _format_named(format)
             read = (format is None and chosen.read_detected) or chosen.read
             raw = read(source)
@@ -184,7 +184,7 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     ...     file.read_text().splitlines()[0]
     '%%MatrixMarket matrix coordinate integer symmetric'
     """
-    path = _path(path)
+    path = file_path(path)
     if not isinstance(graph, Graph):
         raise InputError(f"{path} takes a Graph, got {type(graph).__name__}: mst.Graph makes one of arrays")
     chosen = _by_suffix(path) if format is None else _format_named(format)
@@ -231,11 +231,24 @@ def detect(path: str | os.PathLike[str]) -> str:
     ...     formats.detect(file)
     'dimacs'
     """
-    with Source(_path(path)) as source:
+    with Source(file_path(path)) as source:
         return _detect(source).id
 
 
-def _path(path: str | os.PathLike[str]) -> Path:
+def file_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that can name a graph file; refuse everything else.
+
+    Raises
+    ------
+    InputError
+        Not a text or a path of text, or it holds a NUL character.
+
+    Examples
+    --------
+    >>> from mst.formats import file_path
+    >>> file_path("road.gr").name
+    'road.gr'
+    """
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(name, str):
         raise InputError(f"a graph file is named by a text or a path, got {type(path).__name__}")
@@ -284,4 +297,4 @@ def _graph_name(path: Path) -> str:
     return strip_compression(path.name).split(".")[0]
 
 
-__all__ = ["FORMATS", "FileSummary", "Format", "RawGraph", "detect", "read", "read_raw", "write"]
+__all__ = ["FORMATS", "FileSummary", "Format", "RawGraph", "detect", "file_path", "read", "read_raw", "write"]
