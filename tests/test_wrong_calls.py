@@ -223,7 +223,7 @@ def frame_of(names):
 WRONG = {
     "NUL in a path": (lambda: mst.read_graph("a\0b"), "NUL", Exception),
     "path of bytes": (lambda: mst.read_graph(b"a.gr"), "bytes", Exception),
-    "empty path": (lambda: mst.read_graph(""), "", Exception),
+    "empty path": (lambda: mst.read_graph(""), "cannot be read", Exception),
     "negative edge id": (lambda: Forest(TRIANGLE, [-1]), "-1 is not an edge: ids run from 0 to 2", Exception),
     "foreign edge id": (lambda: Forest(TRIANGLE, [3]), "3 is not an edge", Exception),
     "edge id above int64": (lambda: Forest(TRIANGLE, np.array([2**63], np.uint64)), "92233720", Exception),
@@ -306,17 +306,17 @@ WRONG = {
     "csgraph, three dimensions": (lambda: minimum_spanning_tree(np.ones((2, 2, 2))), "two dim", ValueError),
     "csgraph, column outside": (
         lambda: minimum_spanning_tree(sparse_with(indices=[0, 1, 9, 0, 1, 2, 0, 1, 2])),
-        "",
+        "indices must be < 3",
         Exception,
     ),
     "csgraph, negative column": (
         lambda: minimum_spanning_tree(sparse_with(indices=[0, 1, -1, 0, 1, 2, 0, 1, 2])),
-        "",
+        "indices must be >= 0",
         Exception,
     ),
     "csgraph, rows that descend": (
         lambda: minimum_spanning_tree(sparse_with(indptr=[0, 5, 3, 9])),
-        "",
+        "non-decreasing",
         ValueError,
     ),
     "csgraph, rows beyond the end": (
