@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly test-cluster lint docs report lock audit clean
+.PHONY: help install test nightly test-cluster lint docs report lock audit schemas clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,12 @@ lock:  ## resolve the requirements (needs uv; UPGRADE=1 takes newer versions)
 
 audit:  ## known vulnerabilities of what is installed by default; skipped with a reason where no index can be reached
 	$(PYTHON) envs/audit.py
+
+schemas: $(SETUP_DEV)  ## write workflow/schemas from the typed models
+	$(PYTHON) workflow/schemas/generate.py
+
+images/rulegraph.svg: workflow/Snakefile workflow/rules/*.smk  # needs graphviz; a clone has the picture
+	$(PYTHON) -m snakemake --directory .test --rulegraph | dot -Tsvg | sed -e '/^<!--/d;/^ *-->/d' > $@
 
 clean:  ## remove the environment and all results except records
 	rm -rf .venv .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

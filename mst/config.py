@@ -14,17 +14,18 @@ from pydantic import Field, field_validator
 
 from mst import registry
 from mst.bench.machine import Machine, host_name, this_machine
+from mst.bench.planning.batches import FOLDER, Batch, batches, folder_of
 from mst.bench.planning.experiment import Experiment, read_experiment
-from mst.bench.planning.plan import GraphState, Planned, plan, to_retry
+from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import Place, Site
-from mst.bench.records.reference import bundles
+from mst.bench.records.reference import Reference, bundles
 from mst.errors import ConfigError, nearest
 from mst.names import path_part
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 if TYPE_CHECKING:
-    from mst.catalog import Catalog, Entry, Manifest
+    from mst.catalog import Catalog, Entry
     from mst.catalog.download import Sources
 
 ENVIRONMENT = "MST_CONFIG"
@@ -42,21 +43,11 @@ class Config(StrictModel):
     offline: bool = Field(False, description="never touch the network")
     scale: Literal["small", "full"] = Field("small", description="of the papers' experiments")
     strict: bool = Field(False, description="an unavailable graph is an error")
-    retry: list[Literal["error", "timeout", "out-of-memory", "unavailable"]] = Field(
-        default_factory=list, description="statuses whose runs are planned again"
-    )
     programs: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="MST programs on disk, run as command-NAME: see mst/programs.py"
     )
-    site: Site | None = Field(
-        None, description="a cluster, or the file that describes it; the cluster profile fills this in"
-    )
+    site: Site | None = Field(None, description="a cluster; the cluster profile adds it from its site.yaml")
     experiment: Experiment
-
-    @field_validator("site", mode="before")
-    @classmethod
-    def _file(cls, value: Any) -> Any:
-        return read_yaml(Path(value)) if isinstance(value, str) else value
 
     @field_validator("machine")
     @classmethod
@@ -65,12 +56,6 @@ class Config(StrictModel):
             return value if value is None else path_part(value, "machine")
         except ConfigError as error:
             raise ValueError(str(error)) from None
-
-    @field_validator("retry", mode="before")
-    @classmethod
-    def _words(cls, value: Any) -> Any:
-        # `--config retry=error,timeout` arrives as one string.
-        return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else value
 
     @property
     def machine_name(self) -> str:
@@ -102,6 +87,24 @@ def load(path: Path | None = None) -> Config:
         return from_mapping(json.loads(text), f"${ENVIRONMENT}")
     file = path or resource("config/config.yaml")
     return from_mapping(read_yaml(file), str(file))
+
+
+def with_profile(config: Config, profile: Path) -> Config:
+    """Return a configuration with the site of a Snakemake profile: the configuration file that the profile names.
+
+    Raises
+    ------
+    ConfigError
+        The profile has none, or it describes no site.
+    """
+    file = profile / "profile.yaml"
+    named = read_yaml(file).get("configfile")
+    if named is None:
+        raise ConfigError(
+            f"{file} names no configfile with a site: mst plan without --profile plans for this machine"
+        )
+    added = read_yaml(profile / named)
+    return parse(Config, {**config.model_dump(), **added}, str(profile / named))
 
 
 def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -> Config:
@@ -216,11 +219,46 @@ def scope_plan(
     config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place], scope: str
 ) -> list[Planned]:
     """Return the plan of a scope, from the existing manifests."""
-    experiments = [scope_experiment(config, papers, scope)]
     graphs = graph_states(config, catalog, scope_graphs(config, papers, scope))
+    return _plan_of(config, papers, places, scope, graphs)
+
+
+def _plan_of(
+    config: Config,
+    papers: Mapping[str, Experiment],
+    places: Sequence[Place],
+    scope: str,
+    graphs: Mapping[str, GraphState],
+) -> list[Planned]:
+    experiments = [scope_experiment(config, papers, scope)]
     rows = [row for place in places for row in plan(experiments, graphs, place=place, records=config.records)]
     kind, _, name = scope.partition("/")
     return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
+
+
+def scope_folder(config: Config, scope: str) -> Path:
+    """Return the folder of a scope's table, figures, page and batches."""
+    return config.root if scope == "default" else config.root / "reports" / scope
+
+
+def scope_batches(
+    config: Config,
+    papers: Mapping[str, Experiment],
+    places: Sequence[Place],
+    scope: str,
+    rows: Iterable[Planned],
+    *,
+    apart: bool = False,
+) -> list[Batch]:
+    """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""
+    return batches(_plan_of(config, papers, places, scope, {}), rows, apart=apart)
+
+
+def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
+    """Return the folder of a batch's indexes: see `mst.bench.planning.batches.folder_of`."""
+    own = scope_folder(config, scope) / FOLDER
+    others = [config.root / FOLDER, *sorted(config.root.glob(f"reports/*/*/{FOLDER}"))]
+    return folder_of(batch, config.records, own, others)
 
 
 def request_document(
@@ -249,32 +287,32 @@ def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
     return [row.row() for row in rows]
 
 
-def _asks_elsewhere(config: Config, entry: Entry, manifest: Manifest) -> bool:
-    """Return whether there is a location now that was not tried when the graph was found unavailable."""
-    if entry.own_files:
-        return True
-    sources = config.sources()
-    new_mirror = any(not any(t.location.startswith(m) for t in manifest.tried) for m in sources.mirrors)
-    return new_mirror or (not sources.offline and any(t.reason == "offline" for t in manifest.tried))
+def stand_ins(papers: Mapping[str, Experiment], scope: str) -> dict[str, str]:
+    """Return the stand-ins on a paper's page, by the names of the graphs that they replace."""
+    from mst.reporting.papers import claims
+
+    kind, _, name = scope.partition("/")
+    return claims.stand_ins_of(papers[name]) if kind == "papers" else {}
 
 
-def to_try_again(
-    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place]
+def page_manifests(
+    config: Config, own: Iterable[Path], scope: str, references: Iterable[Reference]
 ) -> list[Path]:
-    """Return files to remove so that they are made again: failed runs of ``retry``, unavailable graphs.
+    """Return the manifests of all graphs on a scope's page: its own, and those of other machines' records.
 
-    An unavailable graph is also tried again after its sources have changed.
+    The default page shows all of these, a paper's page those that the paper's experiment leaves out here, and
+    stand-ins.
     """
-    from mst.catalog import read_manifest
-
-    again: list[Path] = []
-    for entry in catalog.values():
-        file = graph_folder(config, entry) / "manifest.json"
-        if not file.is_file() or (manifest := read_manifest(file)).status == "ok":
-            continue
-        if "unavailable" in config.retry or _asks_elsewhere(config, entry, manifest):
-            again.append(file)
-    if config.retry:
-        for scope in ("default", *(f"papers/{name}" for name in papers)):
-            again += to_retry(scope_plan(config, papers, catalog, places, scope), config.records, config.retry)
-    return list(dict.fromkeys(again))
+    made = list(own)
+    kind, _, name = scope.partition("/")
+    if kind not in ("default", "papers"):
+        return made
+    committed = [file for reference in references for file in reference.manifests]
+    others = [*sorted(config.root.glob("manifests/*/*.json")), *committed]
+    known = {file.parts[-3] for file in made}
+    found = [file for file in others if file.parent.name not in known]
+    if kind == "papers":
+        experiments = papers(config)
+        shown = {*experiments[name].left_out, *stand_ins(experiments, scope).values()}
+        found = [file for file in found if file.parent.name in shown]
+    return [*made, *found]

@@ -24,6 +24,7 @@ def installed_locks(file: Path) -> list[str]:
     """Return the locks that a conda file's script installs."""
     script = file.with_suffix(".post-deploy.sh").read_text()
     assert "--require-hashes" in script and script.startswith("#!/bin/sh\nset -eu\n")
+    assert 'cd "${MST_CHECKOUT:-.}"' in script, "it also runs in other working directories"
     return re.findall(r"--requirement envs/(\S+)", script)
 
 
@@ -78,3 +79,13 @@ def test_rules_name_existing_environments():
         for name in re.findall(r'"(\S+/envs/\S+\.yaml)"', rules.read_text())
     }
     assert named == {file.resolve() for file in FILES}
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "apptainer.def"])
+def test_container_installs_the_lock_of_the_conda_file_with_the_same_python(name):
+    text = (ENVS / name).read_text()
+    (install, package) = re.findall(r"pip install --no-cache-dir (.*)", text)
+    assert install == "--require-hashes --requirement envs/requirements.txt"
+    assert package == "--no-deps --no-build-isolation --editable ."
+    (python,) = re.findall(r"^from:? (?:\S+/)?python:(\S+)-slim$", text, re.MULTILINE | re.IGNORECASE)
+    assert f"python={python}" in yaml.safe_load((ENVS / "cpu.yaml").read_text())["dependencies"]

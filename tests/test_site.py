@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from mst import config, registry
+from mst.bench.planning.batches import MEASURED, PROVED, Batch, batches, folder_of, write_index
 from mst.bench.planning.experiment import Experiment, widths_of
-from mst.bench.planning.plan import GraphState, plan
+from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import (
     Place,
     Site,
     hardware,
     hardware_profiles,
     leave_job_step,
-    profile_site,
 )
+from mst.bench.planning.usage import predicted
 from mst.bench.records import account
 from mst.bench.records.store import Run
 from mst.errors import ConfigError
@@ -35,7 +36,7 @@ def site(**nodes) -> Site:
 
 
 def test_example_site_covers_every_paradigm():
-    example = parse(Site, read_yaml(ROOT / "cluster" / "site.yaml"), "site.yaml")
+    example = parse(Site, read_yaml(ROOT / "cluster" / "site.yaml")["site"], "site.yaml")
     assert {run for node in example.nodes.values() for run in node.runs} >= set(registry.PARADIGMS)
     assert example.nodes["cpu"].cores == 128 and example.nodes["cpu"].cpus == 256
     assert [example.nodes["mpi"].layout(ranks) for ranks in (1, 32, 64, 128)] == [
@@ -94,21 +95,6 @@ def test_invalid_site_is_refused_with_its_key(nodes, message):
     assert message in str(error.value)
 
 
-def test_site_file_is_found_beside_the_profile(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cluster").mkdir()
-    file = tmp_path / "cluster" / "site.yaml"
-    file.write_text("nodes: {}\n")
-    (tmp_path / "cluster" / "config.yaml").touch()
-    here = Path("cluster/site.yaml")
-    assert profile_site(["snakemake", "--profile", "cluster", "-n"]) == here
-    assert profile_site(["snakemake", "--profile=cluster"]) == here
-    assert profile_site(["snakemake", "--profile", "cluster/config.yaml"]) == here
-    assert profile_site(["snakemake", "-n"], "cluster") == here
-    assert profile_site(["snakemake", "--profile", "other", "-n"], "cluster") is None
-    assert profile_site(["snakemake", "--cores", "2"]) is None
-
-
 def test_each_kind_of_node_plans_its_own_paradigms():
     described = site(
         cpu={"runs": ["threads", "kruskal"], "cpus": 2}, gpu={"runs": ["cuda"], "gpus": 1}, small={"cpus": 1}
@@ -134,11 +120,10 @@ def test_each_kind_of_node_plans_its_own_paradigms():
     }
 
 
-def test_configuration_reads_a_site_by_its_file_name(tmp_path):
-    file = tmp_path / "site.yaml"
-    file.write_text(yaml.safe_dump({"nodes": {"cpu": {"machine": "far-cpu", "runs": ["peer"], "cpus": 4}}}))
+def test_places_are_the_kinds_of_nodes_of_a_site_or_the_machine_at_hand():
+    node = {"machine": "far-cpu", "runs": ["peer"], "cpus": 4}
     experiment = {"title": "t", "graphs": [], "runs": []}
-    settings = config.from_mapping({"site": str(file), "experiment": experiment})
+    settings = config.from_mapping({"site": {"nodes": {"cpu": node}}, "experiment": experiment})
     assert [place.name for place in config.places(settings)] == ["far-cpu"]
     assert config.places(config.from_mapping({"machine": "here", "experiment": experiment}))[0].name == "here"
 
@@ -231,3 +216,52 @@ def test_account_works_without_a_scheduler(tmp_path):
         "a.log",
     )
     assert (tmp_path / account.FILE).is_file()
+
+
+def test_usage_of_three_kinds_of_nodes_is_predicted():
+    described = site(
+        cpu={"runs": ["threads"], "cpus": 256, "threads_per_core": 2},
+        gpu={"runs": ["cuda"], "cpus": 32, "gpus": 4},
+        mpi={"runs": ["mpi"], "cpus": 64, "nodes": 4},
+    )
+    blocks = [{"algorithms": ["edge-boruvka", "edge-boruvka-cuda", "filter-boruvka-mpi"], "widths": [1, 128]}]
+    measure = {"budget": 58}
+    experiment = parse(
+        Experiment, {"title": "t", "graphs": ["g", "h"], "measure": measure, "runs": blocks}, "e"
+    )
+    places = [Place(node.machine, node.declared(), node) for node in described.nodes.values()]
+    rows = [row for place in places for row in plan([experiment], {}, place=place, records=Path("nowhere"))]
+    # Whether CuPy is installed where the test runs makes no difference.
+    rows = [replace(r, status="waiting") if r.paradigm == "cuda" and r.width == 1 else r for r in rows]
+    found = {usage.machine: usage for usage in predicted(batches(rows, rows), described)}
+    cpu, mpi = found["box-cpu"], found["box-mpi"]
+    assert (cpu.jobs, cpu.runs, cpu.seconds) == (2, 4, 240.0) and cpu.core_hours == pytest.approx(4 / 60 * 128)
+    assert (mpi.jobs, mpi.runs) == (4, 4), "each layout of ranks is a job of its own"
+    assert mpi.core_hours == pytest.approx(2 / 60 * (64 + 2 * 64)), "one node, and two for 128 ranks"
+    assert (found["box-gpu"].jobs, found["box-gpu"].core_hours) == (2, pytest.approx(2 / 60 * 32))
+
+
+def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):
+    records, own, other = tmp_path / "records", tmp_path / "own", tmp_path / "other"
+    run = Run("m", "g", "kruskal", "default", 1, "0" * 12)
+
+    def folder(status: str) -> str:
+        row = Planned("m", "g", "kruskal", "sequential", "default", 1, status, run=run)
+        found = folder_of(Batch("m", "g", "all", (row,), (row,)), records, own, [other])
+        return str(found.relative_to(tmp_path))
+
+    assert folder("waiting") == folder("planned") == "own/m/g/all/1"
+    place = own / "m/g/all/1"
+    place.mkdir(parents=True)
+    assert folder("planned") == "own/m/g/all/1", "a job that ended early is repeated"
+    (records / run.path).parent.mkdir(parents=True)
+    (records / run.path).write_text("{}")
+    write_index(place / MEASURED, records, [str(run.path)])
+    assert folder("planned") == "own/m/g/all/1", "only the proof is missing"
+    write_index(place / PROVED, records, [str(run.path)])
+    assert folder("done") == "own/m/g/all/1"
+    assert folder("planned") == "own/m/g/all/2", "its proof was deleted"
+    place.rename(tmp_path / "kept")
+    assert folder("done") == "own/m/g/all/1"
+    write_index(other / "m/g/all/3" / PROVED, records, [str(run.path)])
+    assert folder("done") == "other/m/g/all/3", "another scope has measured it"

@@ -4,62 +4,77 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mst import catalog, config, registry
 from mst.bench.machine import this_machine
 from mst.bench.measure.runner import Request
+from mst.bench.planning.batches import TOGETHER, part_of
 from mst.bench.planning.experiment import Experiment, Measure, wants
+from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Place
-from mst.bench.records.store import STAGED, Run, run_fingerprint, write_json
+from mst.bench.records.store import STAGED, Run, ids_path, proof_path, run_fingerprint, write_json
 from mst.commands._arguments import assignments
 from mst.config import Config
 from mst.errors import ConfigError, UnavailableError
 from mst.solver import width_of
 
-SCOPES = "MST_SCOPES"
-"""Variable with a JSON list of the workflow's scopes; its runs on one graph are measured in turns."""
+
+def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
+    """Return the request for the run that the arguments name."""
+    if not (arguments.algorithm and arguments.graph):
+        raise ConfigError("name an ALGORITHM and a GRAPH")
+    place = Place(settings.machine_name, config.machine_of(settings))
+    _, manifest = graph_of(settings, arguments.graph)
+    algorithm = registry.get(arguments.algorithm)
+    options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))
+    fingerprint = run_fingerprint(algorithm.source_fingerprint(), manifest["digest"])
+    width = width_of(algorithm, arguments.threads, cores=place.machine.cores)
+    run = Run(place.name, arguments.graph, algorithm.id, options, width, fingerprint)
+    experiments = (
+        [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
+    )
+    measure, oversubscribe = _measure_of(run, experiments)
+    return Request(run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe)
 
 
-def requests_of(arguments: argparse.Namespace, settings: Config) -> list[Request]:
-    """Return the request for the run of the arguments, then those that are measured in turns with it."""
-    place = _place_of(arguments, settings)
-    name = Run.from_path(arguments.record).graph if arguments.record else _graph_name(arguments)
-    _, manifest = graph_of(settings, name)
-    run = _run_of(arguments, place, manifest["digest"])
-    if arguments.record is None:
-        experiments = (
-            [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
-        )
-        measure, oversubscribe = _measure_of(run, experiments)
-        path = settings.records / run.path
-        return [Request(run, path, measure, oversubscribe or arguments.oversubscribe)]
-    scopes = json.loads(os.environ.get(SCOPES, '["default"]'))
-    rows = dict(_planned(settings, place, scopes, run))
-    asked = rows.pop(run, None) or _measure_of(run, config.every_experiment(settings))
-    request = Request(run, settings.records / run.path, *asked)
-    if SCOPES not in os.environ:
-        return [request]
-    staged = settings.root / STAGED
-    others = [Request(other, staged / other.path, *how) for other, how in rows.items()]
-    return [
-        request,
-        *(o for o in others if not (settings.records / o.run.path).is_file() and not o.path.is_file()),
+def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
+    """Return the planned and the finished runs of the batch ``MACHINE/GRAPH/PART`` of a scope."""
+    machine, graph, part = batch.split("/")
+    known = {place.name: place for place in config.places(settings)}
+    if machine not in known:
+        raise ConfigError(f"batch {batch} belongs to machine {machine!r}, this is {' or '.join(known)}")
+    config.machine_of(settings, machine)
+    rows = config.scope_plan(settings, config.papers(settings), catalog.load(), [known[machine]], scope)
+    apart = part not in (TOGETHER, *(row.layout for row in rows))
+    return [row for row in rows if row.graph == graph and row.run and part_of(row, apart=apart) == part]
+
+
+def batch_requests(settings: Config, rows: list[Planned]) -> list[Request]:
+    """Return requests for the runs of a batch that have no measurement.
+
+    They are staged: a job that ends early leaves the measurements that are complete for the job that repeats it.
+    """
+    requests = [
+        Request(row.run, settings.root / STAGED / row.run.path, row.measure, row.oversubscribe)
+        for row in rows
+        if row.run and row.measure and not (settings.records / row.run.path).is_file()
     ]
+    return [request for request in requests if not request.path.is_file()]
 
 
-def _planned(
-    settings: Config, place: Place, scopes: list[str], run: Run
-) -> Iterator[tuple[Run, tuple[Measure, bool]]]:
-    """Yield the runs that the scopes plan for a graph on the same nodes, and how each is to be measured."""
-    papers, entries = config.papers(settings), catalog.load()
-    for scope in scopes:
-        for row in config.scope_plan(settings, papers, entries, [place], scope):
-            if row.graph == run.graph and row.layout == run.layout and row.run and row.measure:
-                yield row.run, (row.measure, row.oversubscribe)
+def move_staged(settings: Config, rows: list[Planned]) -> None:
+    """Move the staged measurements of a batch to the records."""
+    for run in (row.run for row in rows if row.run):
+        record, staged = settings.records / run.path, settings.root / STAGED / run.path
+        if staged.is_file():
+            record.parent.mkdir(parents=True, exist_ok=True)
+            # A proof belongs to the measurement that it was made for.
+            proof_path(record).unlink(missing_ok=True)
+            if ids_path(staged).is_file():
+                ids_path(staged).replace(ids_path(record))
+            staged.replace(record)
 
 
 def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
@@ -79,41 +94,6 @@ def note_machine(settings: Config, name: str) -> None:
     facts = settings.root / "machines" / f"{name}.json"
     if not facts.is_file():
         write_json(facts, this_machine().as_dict())
-
-
-def _graph_name(arguments: argparse.Namespace) -> str:
-    if not (arguments.algorithm and arguments.graph):
-        raise ConfigError("name an ALGORITHM and a GRAPH, or a planned --record")
-    return arguments.graph
-
-
-def _place_of(arguments: argparse.Namespace, settings: Config) -> Place:
-    """Return the machine at hand, by the name that a planned record gives it."""
-    if arguments.record is None:
-        return Place(settings.machine_name, config.machine_of(settings))
-    name = Run.from_path(arguments.record).machine
-    known = {place.name: place for place in config.places(settings)}
-    if name not in known:
-        raise ConfigError(f"{arguments.record} belongs to machine {name!r}, this is {' or '.join(known)}")
-    config.machine_of(settings, name)
-    return known[name]
-
-
-def _run_of(arguments: argparse.Namespace, place: Place, graph_digest: str) -> Run:
-    if arguments.record is not None:
-        planned = Run.from_path(arguments.record)
-        now = run_fingerprint(registry.get(planned.algorithm).source_fingerprint(), graph_digest)
-        if now != planned.fingerprint:
-            raise ConfigError(
-                f"{arguments.record}: planned for fingerprint {planned.fingerprint}, "
-                f"the code or the graph is now {now}: plan again"
-            )
-        return planned
-    algorithm = registry.get(arguments.algorithm)
-    options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))
-    fingerprint = run_fingerprint(algorithm.source_fingerprint(), graph_digest)
-    width = width_of(algorithm, arguments.threads, cores=place.machine.cores)
-    return Run(place.name, arguments.graph, algorithm.id, options, width, fingerprint)
 
 
 def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, bool]:

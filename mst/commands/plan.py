@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_config, add_json, add_paper
+
+if TYPE_CHECKING:
+    from mst.bench.planning.plan import GraphState, Planned
+    from mst.config import Config
 
 HELP = "show the runs that would be measured, their earlier times, and the runs that cannot, with the reason"
 
@@ -15,6 +22,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_config(parser)
     add_paper(parser)
+    parser.add_argument(
+        "--profile",
+        metavar="DIR",
+        help="plan for the site of a cluster profile, and predict its jobs and core hours",
+    )
+    parser.add_argument("--used", action="store_true", help="with --profile: what the finished runs have used")
     parser.add_argument("--all", action="store_true", help="list runs that are done, too")
     add_json(parser, "print one JSON object per row")
 
@@ -25,12 +38,21 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.bench.planning.plan import plan
 
     settings = config.load(arguments.configfile)
+    if arguments.profile:
+        settings = config.with_profile(settings, Path(arguments.profile))
     experiment = config.paper(settings, arguments.paper) if arguments.paper else settings.experiment
     graphs = config.graph_states(settings, catalog.load(), experiment.graphs)
     places = config.places(settings)
-    rows = [
-        row for place in places for row in plan([experiment], graphs, place=place, records=settings.records)
-    ]
+
+    def rows_of(states: Mapping[str, GraphState]) -> list[Planned]:
+        return [
+            row for place in places for row in plan([experiment], states, place=place, records=settings.records)
+        ]
+
+    rows = rows_of(graphs)
+    if arguments.profile and settings.site:
+        print(_usage(settings, rows_of({}), rows, with_used=arguments.used))
+        return 0
     if arguments.json:
         for row in rows:
             print(json.dumps({**row.row(), "status": row.status, "seconds": row.seconds}))
@@ -45,6 +67,34 @@ def run(arguments: argparse.Namespace) -> int:
         )
     print(_summary(rows, ", ".join(place.name for place in places)))
     return 0
+
+
+def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, with_used: bool) -> str:
+    """Return a table of the jobs, hours and core hours of each kind of node."""
+    from mst.bench.planning.batches import batches
+    from mst.bench.planning.usage import predicted, used
+    from mst.commands._print import columns
+    from mst.units import seconds
+
+    assert settings.site is not None
+    head = ("", "machine", "jobs", "runs", "first starts after", "hours on nodes", "core hours")
+    found = [("predicted", usage) for usage in predicted(batches(possible, rows), settings.site)]
+    if with_used:
+        done = [row.run for row in rows if row.status == "done" and row.run]
+        found += [("used", usage) for usage in used(settings.records, done, settings.site)]
+    lines = [
+        (
+            kind,
+            usage.machine,
+            usage.jobs,
+            usage.runs,
+            "unknown" if usage.waited is None else seconds(usage.waited),
+            round(usage.seconds / 3600, 3),
+            round(usage.core_hours, 3),
+        )
+        for kind, usage in found
+    ]
+    return columns([head, *lines]) if lines else "nothing to submit"
 
 
 def _summary(rows: list, machine: str) -> str:

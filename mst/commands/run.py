@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_config, add_granted, add_options, add_paper, add_threads
 from mst.commands._interrupt import interrupt_on_sigterm
 from mst.commands._print import line_about
+
+if TYPE_CHECKING:
+    from mst.config import Config
 
 HELP = "measure one algorithm on one graph of the catalogue and write the record"
 
@@ -20,8 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     add_threads(parser, "width (default: 1; all cores for threads)")
     parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="a planned record's path names the whole run"
+        "--batch", metavar="MACHINE/GRAPH/PART", help="measure a batch of the workflow that has missing records"
     )
+    parser.add_argument("--scope", default="default", help="the scope of the batch")
+    parser.add_argument("--index", type=Path, metavar="FILE", help="where to list the records of the batch")
     add_granted(parser)
     parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the cores")
     add_config(parser)
@@ -33,19 +39,47 @@ def run(arguments: argparse.Namespace) -> int:
     from mst import config
     from mst.bench.measure.runner import measure_runs
     from mst.bench.planning.site import leave_job_step
-    from mst.commands._requests import graph_of, note_machine, requests_of
+    from mst.commands._requests import graph_of, note_machine, request_of
     from mst.errors import ConfigError
 
     # A scheduler ends a job at its time limit by a signal; no partial file of an unfinished run stays behind.
     interrupt_on_sigterm()
     leave_job_step(os.environ)
     settings = config.load(arguments.configfile)
-    requests = requests_of(arguments, settings)
-    if reason := requests[0].refused():
+    if arguments.batch:
+        if arguments.index is None:
+            raise ConfigError("--batch needs --index, the file that lists its records")
+        return _run_batch(arguments, settings)
+    request = request_of(arguments, settings)
+    if reason := request.refused():
         raise ConfigError(reason)
-    note_machine(settings, requests[0].run.machine)
-    folder, manifest = graph_of(settings, requests[0].run.graph)
+    note_machine(settings, request.run.machine)
+    folder, manifest = graph_of(settings, request.run.graph)
     file = folder / "graph.arrow"
-    for measurement in measure_runs(requests, manifest=manifest, graph_file=file, granted=arguments.granted):
+    for measurement in measure_runs([request], manifest=manifest, graph_file=file, granted=arguments.granted):
         print(line_about(measurement), flush=True)
+    return 0
+
+
+def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
+    """Measure the missing runs of a batch in turns, and list all its records."""
+    from mst.bench.measure.runner import measure_runs
+    from mst.bench.planning.batches import write_index
+    from mst.commands._requests import batch_requests, batch_rows, graph_of, move_staged, note_machine
+    from mst.errors import ConfigError
+
+    rows = batch_rows(settings, arguments.scope, arguments.batch)
+    if requests := batch_requests(settings, rows):
+        if refused := list(filter(None, (request.refused() for request in requests))):
+            raise ConfigError("\n".join(refused))
+        note_machine(settings, requests[0].run.machine)
+        folder, manifest = graph_of(settings, requests[0].run.graph)
+        file = folder / "graph.arrow"
+        for measurement in measure_runs(
+            requests, manifest=manifest, graph_file=file, granted=arguments.granted
+        ):
+            print(line_about(measurement), flush=True)
+    move_staged(settings, rows)
+    write_index(arguments.index, settings.records, (str(row.run.path) for row in rows if row.run))
+    print(f"{len(requests)} runs measured, {len(rows) - len(requests)} were there: {arguments.index}")
     return 0

@@ -22,6 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_format(parser, "read both files as this format")
     parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")
     parser.add_argument("--reference", type=Path, metavar="FILE", help="reference.json of the record's graph")
+    parser.add_argument("--batch", type=Path, metavar="FILE", help="prove the measurements that a batch lists")
+    parser.add_argument(
+        "--index", type=Path, metavar="FILE", help="where to list the proved records of the batch"
+    )
     add_json(parser)
 
 
@@ -29,9 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Prove; exit with 1 when the forest is wrong."""
     from mst.errors import ConfigError
 
+    if (arguments.record or arguments.batch) and not arguments.reference:
+        raise ConfigError("--record and --batch need --reference, the reference.json of the graph")
+    if arguments.batch:
+        return _verify_batch(arguments)
     if arguments.record:
-        if not arguments.reference:
-            raise ConfigError("--record needs --reference, the reference.json of its graph")
         from mst.bench.records.verify import verify_record
 
         proof = verify_record(arguments.record, arguments.reference)
@@ -46,6 +52,25 @@ def run(arguments: argparse.Namespace) -> int:
         text = _of_files(arguments, verdict)
     print(json.dumps(verdict) if arguments.json else text)
     return 1 if wrong else 0
+
+
+def _verify_batch(arguments: argparse.Namespace) -> int:
+    """Prove the measurements of a batch that have no proof; a wrong one is noted in its proof, and no error here."""
+    from mst import config
+    from mst.bench.planning.batches import write_index
+    from mst.bench.records.store import proof_path
+    from mst.bench.records.verify import verify_record
+    from mst.errors import ConfigError
+
+    if arguments.index is None:
+        raise ConfigError("--batch needs --index, the file that lists the proved records")
+    records, runs = config.load().records, json.loads(arguments.batch.read_text())["runs"]
+    for record in (records / run for run in runs):
+        if not proof_path(record).is_file():
+            proof = verify_record(record, arguments.reference)
+            print(_of_record({"record": str(record), **proof}), flush=True)
+    write_index(arguments.index, records, runs)
+    return 0
 
 
 def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -33,6 +33,12 @@ QUICK = {"latency-wait": 5}
 PROBES = {"probe-threads": "threads", "probe-gpu": "cuda"}
 MPI = "filter-boruvka-mpi"
 MEASURED = ["kruskal", "probe-threads", "probe-gpu"]
+MEASURING = [
+    ("measure", "cluster-cpu"),
+    ("measure", "cluster-gpu"),
+    ("measure_mpi", "cluster-mpi"),
+    ("measure_ranks", "cluster-mpi"),
+]
 DOOMED = {"probe-killed": "cuda", "probe-late": "sequential", "probe-lost": "sequential"}
 RIVALS = {"probe-first": "sequential", "probe-second": "sequential"}
 # They wait for a file, and for a limited time, so that they end even if a test fails.
@@ -146,9 +152,9 @@ class ClusterClone(Clone):
         self.configure(algorithms=algorithms, experiment=experiment)
 
     def failed(self) -> dict[str, str]:
-        """Return the state of each failed job by its name, from `failed.json`."""
+        """Return the state of each failed batch by its machine, from `failed.json`."""
         failures = json.loads((self.folder / "results" / "failed.json").read_text())
-        return {failure["job"]: failure["state"] for failure in failures}
+        return {Path(failure["missing"][0]).parts[-5]: failure["state"] for failure in failures}
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +168,8 @@ def finished(daemons, tmp_path_factory):
         write_probe(folder, name, paradigm)
     for name, paradigm in {**DOOMED, **RIVALS}.items():
         write_probe(folder, name, paradigm, WAITS)
-    (clone.folder / "cluster" / "site.yaml").write_text(yaml.safe_dump(SITE))
-    profile = clone.folder / "cluster" / "config.yaml"
+    (clone.folder / "cluster" / "site.yaml").write_text(yaml.safe_dump({"site": SITE}))
+    profile = clone.folder / "cluster" / "profile.yaml"
     profile.write_text(yaml.safe_dump(yaml.safe_load(profile.read_text()) | QUICK))
     clone.plan_runs_of(MEASURED)
     known = {job.id for job in daemons.jobs()}
@@ -196,15 +202,14 @@ def by_machine(clone: Clone) -> dict[str, dict[str, dict]]:
 
 def test_every_paradigm_gets_its_resources(finished):
     jobs = {job.comment: job for job in finished[1]}
-    cpu, gpu = jobs["rule_cluster-cpu-small-grid_run"], jobs["rule_cluster-gpu-small-grid_run_cuda"]
+    cpu, gpu, alone, spread = (
+        next(job for comment, job in jobs.items() if comment.startswith(f"rule_{rule}_") and machine in comment)
+        for rule, machine in MEASURING
+    )
     assert (cpu.partition, cpu.cpus, cpu.shared) == ("cpu", 2, "NO"), "an exclusive node with all its cores"
     assert (gpu.partition, gpu.nodes) == ("gpu", "n1")
-    alone, spread = (
-        jobs["rule_cluster-mpi-small-grid-w1-1x1_run_ranks"],
-        jobs["rule_cluster-mpi-small-grid-w4-2x2_run_mpi"],
-    )
     assert alone.node_count == 1 and (spread.nodes, spread.node_count, spread.cpus) == ("n[1-2]", 2, 4)
-    assert len(jobs) == 7, f"runs and proofs of a graph share jobs: {list(jobs)}"
+    assert len(jobs) == 7, f"the proofs of a graph share a job: {list(jobs)}"
     assert {job.state for job in jobs.values()} == {"COMPLETED"}
 
 
@@ -264,7 +269,7 @@ def test_an_interrupt_cancels_running_and_queued_jobs(clone, slurm):
     assert states() == ["CANCELLED", "CANCELLED"]
     assert clone.stamps() == before
     code, output = clone.snakemake("--dry-run")
-    assert code == 0 and output.count("rule run:") == 2, output
+    assert code == 0 and output.count("rule measure:") == 2, output
 
 
 def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
@@ -279,9 +284,9 @@ def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     code, output = clone.ended(process)
     assert code != 0
     assert clone.failed() == {
-        "test-killed-small-grid": "CANCELLED",
-        "test-late-small-grid": "TIMEOUT",
-        "test-lost-small-grid": "NODE_FAIL",
+        "test-killed": "CANCELLED",
+        "test-late": "TIMEOUT",
+        "test-lost": "NODE_FAIL",
     }, output + slurm.logs()
     assert "NODE_FAIL: job" in output and "the same command retries them" in output
     assert clone.stamps() == before, "no record is partial, none is lost"
@@ -293,7 +298,7 @@ def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     after = clone.stamps()
     assert {name: after[name] for name in before} == before
     assert sorted(Path(name).parts[2] for name in set(after) - set(before)) == sorted(DOOMED)
-    assert len(re.findall(r"^ *rule run\w*:$", output, re.MULTILINE)) == 3
+    assert len(re.findall(r"^ *rule measure\w*:$", output, re.MULTILINE)) == 3
     assert clone.checked()["status"] == {"ok": 9}
     assert not (clone.folder / "results" / "failed.json").exists()
 

@@ -3,32 +3,31 @@
 import atexit
 import functools
 import getpass
+import hashlib
 import json
 import os
 import re
-import shlex
 import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
+from snakemake.utils import validate
 
+import mst
 from mst import catalog, config as settings_of, registry
+from mst.bench.planning.batches import (
+    FOLDER as BATCHES,
+    MEASURED,
+    PROVED,
+)
 from mst.bench.records import account
-from mst.bench.records.store import STAGED, proof_path, write_json
-from mst.bench.records.reference import references
-from mst.bench.planning.site import profile_site
-from mst.errors import MSTError, nearest
-from mst.reporting.papers import claims
 from mst.bench.records.check import summary
+from mst.errors import MSTError, nearest
 from mst.yaml_models import read_yaml
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs follow the configuration of the plan, even if a file has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
-elif site_file := profile_site(sys.argv, os.environ.get("SNAKEMAKE_PROFILE")):
-    config["site"] = config.get("site") or str(site_file)
 
 try:
     CONFIG = settings_of.from_mapping(config, "configuration")
@@ -39,10 +38,15 @@ try:
 except MSTError as error:
     raise WorkflowError(str(error))
 
+# The model has already explained any mistake; the schema made from it is for other programs, too.
+validate(config, "../schemas/config.schema.yaml", set_default=False)
+
 # The commands that rules start read the same configuration, overrides included, and share a list of hosts that do
 # not answer.
 os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
-os.environ["MST_DEAD_HOSTS"] = str(Path(".snakemake", "mst-dead-hosts").resolve())
+DEAD_HOSTS = Path(".snakemake", "mst-dead-hosts").resolve()
+CHECKOUT = Path(mst.__file__).resolve().parents[1]
+os.environ.update(MST_DEAD_HOSTS=str(DEAD_HOSTS), MST_CHECKOUT=str(CHECKOUT))
 
 if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
     # Many jobs that compile into one network folder slow each other down.
@@ -51,24 +55,20 @@ if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
-COMPLETENESS = Path(".snakemake", "mst-completeness")
-REQUEST = RESULTS / "request.json"
-# Options with which the engine runs nothing. It does not know yet whether it will run jobs; its command line does.
-LOOKING = {
-    "--dry-run",
-    "--dryrun",
-    "--summary",
-    "--dag",
-    "--rulegraph",
-    "--filegraph",
-    "--lint",
-    "--unlock",
-    "--touch",
+PAGE_SUFFIXES = {
+    ".py",
+    ".html",
+    ".j2",
+    ".css",
+    ".js",
+    ".json",
+    ".yaml",
+    ".csv",
+    ".md",
+    ".svg",
 }
-ONLY_LOOKING = any(
-    a in LOOKING or re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*", a) for a in sys.argv[1:]
-)
-PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".svg", ".mplstyle"}
+PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".json", ".yaml", ".csv", ".md", ".svg"}
+PAGE_SUFFIXES |= {".mplstyle"}
 SCOPES = [
     "default",
     *(f"papers/{name}" for name in PAPERS),
@@ -76,49 +76,51 @@ SCOPES = [
     *(f"algorithms/{name}" for name in registry.algorithms()),
 ]
 
-for argument in sys.argv[1:] if workflow.is_main_process else ():
-    kind, _, name = argument.partition("/")
-    if kind in ("papers", "graphs", "algorithms") and not Path(argument).exists():
-        if "/" not in name and argument not in SCOPES:
-            raise WorkflowError(f"no target {argument!r}{nearest(argument, SCOPES)}")
-
-# With --sdm conda each rule's environment provides Python; the package is always that of this checkout.
+# Without environments of the engine, jobs run the Python of this process; the package is always that of this process.
 IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-MST = "python -m mst" if IN_CONDA else f"{shlex.quote(sys.executable)} -m mst"
-checkout = str(Path(workflow.basedir).resolve())
-if checkout not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [checkout, os.environ.get("PYTHONPATH")])
-    )
+
+
+def prepend(variable, folder):
+    """Put a folder first in a path variable of the jobs."""
+    parts = [p for p in os.environ.get(variable, "").split(os.pathsep) if p]
+    if folder not in parts[:1]:
+        os.environ[variable] = os.pathsep.join([folder, *parts])
+
+
+prepend("PYTHONPATH", str(CHECKOUT))
+if not IN_CONDA:
+    prepend("PATH", str(Path(sys.executable).parent))
 
 
 wildcard_constraints:
     graph="[^/]+",
     recipe="[0-9a-f]{8}",
     machine="[^/]+",
-    algorithm="[^/]+",
-    options="[^/]+",
-    width=r"w\d+(-[^/]+)?",
-    fingerprint="[0-9a-f]{12}",
+    number=r"\d+",
     where="(reports/(papers|graphs|algorithms)/[^/]+/)?",
     paper="[^/]+",
     exhibit="[^/]+",
 
 
-def asked_for(scope):
-    """Return whether the command line names a scope, alone or as a part of a result's path."""
-    named = re.compile(f"(^|/){re.escape(scope)}(/|$)")
-    return any(named.search(argument) for argument in sys.argv[1:])
+def sources(*patterns):
+    """Return files of the project by patterns, relative to the working directory where they lie in it."""
+    found = (p for pattern in patterns for p in sorted(CHECKOUT.glob(pattern)))
+    here = Path.cwd()
+    return [
+        str(p.relative_to(here) if p.is_relative_to(here) else p)
+        for p in found
+        if p.suffix in PAGE_SUFFIXES
+    ]
 
 
 def folder_of(scope):
     """Return the folder of a scope's table, figures and page."""
-    return RESULTS if scope == "default" else RESULTS / "reports" / scope
+    return settings_of.scope_folder(CONFIG, scope)
 
 
 def scope_of(wildcards):
     """Return the scope of a target: the default experiment, or one paper, graph or algorithm."""
-    return wildcards.where.removeprefix("reports/").strip("/") or "default"
+    return wildcards.where.removeprefix("reports/")[:-1] or "default"
 
 
 def graph_file(name, file):
@@ -137,44 +139,52 @@ def manifests(scope):
     ]
 
 
-def stand_ins(scope):
-    """Return the stand-ins on a paper's page, by the names of the graphs that they replace."""
-    kind, _, name = scope.partition("/")
-    return claims.stand_ins_of(PAPERS[name]) if kind == "papers" else {}
+def imported():
+    """Return the files that describe other machines' records: imported manifests, committed bundles."""
+    found = (
+        *RESULTS.glob("manifests/*/*.json"),
+        *settings_of.COMMITTED.glob("reference/*/*.*"),
+    )
+    return sorted(map(str, found))
 
 
-def imported_manifests(scope):
-    """Return the manifests of graphs that came with other machines' records.
-
-    The default page shows all of them, a paper's page those that the paper's experiment leaves out here, and stand-ins.
-    """
-    kind, _, name = scope.partition("/")
-    if kind not in ("default", "papers"):
-        return []
-    own = {Path(file).parts[-3] for file in manifests(scope)}
-    imported = sorted(RESULTS.glob("manifests/*/*.json"))
-    committed = [file for reference in REFERENCES for file in reference.manifests]
-    found = [file for file in (*imported, *committed) if file.parent.name not in own]
-    if kind == "papers":
-        wanted = {*PAPERS[name].left_out, *stand_ins(scope).values()}
-        found = [file for file in found if file.parent.name in wanted]
-    return [str(file) for file in found]
+@functools.cache
+def batches_of(scope):
+    """Return the batches of a scope by their folders, as they were when the engine first asked."""
+    rows = settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
+    found = settings_of.scope_batches(
+        CONFIG, PAPERS, PLACES, scope, rows, apart=IN_CONDA
+    )
+    return {settings_of.batch_folder(CONFIG, scope, batch): batch for batch in found}
 
 
-def planned_rows(scope):
-    """Return the rows of a scope's plan, once the manifests of its graphs exist."""
-    for name in settings_of.scope_graphs(CONFIG, PAPERS, scope):
-        checkpoints.graph.get(graph=name, recipe=CATALOG[name].recipe)
-    return settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
+@functools.cache
+def batches_by_place(scope):
+    return {batch.place: batch for batch in batches_of(scope).values()}
 
 
-def proofs(scope):
-    """Return the proofs of all runs of a scope that are possible on this machine."""
-    return [
-        str(proof_path(RECORDS / row.run.path))
-        for row in planned_rows(scope)
-        if row.run
-    ]
+def batch_of(wildcards):
+    """Return the batch of a job."""
+    place = Path(wildcards.machine, wildcards.graph, wildcards.part)
+    return batches_by_place(scope_of(wildcards))[place]
+
+
+def proved(scope):
+    """Return the indexes of a scope's proved records: one for each batch."""
+    return [str(folder / PROVED) for folder in batches_of(scope)]
+
+
+def indexes(scope):
+    """Return an input function of a target: the engine makes what a target misses, also where it has no metadata."""
+    return lambda wildcards: proved(scope)
+
+
+@functools.cache
+def request():
+    """Return a digest of everything but graphs that a plan depends on."""
+    document = settings_of.request_document(CONFIG, PAPERS, PLACES)
+    text = json.dumps(document, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def scope_experiment(scope):
@@ -183,63 +193,20 @@ def scope_experiment(scope):
     return {"scope": scope, "machine": CONFIG.machine_name, **experiment.model_dump()}
 
 
-def request_file():
-    """Return a file of everything but graphs that a plan depends on; it is written only when that changes."""
-    document = settings_of.request_document(CONFIG, PAPERS, PLACES)
-    if not ONLY_LOOKING and not (
-        REQUEST.is_file() and json.loads(REQUEST.read_text()) == document
-    ):
-        write_json(REQUEST, document)
-    return [str(REQUEST)] if REQUEST.is_file() else []
+def figure_captions():
+    """Return the captions of figures, for the engine's own report."""
+    captions = read_yaml(CHECKOUT / "report/captions.yaml")
+    return {name: text for name, text in captions.items() if isinstance(text, str)}
 
 
-def completeness_file(scope):
-    """Return a file that is newer than any plan while a graph or a run of the scope is missing, and old otherwise.
-
-    Snakemake does not recreate a missing intermediate file while everything after it exists, and its record of a job's
-    inputs is lost with its private folder.
-    """
-    return COMPLETENESS / scope.replace("/", "-")
-
-
-def note_completeness(scope):
-    complete = all(Path(file).is_file() for file in manifests(scope)) and not any(
-        row.status == "planned"
-        for row in settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
-    )
-    file = completeness_file(scope)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if complete:
-        file.touch()
-        os.utime(file, (0, 0))
-    else:
-        # Small files count as changed only when their content changes.
-        file.write_text(str(time.time_ns()))
+def refuse(wildcards):
+    """Refuse a target that looks like a paper, a graph or an algorithm, with the nearest name."""
+    target = f"{wildcards.kind}/{wildcards.name}"
+    raise WorkflowError(f"no target {target!r}{nearest(target, SCOPES)}")
 
 
 if workflow.is_main_process and CONFIG.site:
-    # At any end: an interrupt, a second one, an error of the engine.
+    # At any end: an interrupt, a second one, an error of the engine (docs/design-notes/workflow.md).
     atexit.register(
         lambda: account.cancel_left(map(Path, workflow.logger_manager.get_logfile()))
     )
-
-if workflow.is_main_process:
-    # Failed runs and missing graphs that the configuration retries are deleted first.
-    for path in settings_of.to_try_again(CONFIG, PAPERS, CATALOG, PLACES):
-        if ONLY_LOOKING:
-            print(f"would be retried without -n: {path}", file=sys.stderr)
-        else:
-            print(f"retrying: {path}", file=sys.stderr)
-            path.unlink()
-    if not ONLY_LOOKING:
-        Path(os.environ["MST_DEAD_HOSTS"]).unlink(missing_ok=True)
-
-for scope in SCOPES:
-    if scope == "default" or asked_for(scope):
-        note_completeness(scope)
-
-REQUESTED = request_file()
-ASKED = list(filter(asked_for, SCOPES[1:])) or ["default"]
-# The first run on a graph measures all runs on it in turns; on a cluster, those that share its job.
-if workflow.is_main_process:
-    os.environ["MST_SCOPES"] = json.dumps(ASKED)

@@ -1,11 +1,13 @@
 # Raw file or generator -> canonical graph and manifest -> proved reference forest.
 
 
-checkpoint graph:
+# Other rules read the large file, too, but only the small manifest says whether they run again.
+rule graph:
     input:
         lambda wildcards: own_files(wildcards.graph),
     output:
         manifest=RESULTS / "graphs/{graph}/{recipe}/manifest.json",
+        graph=RESULTS / "graphs/{graph}/{recipe}/graph.arrow",
     log:
         RESULTS / "logs/graphs/{graph}-{recipe}.log",
     # Compute nodes often reach no network.
@@ -23,7 +25,8 @@ checkpoint graph:
 
 rule reference:
     input:
-        RESULTS / "graphs/{graph}/{recipe}/manifest.json",
+        manifest=rules.graph.output.manifest,
+        graph=ancient(rules.graph.output.graph),
     output:
         RESULTS / "graphs/{graph}/{recipe}/reference.json",
     log:
@@ -36,4 +39,4 @@ rule reference:
     resources:
         **work_resources(),
     shell:
-        "{MST} reference {input:q} > {log:q} 2>&1"
+        "python -m mst reference {input.manifest:q} > {log:q} 2>&1"

@@ -5,8 +5,8 @@
 rule exhibit:
     input:
         table=RESULTS / "reports/papers/{paper}/table.parquet",
-        graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}")
-        + imported_manifests(f"papers/{wildcards.paper}"),
+        graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}"),
+        imported=imported(),
         sources=PAGE_SOURCES,
     output:
         csv=RESULTS / "papers/{paper}/{exhibit}.csv",
@@ -23,7 +23,5 @@ rule exhibit:
     threads: work_cpus()
     resources:
         **work_resources(lambda wildcards: 3),
-    params:
-        records=[str(RECORDS), *IMPORTED],
     script:
         "../scripts/exhibit.py"

@@ -1,31 +1,20 @@
 # The page, and a target for every paper, graph and algorithm.
 
-PAGE_SOURCES = [
-    str(p)
-    for d in ("report", "mst/reporting")
-    for p in sorted(Path(d).rglob("*"))
-    if p.suffix in PAGE_SUFFIXES
-]
-PAGE_SOURCES += [
+PAGE_SOURCES = sources(
+    "report/**/*",
+    "mst/reporting/**/*",
     "config/advice.json",
     "mst/advice/__init__.py",
     "mst/advice/traits.py",
     "mst/units.py",
-]
-PAGE_SOURCES += map(str, sorted(settings_of.COMMITTED.glob("reference/*/about.yaml")))
-
-
-def figure_captions():
-    """Return the captions of figures, for the engine's own report."""
-    captions = read_yaml(Path("report/captions.yaml"))
-    return {name: text for name, text in captions.items() if isinstance(text, str)}
+)
 
 
 rule report:
     input:
         table=RESULTS / "{where}table.parquet",
-        graphs=lambda wildcards: manifests(scope_of(wildcards))
-        + imported_manifests(scope_of(wildcards)),
+        graphs=lambda wildcards: manifests(scope_of(wildcards)),
+        imported=imported(),
         sources=PAGE_SOURCES,
     output:
         page=report(
@@ -52,7 +41,6 @@ rule report:
     resources:
         **work_resources(lambda wildcards: 3),
     params:
-        records=[str(RECORDS), *IMPORTED],
         experiment=lambda wildcards: scope_experiment(scope_of(wildcards)),
         captions=figure_captions(),
     script:
@@ -67,3 +55,20 @@ for scope in SCOPES[1:]:
         input:
             folder_of(scope) / "report.html",
             folder_of(scope) / "checked.json",
+            batches=indexes(scope),
+
+
+rule unknown:
+    input:
+        refuse,
+    output:
+        "{kind}/{name}",
+    log:
+        "logs/unknown/{kind}-{name}.log",
+    wildcard_constraints:
+        kind="papers|graphs|algorithms",
+        name="[^/]+",
+    conda:
+        "../../envs/cpu.yaml"
+    shell:
+        "exit 1 > {log:q}"

@@ -1,35 +1,32 @@
 # One tidy table of all measurements, of this and other machines, and the last gate.
 
-# Measured on other machines, and committed with the code.
-REFERENCES = references(settings_of.COMMITTED)
-IMPORTED = [str(reference.records) for reference in REFERENCES]
-
-TABLE_SOURCES = [
-    f"mst/{name}.py"
-    for name in ("bench/records/store", "bench/statistics", "reporting/table")
-]
+TABLE_SOURCES = sources(
+    "mst/bench/records/store.py", "mst/bench/statistics.py", "mst/reporting/table.py"
+)
 
 
 rule plan:
     input:
-        REQUESTED,
-        manifests=lambda wildcards: manifests(scope_of(wildcards)),
-        completeness=lambda wildcards: completeness_file(scope_of(wildcards)),
+        lambda wildcards: manifests(scope_of(wildcards)),
     output:
         RESULTS / "{where}plan.json",
     log:
         RESULTS / "logs/{where}plan.log",
     localrule: True
+    conda:
+        "../../envs/cpu.yaml"
     params:
         scope=lambda wildcards: scope_of(wildcards),
+        request=request(),
     script:
         "../scripts/plan.py"
 
 
 rule table:
     input:
-        proofs=lambda wildcards: proofs(scope_of(wildcards)),
+        batches=lambda wildcards: proved(scope_of(wildcards)),
         plan=RESULTS / "{where}plan.json",
+        imported=imported(),
         sources=TABLE_SOURCES,
     output:
         parquet=RESULTS / "{where}table.parquet",
@@ -46,11 +43,9 @@ rule table:
     resources:
         **work_resources(lambda wildcards: 3),
     params:
-        records=str(RECORDS),
-        imported=IMPORTED,
         # The default page shows all measurements, the others only those of their scope.
         only_planned=lambda wildcards: scope_of(wildcards) != "default",
-        stand_ins=lambda wildcards: stand_ins(scope_of(wildcards)),
+        scope=lambda wildcards: scope_of(wildcards),
     script:
         "../scripts/table.py"
 

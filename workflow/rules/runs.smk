@@ -1,31 +1,21 @@
-# One job per run, with the resources of its paradigm. On one machine it claims every core: a timed run has the machine
-# to itself. On a cluster it has a node to itself, one with GPUs, or a rank for each unit of its width on as many nodes
-# as these need.
+# One job for each batch: it measures the missing runs on one graph in turns, and lists all records of the batch. On one
+# machine it claims every core: a timed run has the machine to itself. On a cluster it has a node to itself, one with
+# GPUs, or a rank for each unit of its width on as many nodes as these need. Another job proves every measurement; a
+# wrong forest is recorded there, and the last gate turns it into a failure.
 
 
-ruleorder: run_ranks > run_cuda > run
-
-
-def staged(wildcards, output):
-    """Return the path, without suffix, of a measurement that another run's job has made in turns with its own."""
-    place = Path(output[0]).relative_to(RECORDS).with_suffix("")
-    return str(RESULTS / STAGED / place)
-
-
-# The shell moves it in less time than Python takes to start.
-MOVE_STAGED = 'mv {params.staged:q}.* "$(dirname {output:q})" 2> {log:q}'
-
-
-rule run:
+rule measure:
     input:
-        lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
+        manifest=lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
+        graph=lambda wildcards: ancient(graph_file(wildcards.graph, "graph.arrow")),
     output:
-        RECORDS / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
-    log:
         RESULTS
-        / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
-    group:
-        shared("{machine}-{graph}")
+        / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
+        / MEASURED,
+    log:
+        RESULTS / "logs/{where}runs/{machine}/{graph}/{part}-{number}.log",
+    wildcard_constraints:
+        part="all|cpu",
     conda:
         "../../envs/cpu.yaml"
     envmodules:
@@ -34,15 +24,15 @@ rule run:
     resources:
         **run_resources(),
     params:
-        staged=staged,
+        scope=lambda wildcards: scope_of(wildcards),
     shell:
-        MOVE_STAGED
-        + " || {MST} run --record {output:q} --granted {threads} > {log:q} 2>&1"
+        "python -m mst run --scope {params.scope:q} --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
+        " --index {output:q} --granted {threads} > {log:q} 2>&1"
 
 
-use rule run as run_cuda with:
+use rule measure as measure_cuda with:
     wildcard_constraints:
-        algorithm=any_of("cuda"),
+        part="cuda",
     conda:
         "../../envs/cuda.yaml"
     envmodules:
@@ -50,11 +40,9 @@ use rule run as run_cuda with:
 
 
 # One rank, or all of them on the machine at hand: the scheduler refuses an MPI job of one task.
-use rule run as run_ranks with:
+use rule measure as measure_mpi with:
     wildcard_constraints:
-        algorithm=any_of("mpi"),
-    group:
-        shared("{machine}-{graph}-{width}")
+        part="mpi|1x1",
     conda:
         "../../envs/mpi.yaml"
     envmodules:
@@ -63,22 +51,18 @@ use rule run as run_ranks with:
 
 if CONFIG.site:
 
-    ruleorder: run_mpi > run_ranks > run_cuda > run
-
-    rule run_mpi:
+    rule measure_ranks:
         input:
-            lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
+            manifest=rules.measure.input.manifest,
+            graph=rules.measure.input.graph,
         output:
-            RECORDS
-            / "{machine}/{graph}/{algorithm}/{options}/{width}/{fingerprint}.json",
-        log:
             RESULTS
-            / "logs/runs/{machine}/{graph}/{algorithm}-{options}-{width}-{fingerprint}.log",
+            / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
+            / MEASURED,
+        log:
+            RESULTS / "logs/{where}runs/{machine}/{graph}/{part}-{number}.log",
         wildcard_constraints:
-            algorithm=any_of("mpi"),
-            width=r"w(?!1(-|/|$))\d+(-[^/]+)?",
-        group:
-            shared("{machine}-{graph}-{width}")
+            part=r"(?!1x1/)\d+x\d+",
         conda:
             "../../envs/mpi.yaml"
         envmodules:
@@ -87,7 +71,37 @@ if CONFIG.site:
         resources:
             **run_resources(),
         params:
-            staged=staged,
+            scope=lambda wildcards: scope_of(wildcards),
         shell:
-            MOVE_STAGED
-            + " || MST_MPIEXEC={resources.mpi:q} {MST} run --record {output:q} --granted {resources.tasks} > {log:q} 2>&1"
+            "MST_MPIEXEC={resources.mpi:q} python -m mst run --scope {params.scope:q}"
+            " --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
+            " --index {output:q} --granted {resources.tasks} > {log:q} 2>&1"
+
+
+rule prove:
+    input:
+        measured=RESULTS
+        / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
+        / MEASURED,
+        reference=lambda wildcards: graph_file(wildcards.graph, "reference.json"),
+        graph=lambda wildcards: ancient(graph_file(wildcards.graph, "graph.arrow")),
+    output:
+        RESULTS
+        / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
+        / PROVED,
+    log:
+        RESULTS / "logs/{where}proofs/{machine}/{graph}/{part}-{number}.log",
+    wildcard_constraints:
+        part="[^/]+",
+    group:
+        shared("proofs-{graph}")
+    conda:
+        "../../envs/cpu.yaml"
+    envmodules:
+        *modules(),
+    threads: work_cpus()
+    resources:
+        **work_resources(proofs_together),
+    shell:
+        "python -m mst verify --batch {input.measured:q} --reference {input.reference:q} --index {output:q}"
+        " > {log:q} 2>&1"

@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+from mst import config
+from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.papers.section import write_exhibit
 
 with logged(snakemake.log[0]):
+    settings, others = config.load(), references(config.COMMITTED)
+    scope = f"papers/{snakemake.wildcards.paper}"
     write_exhibit(
         snakemake.wildcards.paper,
         snakemake.wildcards.exhibit,
-        records=[Path(folder) for folder in snakemake.params.records],
+        records=[settings.records, *(reference.records for reference in others)],
         table=Path(snakemake.input.table),
-        manifests=[Path(file) for file in snakemake.input.graphs],
+        manifests=config.page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
         csv=Path(snakemake.output.csv),
     )

@@ -10,12 +10,14 @@ from mst.reporting.page.build import write_report
 # The processes that draw figures import this file again.
 if __name__ == "__main__":
     with logged(snakemake.log[0]):
+        settings, others = config.load(), references(config.COMMITTED)
+        scope = snakemake.params.experiment["scope"]
         write_report(
             table=Path(snakemake.input.table),
-            graphs=[Path(file) for file in snakemake.input.graphs],
+            graphs=config.page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
             config=snakemake.params.experiment,
             out=Path(snakemake.output.page),
-            records=[Path(folder) for folder in snakemake.params.records],
-            references=references(config.COMMITTED),
-            mirrors=[Path(mirror) for mirror in config.load().sources().mirrors],
+            records=[settings.records, *(reference.records for reference in others)],
+            references=others,
+            mirrors=[Path(mirror) for mirror in settings.sources().mirrors],
         )

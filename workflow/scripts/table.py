@@ -3,16 +3,19 @@
 import json
 from pathlib import Path
 
+from mst import config
+from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.table import write_table
 
 with logged(snakemake.log[0]):
+    settings = config.load()
     write_table(
-        [Path(snakemake.params.records)],
+        [settings.records],
         json.loads(Path(snakemake.input.plan).read_text()),
         Path(snakemake.output.parquet),
         Path(snakemake.output.csv),
         only_planned=snakemake.params.only_planned,
-        references=[Path(folder) for folder in snakemake.params.imported],
-        stand_ins=snakemake.params.stand_ins,
+        references=[reference.records for reference in references(config.COMMITTED)],
+        stand_ins=config.stand_ins(config.papers(settings), snakemake.params.scope),
     )

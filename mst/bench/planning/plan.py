@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from mst import registry
 from mst.bench.launch import find_launcher
 from mst.bench.planning.experiment import Block, Experiment, Measure, option_sets, widths_of
 from mst.bench.planning.site import Place
-from mst.bench.records.store import Run, ids_path, proof_path, read_measurement, run_fingerprint
+from mst.bench.records.store import Run, proof_path, read_measurement, run_fingerprint
 from mst.facts import Facts
 
 
@@ -100,18 +100,28 @@ def plan(
                 planned = _planned(wanted, state, place, records)
                 key = (planned.graph, planned.algorithm, planned.options, planned.width)
                 asked.setdefault(key, planned)
+        share = _share(experiment, asked.values())
         for key, planned in asked.items():
-            seen.setdefault(key, _within(experiment, planned, asked.values()))
+            seen.setdefault(key, _within(planned, share))
     return list(seen.values())
 
 
-def _within(experiment: Experiment, planned: Planned, rows: Collection[Planned]) -> Planned:
-    """Return a row whose budget is at most its share of the time limit of all runs of the experiment."""
-    if experiment.within is None or planned.measure is None:
-        return planned
+def _share(experiment: Experiment, rows: Collection[Planned]) -> float | None:
+    """Return each run's equal part of the seconds that the experiment's runs have together; None has no limit."""
     runs = sum(row.status in ("planned", "done", "waiting") for row in rows)
-    budget = min(planned.measure.budget, experiment.within / max(runs, 1))
-    return replace(planned, measure=planned.measure.model_copy(update={"budget": round(budget, 3)}))
+    return experiment.within and experiment.within / max(runs, 1)
+
+
+def _within(planned: Planned, share: float | None) -> Planned:
+    """Return a row whose budget is at most its share."""
+    if share is None or planned.measure is None:
+        return planned
+    return replace(planned, measure=_limited(planned.measure, share))
+
+
+@functools.cache
+def _limited(measure: Measure, share: float) -> Measure:
+    return measure.model_copy(update={"budget": round(min(measure.budget, share), 3)})
 
 
 class _Wanted(NamedTuple):
@@ -233,11 +243,3 @@ def _seconds_before(records: Path, run: Run) -> float | None:
         return None
     newest = max(found, key=lambda p: p.stat().st_mtime)
     return read_measurement(newest).get("seconds")
-
-
-def to_retry(rows: Iterable[Planned], records: Path, statuses: Iterable[str]) -> list[Path]:
-    """Return the files of measurements on disk whose status is one of those to be planned again."""
-    wanted = set(statuses)
-    paths = [records / row.run.path for row in rows if row.run and (records / row.run.path).is_file()]
-    again = [path for path in paths if json.loads(path.read_text())["status"] in wanted]
-    return [file for path in again for file in (path, proof_path(path), ids_path(path)) if file.is_file()]

@@ -7,9 +7,8 @@ experiments name them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator, model_validator
@@ -19,8 +18,6 @@ from mst.bench.machine import Machine
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
-
-SITE_FILE = "site.yaml"
 
 
 class Hardware(StrictModel):
@@ -94,7 +91,8 @@ class Queue(StrictModel):
             "slurm_account": self.account,
             "qos": self.qos,
             "constraint": self.constraint,
-            "mem_mb": round(self.memory * 1024) if self.memory else None,
+            # The engine takes no None here; without a request of memory, the executor asks for none.
+            "mem_mb": round(self.memory * 1024) if self.memory else 0,
             "runtime": self.time,
             "slurm_extra": self.extra or None,
             # Runs that share a job of the scheduler take turns in it.
@@ -257,33 +255,6 @@ class Place:
     def takes(self, algorithm: registry.Algorithm) -> bool:
         """Return whether this algorithm is measured here."""
         return self.node is None or algorithm.paradigm in self.node.runs or algorithm.id in self.node.runs
-
-
-def profile_site(arguments: Iterable[str], environment_profile: str | None = None) -> Path | None:
-    """Return the site file beside the Snakemake profile that a command line names, or None.
-
-    Parameters
-    ----------
-    arguments : iterable of str
-        The command line of Snakemake.
-    environment_profile : str, optional
-        Value of ``$SNAKEMAKE_PROFILE``; the command line takes precedence.
-    """
-    named: list[str] = []
-    following = False
-    for argument in arguments:
-        if argument.startswith("-"):
-            option, _, value = argument.partition("=")
-            following = option == "--profile" and not value
-            if option == "--profile" and value:
-                named.append(value)
-        elif following:
-            named.append(argument)
-    for name in reversed(named or (environment_profile or "").split(",")):
-        folder = Path(name).parent if Path(name).is_file() else Path(name)
-        if name and (folder / SITE_FILE).is_file():
-            return folder / SITE_FILE
-    return None
 
 
 def leave_job_step(environment: MutableMapping[str, str]) -> None:

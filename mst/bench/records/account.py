@@ -46,7 +46,8 @@ class Failure:
 
     def __str__(self) -> str:
         job = f"job {self.scheduled} " if self.scheduled else ""
-        return f"{self.state}: {job}{self.job}, {len(self.missing)} files not made; see {self.log or 'the log above'}"
+        made = self.missing[0] if len(self.missing) == 1 else f"{len(self.missing)} files"
+        return f"{self.state}: {job}{self.job}, {made} not made; see {self.log or 'the log above'}"
 
 
 def failures(log: str) -> list[Failure]:
@@ -57,7 +58,7 @@ def failures(log: str) -> list[Failure]:
     >>> from mst.bench.records.account import failures
     >>> log = "Error in rule run:\\n    output: a.json\\n    log: a.log (check log file(s) for error details)\\n"
     >>> print(*failures(log))
-    failed: run, 1 files not made; see a.log
+    failed: run, a.json not made; see a.log
     """
     found: dict[str, Failure] = {}
     for start in _FAILED.finditer(log):

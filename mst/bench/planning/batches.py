@@ -1,0 +1,144 @@
+"""Batches: the runs on one graph that one job measures in turns, and the files that list their records.
+
+A batch has a folder for each time that something of it was missing, numbered from one:
+``batches/<machine>/<graph>/<part>/<number>`` with ``measured.json`` and, after the proofs, ``proved.json``. Both list
+the records of the batch. The workflow engine sees these files, since it must know a job's outputs before it knows the
+graph, whose content is in the names of the records (docs/design-notes/workflow.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mst.bench.planning.plan import Planned
+from mst.bench.records.store import proof_path, write_json
+
+FOLDER = "batches"
+MEASURED, PROVED = "measured.json", "proved.json"
+TOGETHER = "all"
+"""Part of the runs that share a job, unless they need a layout of ranks or a software environment of their own."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs on one graph that one job measures in turns.
+
+    Attributes
+    ----------
+    machine, graph : str
+    part : str
+        `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment.
+    possible : tuple of Planned
+        Rows that the machine can run, if the graph allows it.
+    rows : tuple of Planned
+        The same rows and the others of this part as the plan has them.
+    """
+
+    machine: str
+    graph: str
+    part: str
+    possible: tuple[Planned, ...] = ()
+    rows: tuple[Planned, ...] = ()
+
+    @property
+    def place(self) -> Path:
+        """Folder of the batch below that of all batches."""
+        return Path(self.machine, self.graph, self.part)
+
+
+def environment_of(paradigm: str) -> str:
+    """Return the software environment of a paradigm: the name of a file in ``envs/``."""
+    return paradigm if paradigm in ("cuda", "mpi") else "cpu"
+
+
+def part_of(row: Planned, *, apart: bool = False) -> str:
+    """Return the part of a run's batch; with `apart` each software environment has its own."""
+    return row.layout or (environment_of(row.paradigm) if apart else TOGETHER)
+
+
+def batches(possible: Iterable[Planned], rows: Iterable[Planned], *, apart: bool = False) -> list[Batch]:
+    """Return the batches of a plan.
+
+    Parameters
+    ----------
+    possible : iterable of Planned
+        The plan without any graph: its ``waiting`` rows decide which batches there are, whatever the graphs turn out
+        to be.
+    rows : iterable of Planned
+        The plan with the graphs that are on disk.
+    apart : bool, optional
+        Whether software environments differ between paradigms.
+    """
+
+    def grouped(chosen: Iterable[Planned]) -> dict[tuple[str, str, str], list[Planned]]:
+        groups: dict[tuple[str, str, str], list[Planned]] = {}
+        for row in chosen:
+            groups.setdefault((row.machine, row.graph, part_of(row, apart=apart)), []).append(row)
+        return groups
+
+    of_plan = grouped(rows)
+    return [
+        Batch(*key, possible=tuple(found), rows=tuple(of_plan.get(key, ())))
+        for key, found in grouped(row for row in possible if row.status == "waiting").items()
+    ]
+
+
+def folder_of(batch: Batch, records: Path, own: Path, others: Sequence[Path] = ()) -> Path:
+    """Return the batch's folder: the latest that lists all its records, or else the one to be filled next.
+
+    Parameters
+    ----------
+    batch : Batch
+    records : Path
+        Folder of the records.
+    own : Path
+        Folder of the scope's batches.
+    others : sequence of Path, optional
+        Folders of batches of other scopes, which may have measured the same runs.
+    """
+    numbered = _numbered(own / batch.place)
+    unfinished = numbered[-1] if numbered and not (numbered[-1] / PROVED).is_file() else None
+    following = own / batch.place / str(int(numbered[-1].name) + 1 if numbered else 1)
+    missing = [row.run for row in batch.rows if row.run and row.status == "planned"]
+    if missing or any(row.status == "waiting" for row in batch.rows):
+        if unfinished and (unfinished / MEASURED).is_file():
+            # Only proofs are missing if its records are all there.
+            return unfinished if all((records / r.path).is_file() for r in missing) else following
+        return unfinished or following
+    wanted = {str(row.run.path) for row in batch.rows if row.run}
+    places = [own, *(other for other in others if other != own)]
+    for folder in (found for place in places for found in reversed(_numbered(place / batch.place))):
+        if (folder / PROVED).is_file() and wanted <= _listed(folder / PROVED):
+            return folder
+    return unfinished or following
+
+
+def _numbered(place: Path) -> list[Path]:
+    """Return the numbered folders of a batch, oldest first."""
+    if not place.is_dir():
+        return []
+    return sorted((f for f in place.iterdir() if f.name.isdigit()), key=lambda folder: int(folder.name))
+
+
+@functools.cache
+def _listed(index: Path) -> set[str]:
+    """Return the records that an index lists; each index is written once."""
+    return set(json.loads(index.read_text())["runs"])
+
+
+def write_index(index: Path, records: Path, runs: Iterable[str]) -> None:
+    """Write the digests of the runs' records, and of their proofs, by the records' paths.
+
+    The file changes whenever one of them was made again.
+    """
+    listed: dict[str, Any] = {}
+    for run in runs:
+        files = [file for file in (records / run, proof_path(records / run)) if file.is_file()]
+        listed[run] = [hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files]
+    write_json(index, {"runs": listed})

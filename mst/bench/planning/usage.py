@@ -1,0 +1,158 @@
+"""What an experiment asks of a cluster: predicted before anything is submitted, and used afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mst.bench.planning.batches import Batch
+from mst.bench.planning.plan import Planned
+from mst.bench.planning.site import Node, Site
+from mst.bench.records.store import Run, load_records
+
+_PROCESS_SECONDS = 2.0
+"""Seconds for starting a process and compiling, where a run has not been measured before."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Jobs of one kind of node.
+
+    Attributes
+    ----------
+    machine : str
+    jobs, runs : int
+    seconds : float
+        Time on nodes of all jobs together.
+    core_hours : float
+        Of whole nodes, where these are exclusive.
+    waited : float or None
+        Seconds from the submission of the first job to its start; None if the scheduler does not tell.
+    """
+
+    machine: str
+    jobs: int
+    runs: int
+    seconds: float
+    core_hours: float
+    waited: float | None = None
+
+
+def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
+    """Return what the missing runs of a plan will use, by kind of node.
+
+    A run takes as long as its newest measurement did, or else its budget.
+    """
+    groups: dict[str, list[tuple[Batch, list[Planned]]]] = {}
+    for batch in batches:
+        rows = [row for row in batch.rows if row.status in ("planned", "waiting")]
+        if rows:
+            groups.setdefault(batch.machine, []).append((batch, rows))
+    return [_of_kind(site.node(machine), found) for machine, found in groups.items()]
+
+
+def _of_kind(node: Node, batches: list[tuple[Batch, list[Planned]]]) -> Usage:
+    seconds = core_hours = 0.0
+    for batch, rows in batches:
+        here = sum(expected_seconds(row) for row in rows)
+        seconds += here
+        core_hours += here * _cores(node, batch.part, rows) / 3600
+    runs = sum(len(rows) for _, rows in batches)
+    return Usage(node.machine, len(batches), runs, seconds, core_hours, _waiting(node))
+
+
+def expected_seconds(row: Planned) -> float:
+    """Return how long a run is expected to take."""
+    if row.seconds is not None:
+        return row.seconds
+    return row.measure.budget + _PROCESS_SECONDS if row.measure else 0.0
+
+
+def _cores(node: Node, part: str, rows: Iterable[Planned] = ()) -> int:
+    """Return the cores that a batch occupies: whole nodes, or one for each rank where nodes are shared."""
+    nodes, _, ranks = part.partition("x")
+    spread = nodes.isdigit() and ranks.isdigit()
+    if spread and not node.exclusive:
+        return int(nodes) * int(ranks)
+    return node.cores * (int(nodes) if spread else 1)
+
+
+def _waiting(node: Node) -> float | None:
+    """Return the seconds after which the scheduler would start one job on this kind of node; it submits nothing."""
+    options = {"partition": node.partition, "account": node.account, "qos": node.qos, "time": node.time}
+    given = [f"--{name}={value}" for name, value in options.items() if value]
+    command = ["sbatch", "--test-only", *given, "--exclusive" if node.exclusive else "--nodes=1", "--wrap=true"]
+    done = _run(command)
+    # sbatch: Job 7 to start at 2026-01-31T12:00:00 using 128 processors on nodes n1 in partition cpu
+    words = done.split()
+    try:
+        start = datetime.fromisoformat(words[words.index("at") + 1])
+    except (ValueError, IndexError):
+        return None
+    return max((start - datetime.now()).total_seconds(), 0.0)
+
+
+def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
+    """Return what the jobs used that measured these runs, by kind of node, from the records and the scheduler."""
+    paths = {records / run.path for run in wanted}
+    spans: dict[tuple[str, str], list[tuple[datetime, datetime, str]]] = {}
+    for record in load_records(records):
+        scheduled = record.measurement["conditions"].get("scheduled")
+        if record.path in paths and scheduled:
+            started, ended = (datetime.fromisoformat(record.measurement[key]) for key in ("started", "created"))
+            spans.setdefault((record.run.machine, scheduled["job"]), []).append(
+                (started, ended, record.run.layout)
+            )
+    times = _scheduler_times(job for _, job in spans)
+    known = {node.machine: node for node in site.nodes.values()}
+    return [
+        _used_by(known[machine], spans, times)
+        for machine in dict.fromkeys(m for m, _ in spans)
+        if machine in known
+    ]
+
+
+def _used_by(node: Node, spans: Mapping[tuple[str, str], list[Any]], times: Mapping[str, float]) -> Usage:
+    jobs = {job: runs for (machine, job), runs in spans.items() if machine == node.machine}
+    seconds = core_hours = 0.0
+    for runs in jobs.values():
+        here = (max(end for _, end, _ in runs) - min(begun for begun, *_ in runs)).total_seconds()
+        seconds += here
+        core_hours += here * _cores(node, runs[0][2]) / 3600
+    waited = [times[job] for job in jobs if job in times]
+    return Usage(
+        node.machine, len(jobs), sum(map(len, jobs.values())), seconds, core_hours, min(waited, default=None)
+    )
+
+
+def _scheduler_times(jobs: Iterable[str]) -> dict[str, float]:
+    """Return how many seconds each job waited, as far as the scheduler knows it."""
+    ids = ",".join(dict.fromkeys(jobs))
+    commands = (
+        ["sacct", "-n", "-X", "-P", "-o", "JobID,Submit,Start", "-j", ids],
+        ["squeue", "-h", "-t", "all", "-o", "%i|%V|%S", "-j", ids],
+    )
+    for command in commands if ids else ():
+        waited = {}
+        for line in _run(command).splitlines():
+            job, *stamps = line.split("|")
+            try:
+                submitted, started = map(datetime.fromisoformat, stamps)
+            except ValueError:
+                continue
+            waited[job] = (started - submitted).total_seconds()
+        if waited:
+            return waited
+    return {}
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout + done.stderr

@@ -1,0 +1,76 @@
+"""``mst retry``: forget failed runs and unavailable graphs, so that the next call of the workflow makes them again."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mst.commands._arguments import add_config
+
+if TYPE_CHECKING:
+    from mst.bench.planning.plan import Planned
+    from mst.catalog import Catalog
+    from mst.config import Config
+
+HELP = "remove the records of failed runs, so that the next call of the workflow repeats them"
+
+STATUSES = ("error", "timeout", "out-of-memory", "unavailable")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "statuses", nargs="*", metavar="STATUS", help=f"{', '.join(STATUSES)} (default: all of these)"
+    )
+    parser.add_argument(
+        "--scope",
+        action="append",
+        metavar="SCOPE",
+        help="default, papers/NAME, graphs/NAME or algorithms/NAME; repeatable (default: default and all papers)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, remove nothing")
+    add_config(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Remove the files and say which; say what makes them again."""
+    from mst import catalog, config
+    from mst.errors import ConfigError, nearest
+
+    for status in arguments.statuses:
+        if status not in STATUSES:
+            raise ConfigError(
+                f"no status {status!r}{nearest(status, STATUSES)}; there are: {', '.join(STATUSES)}"
+            )
+    settings = config.load(arguments.configfile)
+    papers, entries, places = config.papers(settings), catalog.load(), config.places(settings)
+    scopes = arguments.scope or ["default", *(f"papers/{name}" for name in papers)]
+    wanted = set(arguments.statuses or STATUSES)
+    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, places, scope)]
+    files = dict.fromkeys([*_of_runs(settings, rows, wanted), *_of_graphs(settings, entries, rows, wanted)])
+    for file in files:
+        print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
+        if not arguments.dry_run:
+            file.unlink()
+    print("nothing has failed" if not files else "the next call of snakemake makes them again")
+    return 0
+
+
+def _of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
+    """Yield the files of runs whose measurement has one of these statuses."""
+    from mst.bench.records.store import ids_path, proof_path, read_measurement
+
+    for record in (settings.records / row.run.path for row in rows if row.run):
+        if record.is_file() and read_measurement(record)["status"] in wanted:
+            yield from (f for f in (record, proof_path(record), ids_path(record)) if f.is_file())
+
+
+def _of_graphs(settings: Config, entries: Catalog, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
+    """Yield the manifests of unavailable graphs."""
+    from mst.config import graph_folder
+
+    if "unavailable" in wanted:
+        for name in dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
+            yield graph_folder(settings, entries[name]) / "manifest.json"
