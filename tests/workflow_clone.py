@@ -141,7 +141,7 @@ class Clone:
     def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:
         """Run Snakemake to its end; return its exit code and its output."""
         process = self.start(*arguments, profile=profile)
-        output, _ = process.communicate(timeout=240)
+        output, _ = process.communicate(timeout=600)
         return process.returncode, output
 
     def mst(self, *arguments: str) -> str:

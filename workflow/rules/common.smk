@@ -67,7 +67,18 @@ PAGE_SUFFIXES = {
     ".md",
     ".svg",
 }
-PAGE_SUFFIXES = {".py", ".html", ".j2", ".css", ".js", ".json", ".yaml", ".csv", ".md", ".svg"}
+PAGE_SUFFIXES = {
+    ".py",
+    ".html",
+    ".j2",
+    ".css",
+    ".js",
+    ".json",
+    ".yaml",
+    ".csv",
+    ".md",
+    ".svg",
+}
 PAGE_SUFFIXES |= {".mplstyle"}
 SCOPES = [
     "default",

@@ -9,9 +9,11 @@ graph's content, so old versions stay and can be compared, and machines merge by
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,8 +156,10 @@ class Record:
 
 def load_records(folder: Path, *, origin: str = "measured") -> Iterator[Record]:
     """Yield every record below a folder of records, sorted by path."""
-    for path in sorted(folder.glob("*/*/*/*/w*/*.json")):
-        if path.name.startswith(".") or path.name.endswith(".proof.json"):
+    # Faster than Path.glob by half; names that begin with a dot do not match.
+    found = glob.glob(f"{glob.escape(str(folder))}/*/*/*/*/w*/*.json")  # noqa: PTH207
+    for path in map(Path, sorted(found, key=lambda name: name.split("/"))):
+        if path.name.endswith(".proof.json"):
             continue
         proof = proof_path(path)
         yield Record(
@@ -169,7 +173,9 @@ def load_records(folder: Path, *, origin: str = "measured") -> Iterator[Record]:
 
 def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float]:
     """Return the median of each process, in seconds."""
-    return [float(np.median(samples)) for samples in measurement["samples"].get(part, []) if samples]
+    return [
+        statistics.median(map(float, samples)) for samples in measurement["samples"].get(part, []) if samples
+    ]
 
 
 def table_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
