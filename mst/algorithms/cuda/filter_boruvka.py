@@ -230,7 +230,7 @@ def settings_for(
 
 
 def light_factor(degree: float, csr: bool) -> float:
-    """Return the light edges per vertex that were fastest on an H200, by average degree (docs/performance-cuda.md)."""
+    """Return the light edges per vertex that were fastest on an H200, by average degree (docs/design-notes)."""
     for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85)):
         if degree < limit:
             return factor

@@ -12,7 +12,7 @@
 
 The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
 threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). The cost of each step, and other
-variants that were tried, are in docs/performance.md.
+variants that were tried, are in docs/design-notes/one-core.md.
 """
 
 from __future__ import annotations

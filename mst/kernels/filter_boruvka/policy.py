@@ -18,7 +18,7 @@ SELECTIVE = 128
 
 @dataclass(frozen=True)
 class Policy:
-    """Constants of the method; the figures behind them are in ``docs/performance*.md``.
+    """Constants of the method; the figures behind them are in ``docs/design-notes/``.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class Policy:
         Share of light edges above which all edges are treated as light: a filter would read nearly all of them twice.
     giant : float
         Share of the vertices in one tree from which on a bitmap of that tree stands for all roots. Threads and ranks
-        copy the edges that leave it, which costs more than a bitmap (``performance-threads.md``, step 21).
+        copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
     useless : float
         If a filter kept more than this share of the heavy edges, no further one is tried: weights then follow
-        communities (``performance-threads.md``, step 23). Threads and ranks use `expected_drop_share` instead.
+        communities (``many-cores.md``, step 23). Threads and ranks use `expected_drop_share` instead.
     uneven : float
         Share of the sampled keys in one of 64 equal ranges from which on buckets of equal width would differ too much
         in size.
@@ -43,15 +43,15 @@ class Policy:
         more time in joining than it takes to read all others again.
     round_cost : int
         Edges that a worker reads in the constant time of a round of any size: sampling, bounds, and waiting for the
-        others. Ranks synchronise some ten times a round (``performance-mpi.md``, step 8), threads three times.
+        others. Ranks synchronise some ten times a round (``message-passing.md``), threads three times.
     batches_per_tree : int
-        Trees per edge of a batch at width 1: smaller batches gain nothing (``performance-threads.md``, step 22).
+        Trees per edge of a batch at width 1: smaller batches gain nothing (``many-cores.md``, step 22).
     wait : float
         The time that both waits of a batch take, per further worker, in edges whose cycles can be dropped in that time
-        (``performance-threads.md``, steps 16 and 17).
+        (``many-cores.md``, steps 16 and 17).
     contended : int
         Vertices per worker below which several workers want the same cache lines of parents at once, so that storing
-        an equal value again costs more than a test (dense graphs; ``performance-threads.md``).
+        an equal value again costs more than a test (dense graphs; ``many-cores.md``, step 40).
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
