@@ -274,3 +274,27 @@ def test_info_names_a_special_file_that_cannot_be_read(capsys):
     assert capsys.readouterr().err == (
         "mst info: /proc/self/mem: the file data cannot be read: [Errno 5] Input/output error\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "formats"),
+    [
+        ("6 5\n0 1\n1 2\n2 3\n3 4\n", "edges or headed"),  # a headed list without its last row
+        ("6 5\n", "edges or headed or metis"),
+        ("5 5\n2 5\n1 3\n2 4\n3 5\n", "edges or headed or metis"),  # a METIS ring without its last row
+        ("0 1\n1 0\n", "matrix or edges"),
+        ("0 1 2\n1 0 3\n2 3 0\n", "matrix or edges"),
+    ],
+)
+def test_content_of_two_formats_is_refused_with_their_names(tmp_path, content, formats):
+    assert f"could be {formats}: say which with format=" in message_of(tmp_path / "unclear", content)
+
+
+def test_a_long_metis_ring_in_any_order_is_no_headed_list(tmp_path, rng):
+    n = 60_000
+    order = rng.permutation(n) + 1
+    neighbours = np.empty((n + 1, 2), np.int64)
+    neighbours[order, 0], neighbours[order, 1] = np.roll(order, 1), np.roll(order, -1)
+    rows = "".join(f"{a} {b}\n" for a, b in neighbours[1:].tolist())
+    assert "could be headed or metis" in message_of(tmp_path / "ring", f"{n} {n}\n{rows}")
+    assert read_raw(tmp_path / "ring", format="metis").m == n

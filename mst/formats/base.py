@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 
 from mst import atomic
-from mst.errors import InputError
+from mst.errors import FormatError, InputError
 from mst.formats.source import Source
 from mst.graph import Graph
 
@@ -131,6 +131,14 @@ class Format:
     def writable(self) -> bool:
         """True when graphs can be written in this format."""
         return self.write is not None
+
+
+def ambiguous(source: Source, *formats: str) -> FormatError:
+    """Return the error for content that several formats would read as different graphs."""
+    return FormatError(
+        source.path,
+        f"could be {' or '.join(formats)}: say which with format={formats[0]!r}, or --format (convert: --from)",
+    )
 
 
 @contextlib.contextmanager

@@ -22,7 +22,8 @@ import numpy as np
 
 from mst.errors import FormatError
 from mst.formats import headed
-from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph
+from mst.formats.arcs import asymmetry_checksum
+from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph, ambiguous
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, write_rows
 from mst.formats.text import Text, delimiter_in, is_count
@@ -102,10 +103,26 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
     table = read_declared_rows(text, layout, preamble.m)
-    if allow_headed and preamble.n is None and layout.columns == "uv" and headed.first_row_counts_rest(table):
-        with Source(source.path) as reopened:
-            return headed.read(reopened)
+    if allow_headed and preamble.n is None and layout.columns == "uv":
+        missing = headed.rows_missing(table)
+        if missing is not None and missing > 0:
+            raise ambiguous(source, "edges", "headed", *(["metis"] if table.id_range()[0] > 0 else []))
+        if missing == 0:
+            if _are_rows_of_neighbours(table):
+                raise ambiguous(source, "headed", "metis")
+            with Source(source.path) as reopened:
+                return headed.read(reopened)
     return _graph(source, preamble, table)
+
+
+def _are_rows_of_neighbours(table: Table) -> bool:
+    """True when the rows below the first are also those of a METIS file of a ring, each edge at both ends."""
+    n, m = table.first_row()
+    if not n == m == table.rows - 1 or table.id_range()[0] < 1:
+        return False
+    ends = [np.concatenate(column.parts)[1:].astype(np.int64) - 1 for column in (table.u, table.v)]
+    rows = np.arange(n)
+    return asymmetry_checksum(np.concatenate([rows, rows]), np.concatenate(ends), None) % 2**64 == 0
 
 
 def _read_preamble(text: Text) -> _Preamble:

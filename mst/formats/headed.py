@@ -39,11 +39,12 @@ def sniff(source: Source) -> bool:
     )
 
 
-def first_row_counts_rest(table: Table) -> bool:
-    """True when the first row of a table of two columns holds the counts of vertices and rows of the rest."""
+def rows_missing(table: Table) -> int | None:
+    """Return how many rows a table of two columns lacks if its first row holds the counts; None if it cannot."""
     n, m = table.first_row()
     low, high = table.id_range(skip_first=True)
-    return m == table.rows - 1 and n >= max(high, 0) and not (low == 0 and high == n) and (n > 0 or m == 0)
+    possible = n >= max(high, 0) and not (low == 0 and high == n) and m <= n * n
+    return m - (table.rows - 1) if possible else None
 
 
 def read(source: Source) -> RawGraph:

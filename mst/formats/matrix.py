@@ -13,11 +13,11 @@ import numpy as np
 
 from mst.errors import FormatError
 from mst.formats.arcs import merge_reverse_arcs
-from mst.formats.base import FileSummary, Format, RawGraph
+from mst.formats.base import FileSummary, Format, RawGraph, ambiguous
 from mst.formats.numbers import NumberReader, integers_else_floats
 from mst.formats.source import Source, first_lines
 from mst.formats.table import ColumnBuilder
-from mst.formats.text import Text, delimiter_in
+from mst.formats.text import Text, delimiter_in, is_count
 
 _ENTRY = re.compile(rb"(?i)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|infinity|nan)|-?")
 _MISSING = np.iinfo(np.int64).min
@@ -43,7 +43,13 @@ def sniff(source: Source) -> bool:
         return False
     if not all(_ENTRY.fullmatch(word) for row in rows for word in row):
         return False
-    return width > (4 if delimiter else 8) or (width > 1 and _hollow_and_symmetric(rows))
+    if width > (4 if delimiter else 8):
+        return True
+    if width < 2 or not _hollow_and_symmetric(rows):
+        return False
+    if width < 4 and all(is_count(word) for row in rows for word in row[:2]):
+        raise ambiguous(source, "matrix", "edges")
+    return True
 
 
 def _hollow_and_symmetric(rows: list[list[bytes]]) -> bool:
