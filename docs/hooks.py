@@ -16,10 +16,12 @@ DOCS = Path(__file__).parent
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """List all design notes under "Design", so that a new note is one new file."""
-    notes = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("design-notes/*.md"))
+    """List all further pages under "Design", so that a new design note is one new file."""
+    listed = repr(config.nav)
+    files = sorted(DOCS.rglob("*.md"), key=lambda file: (len(file.parts), file))
+    pages = [file.relative_to(DOCS).as_posix() for file in files]
     (design,) = (pages for section in config.nav or [] for name, pages in section.items() if name == "Design")
-    design.extend(notes)
+    design.extend(page for page in pages if repr(page) not in listed)
     return config
 
 
@@ -44,5 +46,8 @@ def style() -> str:
     """Return the style sheet: the colours of code on light and dark pages, and pages as narrow as a telephone."""
     light = HtmlFormatter(style="friendly").get_style_defs('[data-bs-theme="light"] .highlight')
     dark = HtmlFormatter(style="github-dark").get_style_defs('[data-bs-theme="dark"] .highlight')
-    narrow = "code { overflow-wrap: anywhere }\ntable { display: block; overflow-x: auto }\n"
+    narrow = (
+        "p code, li code { overflow-wrap: anywhere }\n"
+        "table { display: block; overflow-x: auto }\nth code { white-space: nowrap }\n"
+    )
     return "\n".join((light, dark, narrow))
