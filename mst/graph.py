@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mst.errors import InputError
+from mst.rounding import refuse_rounded
 
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
@@ -162,6 +163,8 @@ def _ends(ids: Any, n: int, field: str) -> np.ndarray:
 
 def _weights(weights: Any) -> np.ndarray:
     array = _column(weights, "w")
+    if isinstance(weights, list | tuple):
+        refuse_rounded(weights, array, "w[{}]".format)
     if array.size == 0 and array.dtype not in WEIGHT_DTYPES:
         return np.empty(0, np.int32 if array.dtype.kind in "iub" else np.float64)
     kind, size = array.dtype.kind, array.dtype.itemsize

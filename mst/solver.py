@@ -14,7 +14,6 @@ from mst.errors import DependencyError, InputError, OutOfMemoryError, Unsupporte
 from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import Graph
-from mst.interop.rounding import refuse_rounded
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
@@ -239,10 +238,7 @@ def as_graph(graph: Any) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple) and len(graph) == 4:
-        made = Graph(*graph)
-        if isinstance(graph[3], list | tuple):
-            refuse_rounded(graph[3], made.w, "edge {}".format)
-        return made
+        return Graph(*graph)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert

@@ -11,8 +11,8 @@ import numpy as np
 
 from mst.errors import InputError
 from mst.graph import Graph
-from mst.interop.rounding import refuse_rounded
 from mst.interop.tables import from_table
+from mst.rounding import refuse_rounded
 
 
 def convert(graph: Any) -> Graph | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mst.errors import InputError, shorten
 from mst.graph import Graph
-from mst.interop.rounding import refuse_rounded
+from mst.rounding import refuse_rounded
 
 _ENDS = (("u", "v"), ("source", "target"), ("src", "dst"), ("from", "to"))
 _WEIGHTS = ("w", "weight")

@@ -29,7 +29,7 @@ def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[in
     Examples
     --------
     >>> import numpy as np
-    >>> from mst.interop.rounding import refuse_rounded
+    >>> from mst.rounding import refuse_rounded
     >>> refuse_rounded([2**53, 0.5], np.asarray([2**53, 0.5]), "w[{}]".format)
     """
     if stored.dtype.kind != "f":
