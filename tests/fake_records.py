@@ -138,30 +138,47 @@ def measurement(
         "created": created,
         "run": {
             "machine": machine, "graph": graph.name, "algorithm": algorithm.id, "title": algorithm.title,
-            "paradigm": algorithm.paradigm, "options": options, "width": width, "layout": layout,
-            "fingerprint": run.fingerprint,
+            "paradigm": algorithm.paradigm, "paper": None, "options": options, "all_options": {}, "width": width,
+            "layout": layout, "fingerprint": run.fingerprint, "source_fingerprint": _hex(algorithm.id + commit, 12),
+            "exact": True, "ties": "any" if algorithm.paradigm == "peer" else "order",
         },
         "graph": {
             "name": graph.name, "family": graph.family, "n": graph.n, "m": graph.m,
-            "digest": _hex(graph.name, 64),
+            "digest": _hex(graph.name, 64), "recipe": _hex(graph.name + "recipe", 8),
+            "weight_dtype": graph.weight_dtype,
         },
         "status": status,
         "reason": reason,
+        "detail": None,
         "samples": {
             "compute": (samples or []) if done else [],
+            "warmup": [],
             "init": [[round(graph.m * 6e-9, 6)]] * 5 if done else [],
             "transfer": [[round(graph.m * 0.5e-9, 6)]] * 5 if done and algorithm.paradigm == "cuda" else [],
         },
+        "phases": None,
+        "counters": {},
         "memory": {
-            "peak_bytes": working + 90_000_000, "working_bytes": working,
-            "device_bytes": 20 * graph.m if algorithm.paradigm == "cuda" else None,
-        } if done else {},
-        "energy": {"joules": energy} if energy is not None else None,
-        "forest": {"weight": 1000 + graph.m, "components": graph.components} if done else None,
+            "peak_bytes": working + 90_000_000 if done else None, "working_bytes": working if done else None,
+            "tree_bytes": working, "device_bytes": 20 * graph.m if done and algorithm.paradigm == "cuda" else None,
+            "ranks_peak_bytes": None,
+        },
+        "energy": {"joules": energy, "domains": {}} if energy is not None else None,
+        "forest": {
+            "edges": graph.n - graph.components, "components": graph.components, "weight": str(1000 + graph.m),
+            "digest": _hex(graph.name + (algorithm.id if algorithm.paradigm == "peer" else "forest"), 64),
+        } if done else None,
+        "threads": 1,
+        "ranks": None,
+        "threading": None,
         "conditions": {"load": 0.2, "kernel": "6.1.0-fake", "governor": "performance", "flags": list(flags)},
         "machine": facts.as_dict(),
         "versions": {"python": "3.11.7", "numpy": "2.4.6", "numba": "0.68.1", "mst": "0.1.0"},
         "git": {"commit": commit, "dirty": False},
+        "measure": {"processes": 5, "samples": 7},
+        "seconds": 1.0,
+        "spans": [],
+        "started": created,
     }  # fmt: skip
     return run, value
 
@@ -172,11 +189,20 @@ def write_record(
     """Write a measurement and its proof below `folder`; no proof where grade and wrong are None."""
     path = Path(folder) / run.path
     write_json(path, value)
-    if wrong is not None:
-        write_json(proof_path(path), {"status": "wrong", "grade": None, "reason": wrong})
-    elif grade is not None and value["status"] == "ok":
-        write_json(proof_path(path), {"status": "ok", "grade": grade, "reason": None})
+    if wrong is not None or (grade is not None and value["status"] == "ok"):
+        write_json(proof_path(path), proof(run, value, grade=grade, wrong=wrong))
     return path
+
+
+def proof(
+    run: Run, value: dict[str, Any], *, grade: str | None = "identical", wrong: str | None = None
+) -> dict[str, Any]:
+    """Return the proof of a measurement."""
+    verdict = {"status": "wrong" if wrong else "ok", "grade": None if wrong else grade, "reason": wrong}
+    reference = _hex(value["graph"]["name"] + "forest", 64)
+    if grade == "identical" and value["forest"]:
+        reference = value["forest"]["digest"]
+    return {"schema": 1, "record": run.fingerprint, **verdict, "reference_digest": reference, "seconds": 0.1}
 
 
 def write_experiment(root: Path, *, graphs: tuple[FakeGraph, ...] = GRAPHS) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -23,7 +24,14 @@ from hypothesis import strategies as st
 from mst.bench.records import merge
 from mst.bench.records.bundle import HEADER, difference, export_bundle, json_bytes, unpack_bundle
 from mst.bench.records.merge import import_bundle
-from mst.bench.records.store import load_records, proof_path, read_measurement, write_json
+from mst.bench.records.store import (
+    load_records,
+    proof_path,
+    put_invalid_aside,
+    read_measurement,
+    table_rows,
+    write_json,
+)
 from mst.cli import main
 from mst.errors import ConfigError, FormatError, InputError, MSTError
 
@@ -62,6 +70,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def proof_of(content: bytes) -> dict:
+    """Return a record, without the note of an import on whether its proof was repeated."""
+    return {key: value for key, value in json.loads(content).items() if key != "claimed"}
+
+
 def members_of(bundle: Path) -> Members:
     with zipfile.ZipFile(bundle) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -84,7 +97,9 @@ def test_imported_machine_has_all_records_proofs_and_manifests(origin, bundle, r
     summary = import_bundle(bundle, results=results)
     ours = {name: content for name, content in files(origin).items() if name.startswith(f"records/{MACHINE}/")}
     here = files(results)
-    assert {n: c for n, c in here.items() if n.startswith("records/")} == ours
+    assert {n: proof_of(c) for n, c in here.items() if n.startswith("records/")} == {
+        name: proof_of(content) for name, content in ours.items()
+    }
     assert summary.records == len(list(load_records(results / "records"))) > 0
     assert sorted(n for n in here if n.startswith("manifests/")) == sorted(
         f"manifests/{g.name}/{hashlib.sha256(g.name.encode()).hexdigest()[:12]}.json" for g in GRAPHS
@@ -114,7 +129,7 @@ def test_bundle_has_no_paths_of_its_machine(origin, tmp_path):
     manifests = [(p, json.loads(p.read_bytes())) for p in mine.glob("graphs/*/*/manifest.json")]
     manifest, content = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
     raw = {**(content.get("raw") or {}), "location": "/home/me/graphs/NY.gr.gz"}
-    manifest.write_bytes(json_bytes({**content, "raw": raw, "source": raw["location"]}))
+    manifest.write_bytes(json_bytes({**content, "raw": raw}))
     export_bundle(MACHINE, results=mine, out=tmp_path / "shared.mst.zip")
     members = members_of(tmp_path / "shared.mst.zip")
     assert not any(b"/home" in content for content in members.values())
@@ -242,6 +257,45 @@ def test_export_needs_records_of_one_machine(origin, results, tmp_path):
     assert not list(tmp_path.glob("*.zip")) and not list(tmp_path.glob(".*.tmp"))
 
 
+def write_reference(results: Path, graph: fake_records.FakeGraph, **more: object) -> None:
+    """Write the proved reference of a synthetic graph."""
+    digest, forest = (hashlib.sha256(text.encode()).hexdigest() for text in (graph.name, graph.name + "forest"))
+    reference = {"graph_digest": digest, "digest": forest, "edges": graph.n - 1, "weight": str(1000 + graph.m)}
+    write_json(results / "graphs" / graph.name / "0a1b2c3d" / "reference.json", reference | more)
+
+
+def grades(results: Path) -> dict[str, set]:
+    """Return the grades of each graph's records in the table, without those that no proof has."""
+    found: dict[str, set] = {}
+    for row in table_rows(load_records(results / "records")):
+        found.setdefault(row["graph"], set()).add((row["status"], row["grade"]))
+    return {
+        graph: {entry for entry in entries if entry[1] or entry[0] == "wrong"}
+        for graph, entries in found.items()
+    }
+
+
+def test_imported_proof_is_repeated_where_its_reference_is_here_and_else_a_claim(bundle, results):
+    proved, claimed = GRAPHS
+    write_reference(results, proved)
+    import_bundle(bundle, results=results)
+    assert grades(results) == {
+        proved.name: {("ok", "identical"), ("ok", "weight")},
+        claimed.name: {("ok", "claimed")},
+    }
+    assert {r.proved for r in load_records(results / "records") if r.run.graph == claimed.name} == {False}
+    write_reference(results, claimed)
+    import_bundle(bundle, results=results)
+    assert grades(results)[claimed.name] == {("ok", "identical"), ("ok", "weight")}
+
+
+def test_forged_digest_is_wrong_where_its_reference_is_here(bundle, results):
+    write_reference(results, GRAPHS[0], digest="0" * 64)
+    import_bundle(bundle, results=results)
+    assert ("ok", "identical") not in grades(results)[GRAPHS[0].name]
+    assert {status for status, _ in grades(results)[GRAPHS[0].name]} == {"wrong", "ok"}, "peers by their total"
+
+
 # --- malicious archives
 
 
@@ -357,15 +411,52 @@ def edited(name_part: str, edit: Callable[[dict], object]) -> Callable[[Members]
     return change
 
 
+OTHER = fake_records.DESKTOP.as_dict()
 WRONG_CONTENT = {
     "another run": (edited("records/", lambda v: v["run"].update(width=77)), "another run"),
     "another machine": (edited("records/", lambda v: v["run"].update(machine="x")), "another run"),
-    "other hardware": (edited("records/", lambda v: v["machine"].update(fingerprint="0")), "other hardware"),
-    "no measurement": (edited("records/", lambda v: v.pop("run")), "no measurement"),
+    "other hardware": (edited("records/", lambda v: v.update(machine=OTHER)), "other hardware"),
+    "a false fingerprint": (edited("records/", lambda v: v["machine"].update(cores=1)), "of other facts"),
+    "no measurement": (edited("records/", lambda v: v.pop("run")), "not a measurement: run: Field required"),
+    "three keys": (
+        edited(
+            "records/", lambda v: [v.pop(key) for key in list(v) if key not in ("schema", "run", "machine")]
+        ),
+        "not a measurement: graph: Field required",
+    ),
+    "a negative version": (edited("records/", lambda v: v.update(schema=-5)), "schema -5 is not one of 1 to 1"),
+    "version 0": (edited("records/", lambda v: v.update(schema=0)), "schema 0 is not one"),
+    "a true version": (edited("records/", lambda v: v.update(schema=True)), "schema True is not one"),
+    "no number": (
+        edited("records/", lambda v: v["samples"]["compute"][0].append(math.nan)),
+        "NaN is no real number",
+    ),
+    "no number anywhere": (
+        edited("records/", lambda v: v["counters"].update(x=math.inf)),
+        "Infinity is no real",
+    ),
+    "a negative sample": (
+        edited("records/", lambda v: v["samples"]["compute"][0].append(-1.0)),
+        "greater than or equal",
+    ),
+    "a sample of text": (edited("records/", lambda v: v["samples"]["compute"][0].append("1")), "valid number"),
+    "no samples": (
+        edited("records/", lambda v: v["samples"].update(compute=[])),
+        "needs samples of every process",
+    ),
+    "an unknown status": (edited("records/", lambda v: v.update(status="<b>")), "not a measurement: status"),
+    "an unknown key": (edited("records/", lambda v: v.update(sampels=1)), "unknown key 'sampels'"),
+    "an unknown grade": (edited("proof", lambda v: v.update(grade="proved")), "not a proof: grade"),
+    "a proof of another status": (edited("proof", lambda v: v.update(grade=None)), "status ok with grade None"),
+    "a forged digest": (
+        edited("records/", lambda v: v["forest"].update(digest="0" * 64)),
+        "digests of forest and",
+    ),
     "the future": (edited("records/", lambda v: v.update(schema=99)), "update mst"),
-    "a proof of nothing": (edited("proof", lambda v: v.pop("status")), "proof without"),
+    "a proof of nothing": (edited("proof", lambda v: v.pop("status")), "not a proof: status"),
     "another graph": (edited("manifests/", lambda v: v.update(name="x")), "another graph"),
-    "foreign facts": (edited("machines/", lambda v: v.update(fingerprint="0")), "another machine"),
+    "foreign facts": (edited("machines/", lambda v: v.update(OTHER)), "another machine"),
+    "no manifest": (edited("manifests/", lambda v: v.update(n="many")), "not a manifest: n"),
     "a later bundle": (edited(HEADER, lambda v: v.update(version=9)), "update mst"),
     "no bundle": (edited(HEADER, lambda v: v.pop("format")), "not a bundle"),
     "a name to break out": (edited(HEADER, lambda v: v.update(machine="../x")), "no usable name"),
@@ -571,3 +662,57 @@ def test_name_that_leaves_the_folder_is_refused(bundle, results):
 )
 def test_difference_names_the_first_differing_entry(here, there, message):
     assert difference(here, there) == message
+
+
+# --- records on disk
+
+
+def broken_records(results: Path) -> dict[str, Path]:
+    """Break records of a folder in every way; return the files by what is wrong with them."""
+    paths = [r.path for r in load_records(results / "records") if r.status == "ok" and r.proof]
+    named = dict(
+        zip(("truncated", "empty", "edited", "foreign", "no UTF-8", "moved", "proof"), paths, strict=False)
+    )
+    named["truncated"].write_bytes(named["truncated"].read_bytes()[:300])
+    named["empty"].write_bytes(b"")
+    measurement = json.loads(named["edited"].read_text())
+    measurement["samples"]["compute"][0][0] = -1e-9
+    write_json(named["edited"], measurement)
+    named["foreign"].write_text('{"name": "another program", "version": 2}')
+    named["no UTF-8"].write_bytes(b"\xff\xfe{}")
+    named["moved"].write_bytes(paths[-1].read_bytes())
+    named["proof"] = proof_path(named["proof"])
+    named["proof"].write_text('{"status": "ok", "grade": "identical"}')
+    return named
+
+
+def test_invalid_records_are_named_counted_and_set_aside_on_the_page(origin, tmp_path):
+    results = tmp_path / "results"
+    kept = f"records/fake-desktop/{GRAPHS[0].name}"
+    shutil.copytree(origin / kept, results / kept)
+    whole = len(list(load_records(results / "records")))
+    broken = broken_records(results)
+    (results / "manifests/x/").mkdir(parents=True)
+    (results / "manifests/x/0123456789ab.json").write_text("[]")
+    assert main(["report", "--results", str(results)]) == 0
+    page = (results / "report.html").read_text()
+    assert f"{len(broken) + 1} files of records set aside" in page
+    for file in (*broken.values(), results / "manifests/x/0123456789ab.json"):
+        assert file.name in page
+    # A record whose proof alone is bad stays, unproved.
+    left = list(load_records(results / "records"))
+    assert len(left) == whole - len(broken) + 1
+
+
+def test_invalid_records_are_put_aside_to_be_measured_again(origin, tmp_path):
+    results = tmp_path / "results"
+    shutil.copytree(origin, results)
+    broken = broken_records(results)
+    reasons = [reason for folder in results.glob("records/*") for reason in put_invalid_aside(folder)]
+    assert len(reasons) == len(broken)
+    assert not [file for file in broken.values() if file.exists()]
+    assert all(file.with_name(f"{file.name}.refused").is_file() for file in broken.values())
+    assert not [reason for folder in results.glob("records/*") for reason in put_invalid_aside(folder)]
+    assert (
+        proof_path(broken["truncated"]).with_name(proof_path(broken["truncated"]).name + ".refused").is_file()
+    )

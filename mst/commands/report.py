@@ -53,8 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _manifests(results: Path, others: list[Path]) -> list[Path]:
     """Return one manifest for each graph, those made here before those imported and those of references."""
+    from mst.catalog import read_manifest
+    from mst.errors import MSTError
+
     found: dict[tuple, Path] = {}
     for file in (*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json"), *others):
-        manifest = json.loads(file.read_text())
-        found.setdefault((manifest["name"], manifest.get("digest")), file)
+        try:
+            manifest = read_manifest(file)
+            found.setdefault((manifest.name, manifest.digest), file)
+        except MSTError:
+            # The page names it.
+            found.setdefault((str(file), None), file)
     return sorted(found.values())

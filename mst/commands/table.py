@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -93,15 +92,14 @@ def table(
 
 def _measured(settings: Config, rows: Iterable[Planned]) -> Iterator[tuple[tuple[str, str], Measurement]]:
     """Yield every proved measurement with the name of its run and its graph."""
-    from mst.bench.records.store import proof_path, read_measurement
+    from mst.bench.records.store import read_measurement, read_proof
 
     for row in rows:
         if row.status != "done" or row.run is None:
             continue
         path = settings.records / row.run.path
         measurement = read_measurement(path)
-        proved = json.loads(proof_path(path).read_text())["status"] == "ok"
-        if proved and measurement["status"] == "ok":
+        if (read_proof(path, measurement) or {}).get("status") == "ok":
             options = f"[{row.options}]" if row.options != "default" else ""
             width = f" ×{row.width}" if row.width > 1 else ""
             yield (f"{row.algorithm}{options}{width}", row.graph), measurement

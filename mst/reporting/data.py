@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mst.bench.records.store import CLAIMED
 from mst.bench.statistics import geometric_mean
 from mst.reporting.hardware import approximate, on_gpus
 
@@ -44,6 +45,7 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
     rows["shown"] = (
         (rows["status"] == "ok")
         & rows["grade"].notna()
+        & (rows["grade"] != CLAIMED)
         & rows["compute_seconds"].notna()
         & ~rows["oversubscribed"].astype(bool)
         & ~rows["flags"].fillna("").str.contains("width-not-granted")
@@ -144,6 +146,7 @@ SYMBOLS = {
     "edges": ("≈", "right forest, ties broken otherwise or within its bound"),
     "weight": ("Σ", "right total; its edges are not known"),
     "wrong": ("✗", "wrong"),
+    CLAIMED: ("c", "claimed by an imported bundle, not proved here"),
     "timeout": ("T", "timed out"),
     "out-of-memory": ("M", "out of memory"),
     "error": ("!", "failed"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from mst.bench.records.store import load_records, table_rows
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
+
+_SET_ASIDE = b"set_aside"
 
 # Stated types keep a column's type the same when it is empty.
 COLUMNS = {
@@ -88,7 +91,10 @@ def write_table(
         Stand-ins by the graphs that they replace: a run that is planned on a graph is planned on its stand-in, too.
     """
     plan = [dict(row) for row in plan_rows]
-    rows = _records([*((f, "measured") for f in records_folders), *((f, "reference") for f in references)])
+    set_aside: list[str] = []
+    rows = _records(
+        [*((f, "measured") for f in records_folders), *((f, "reference") for f in references)], set_aside.append
+    )
     if only_planned:
         others = stand_ins or {}
         planned = {
@@ -104,14 +110,21 @@ def write_table(
         if row.get("status") in NOT_RUN and _key(row) not in measured:
             rows.append({**_blank(), **{k: v for k, v in row.items() if k in COLUMNS}, "current": True})
     rows.sort(key=lambda row: (*map(str, _key(row)[:4]), row["width"] or 0, row["created"] or ""))
-    _write(rows, out_parquet, out_csv)
+    _write(rows, out_parquet, out_csv, set_aside)
     return len(rows)
 
 
-def _records(folders: Iterable[tuple[Path, str]]) -> list[dict[str, Any]]:
+def set_aside_of(table: Path) -> list[str]:
+    """Return the files of records that a table leaves out, each with the reason."""
+    import pyarrow.parquet as pq
+
+    return json.loads((pq.read_schema(table).metadata or {}).get(_SET_ASIDE, b"[]"))
+
+
+def _records(folders: Iterable[tuple[Path, str]], set_aside: Callable[[str], None]) -> list[dict[str, Any]]:
     rows: dict[tuple, dict[str, Any]] = {}
     for folder, origin in folders:
-        for row in table_rows(load_records(Path(folder), origin=origin)):
+        for row in table_rows(load_records(Path(folder), origin=origin, set_aside=set_aside)):
             rows.setdefault((*_key(row), row["fingerprint"]), {**_blank(), **row})
     return list(rows.values())
 
@@ -135,12 +148,13 @@ def _blank() -> dict[str, Any]:
     return {**dict.fromkeys(COLUMNS), "options": "default", "layout": "", "flags": "", "oversubscribed": False}
 
 
-def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path) -> None:
+def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path, set_aside: Sequence[str]) -> None:
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
+    schema = schema.with_metadata({_SET_ASIDE: json.dumps(list(set_aside)).encode()})
     table = pa.Table.from_pylist(rows, schema=schema)
     for path in (out_parquet, out_csv):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +15,7 @@ from mst import registry
 from mst.bench.launch import find_launcher
 from mst.bench.planning.experiment import Block, Experiment, Measure, option_sets, widths_of
 from mst.bench.planning.site import Place
-from mst.bench.records.store import Run, proof_path, read_measurement, run_fingerprint
+from mst.bench.records.store import Run, proof_path, run_fingerprint
 from mst.facts import Facts
 
 
@@ -242,4 +244,6 @@ def _seconds_before(records: Path, run: Run) -> float | None:
     if not found:
         return None
     newest = max(found, key=lambda p: p.stat().st_mtime)
-    return read_measurement(newest).get("seconds")
+    with contextlib.suppress(ValueError, AttributeError):
+        return json.loads(newest.read_bytes()).get("seconds")
+    return None

@@ -27,10 +27,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mst.atomic import replacing
-from mst.bench.records.store import SCHEMA, Run
+from pydantic import ValidationError
+
+from mst.atomic import naming, replacing
+from mst.bench.records.schema import check_hardware, check_proof, parse_json
+from mst.bench.records.store import Run, valid_measurement
+from mst.catalog.manifest import Manifest
 from mst.errors import FormatError, InputError
 from mst.names import MACHINE, PART, path_part
+from mst.yaml_models import mistakes
 
 FORMAT = "mst-bundle"
 VERSION = 1
@@ -113,17 +118,24 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
     with _opened(bundle) as archive:
         names = _checked_names(bundle, archive)
         header = _header(bundle, archive, names)
-        for name, digest in header["members"].items():
+        measured: tuple[str, dict[str, Any]] = "", {}
+        for name, digest in sorted(header["members"].items()):
             content = _content(bundle, archive, name)
             if hashlib.sha256(content).hexdigest() != digest:
                 raise FormatError(bundle, "a member that differs from its checksum in bundle.json", text=name)
             value = _parsed(bundle, name, content)
-            _check(bundle, name, value, header)
+            try:
+                _check(name, value, header, measured)
+            except InputError as error:
+                raise FormatError(bundle, str(error), text=name) from None
+            # The proof of a record follows it.
+            measured = name, value
             if rename is not None:
                 name, content = _renamed(name, content, value, rename)
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            with naming(path):
+                path.write_bytes(content)
     return rename or header["machine"]
 
 
@@ -209,6 +221,8 @@ def _records(machine: str, results: Path) -> Iterator[tuple[str, bytes]]:
 def _shared(content: bytes) -> bytes:
     value = json.loads(content)
     shared = shareable(value)
+    # Wherever it goes it is a claim once more.
+    shared.pop("claimed", None)
     return content if shared == value else json_bytes(shared)
 
 
@@ -320,36 +334,36 @@ def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str
     return header
 
 
-def _check(bundle: Path, name: str, value: dict[str, Any], header: Mapping[str, Any]) -> None:
-    """Refuse a member that belongs to another machine, or contradicts its path."""
+def _check(
+    name: str, value: dict[str, Any], header: Mapping[str, Any], measured: tuple[str, dict[str, Any]]
+) -> None:
+    """Refuse a member that breaks its schema, belongs to another machine, or contradicts its path or its record."""
     machine, kind = header["machine"], kind_of(name)
     if kind in ("record", "proof") and name.split("/")[1] != machine:
-        raise FormatError(bundle, f"a {kind} of another machine than {machine}", text=name)
+        raise InputError(f"a {kind} of another machine than {machine}")
     if kind == "record":
-        _check_measurement(bundle, name, value, header["fingerprint"])
+        valid_measurement(value, Run.from_path(Path(name)))
+        if value["machine"]["fingerprint"] != header["fingerprint"]:
+            raise InputError("a measurement made on other hardware than the bundle's")
     elif kind == "proof":
-        measured = name.removesuffix(".proof.json") + ".json"
-        if measured not in header["members"] or not isinstance(value.get("status"), str):
-            raise FormatError(bundle, "a proof without its measurement", text=name)
+        if measured[0] != name.removesuffix(".proof.json") + ".json":
+            raise InputError("a proof without its measurement")
+        check_proof(value, measured[1])
     elif kind == "machine":
-        if name != f"machines/{machine}.json" or value.get("fingerprint") != header["fingerprint"]:
-            raise FormatError(bundle, f"the hardware of another machine than {machine}", text=name)
-    elif not (value.get("name") == name.split("/")[1] and str(value.get("digest")).startswith(Path(name).stem)):
-        raise FormatError(bundle, "the manifest of another graph", text=name)
+        check_hardware(value)
+        if name != f"machines/{machine}.json" or value["fingerprint"] != header["fingerprint"]:
+            raise InputError(f"the hardware of another machine than {machine}")
+    else:
+        _check_manifest(name, value)
 
 
-def _check_measurement(bundle: Path, name: str, value: dict[str, Any], fingerprint: str) -> None:
-    schema, claimed, hardware = value.get("schema"), value.get("run"), value.get("machine")
-    if not isinstance(schema, int) or not isinstance(claimed, dict) or not isinstance(hardware, dict):
-        raise FormatError(bundle, "a member that is no measurement", text=name)
-    if schema > SCHEMA:
-        expected = f"a measurement of schema {schema}, this mst knows {SCHEMA}: update mst"
-        raise FormatError(bundle, expected, text=name)
-    run = Run.from_path(Path(name))
-    if any((claimed.get(key) or "") != getattr(run, key) for key in Run.__dataclass_fields__):
-        raise FormatError(bundle, "a measurement of another run than that of its path", text=name)
-    if hardware.get("fingerprint") != fingerprint:
-        raise FormatError(bundle, "a measurement made on other hardware than the bundle's", text=name)
+def _check_manifest(name: str, value: dict[str, Any]) -> None:
+    try:
+        manifest = Manifest.model_validate_json(json.dumps(value, allow_nan=False))
+    except ValidationError as error:
+        raise InputError(f"not a manifest: {'; '.join(mistakes(error, Manifest))}") from None
+    if manifest.name != name.split("/")[1] or not (manifest.digest or "").startswith(Path(name).stem):
+        raise InputError("the manifest of another graph")
 
 
 def _renamed(name: str, content: bytes, value: dict[str, Any], machine: str) -> tuple[str, bytes]:
@@ -367,9 +381,6 @@ def _renamed(name: str, content: bytes, value: dict[str, Any], machine: str) -> 
 
 def _parsed(bundle: Path, name: str, content: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        raise FormatError(bundle, "a member that is not JSON", text=name) from None
-    if not isinstance(value, dict):
-        raise FormatError(bundle, "a member that is not a JSON object", text=name)
-    return value
+        return parse_json(content)
+    except InputError as error:
+        raise FormatError(bundle, str(error), text=name) from None

@@ -19,8 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mst.atomic import naming
 from mst.bench.records.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
-from mst.errors import InputError
+from mst.bench.records.store import read_measurement
+from mst.bench.records.verify import prove_again
+from mst.errors import InputError, MSTError
 
 # Entries that differ between two conversions of the same graph.
 _VOLATILE = frozenset(("seconds", "raw", "tried", "checks", "bytes"))
@@ -71,6 +74,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 tree = stage / "tree"
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
+                prove_again(tree, results)
                 union = _Union(results, stage / "replaced", replace)
                 _unite(tree, results, union)
                 if union.conflicts:
@@ -131,8 +135,9 @@ def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
         yield _read(facts)
     for path in (results / "records" / machine).glob("*/*/*/w*/*.json"):
         if not path.name.endswith(".proof.json"):
-            yield _read(path)["machine"]
-            return  # the records of one machine agree: neither a run nor an import adds another's
+            with contextlib.suppress(MSTError):
+                yield read_measurement(path)["machine"]
+                return  # the records of one machine agree: neither a run nor an import adds another's
 
 
 def _unite(source: Path, target: Path, union: _Union) -> None:
@@ -160,6 +165,8 @@ def _difference(kind: str, here: dict[str, Any], there: dict[str, Any]) -> str |
             return None
         if here.get("status") == "unproved":
             return ""
+        if here.get("status") == there.get("status") == "ok":
+            return "" if here.get("claimed") and not there.get("claimed") else None
         verdict = ("status", "grade", "reason")
         here, there = ({key: value.get(key) for key in verdict} for value in (here, there))
     if kind == "manifest":
@@ -171,7 +178,8 @@ def _move_all(moves: list[Move], stage: Path) -> None:
     """Make all moves, or none of them."""
     journal = stage / "journal.json"
     results = stage.parent
-    journal.write_text(json.dumps([[str(path.relative_to(results)) for path in move] for move in moves]))
+    with naming(journal):
+        journal.write_text(json.dumps([[str(path.relative_to(results)) for path in move] for move in moves]))
     done: list[Move] = []
     try:
         for source, target in moves:

@@ -14,18 +14,29 @@ import hashlib
 import json
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mst.atomic import replacing
-from mst.errors import InputError
+from mst.bench.records.schema import (
+    MEASUREMENT_VERSIONS,
+    check_measurement,
+    check_proof,
+    check_version,
+    parse_json,
+)
+from mst.errors import InputError, MSTError
 from mst.names import path_part
 
-SCHEMA = 1
+SCHEMA = MEASUREMENT_VERSIONS.stop - 1
+CLAIMED = "claimed"
+"""Grade of a proof that another machine made and that could not be repeated here."""
 STAGED = "staged"
 """Folder beside the records for measurements that wait until their jobs move them into place."""
 
@@ -68,13 +79,12 @@ class Run:
     @classmethod
     def from_path(cls, path: Path) -> Run:
         """Return the run whose measurement lies at `path` (its last six components count)."""
-        machine, graph, algorithm, options, width, file = path.parts[-6:]
-        found = re.fullmatch(r"w(\d+)(?:-(.+))?", width)
-        if not found or not file.endswith(".json"):
+        *folders, width, file = ("", "", *path.parts)[-6:]
+        found = re.fullmatch(r"w(\d{1,9})(?:-(.+))?", width)
+        if not found or not file.endswith(".json") or len(folders) < 4:
             raise InputError(f"{path} is not the path of a measurement: expected …/w<width>/<fingerprint>.json")
-        return cls(
-            machine, graph, algorithm, options, int(found[1]), file.removesuffix(".json"), found[2] or ""
-        )
+        names = dict(zip(("machine", "graph", "algorithm", "options"), folders, strict=True))
+        return cls(**names, width=int(found[1]), fingerprint=file.removesuffix(".json"), layout=found[2] or "")
 
 
 def run_fingerprint(source_fingerprint: str, graph_digest: str) -> str:
@@ -119,20 +129,54 @@ def load_ids(record: Path) -> np.ndarray:
 
 
 def read_measurement(path: Path) -> dict[str, Any]:
-    """Read a measurement of any known schema version as the current one."""
+    """Read a measurement of any known schema version as the current one.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, breaks its schema, or is of another run than its path says.
+    """
     try:
-        value = json.loads(path.read_text())
-        version = int(value["schema"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a measurement: {error}; delete it to run again") from None
-    if version > SCHEMA:
-        raise InputError(f"{path} has schema {version}, this mst knows {SCHEMA}: update mst")
-    for step in range(version, SCHEMA):
+        value = parse_json(path.read_bytes())
+        return valid_measurement(value, Run.from_path(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}; delete it to run again") from None
+
+
+def valid_measurement(value: dict[str, Any], run: Run) -> dict[str, Any]:
+    """Return a measurement as one of the current schema; raise `InputError` unless it is a valid one of this run."""
+    for step in range(check_version(value, MEASUREMENT_VERSIONS, "measurement"), SCHEMA):
         value = _MIGRATIONS[step](value)
+    check_measurement(value)
+    if any((value["run"][key] or "") != getattr(run, key) for key in Run.__dataclass_fields__):
+        raise InputError("a measurement of another run than its path says")
     return value
 
 
 _MIGRATIONS: dict[int, Any] = {}
+
+
+def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read the proof beside a measurement; None while there is none.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, breaks its schema, or contradicts the measurement.
+    """
+    path = proof_path(record)
+    try:
+        proof = parse_json(path.read_bytes())
+        check_proof(proof, measurement)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}; delete it to prove again") from None
+    return proof
 
 
 @dataclass(frozen=True)
@@ -153,22 +197,74 @@ class Record:
             return "wrong"
         return self.measurement["status"]
 
+    @property
+    def proved(self) -> bool:
+        """Whether its proof was made here or is trusted, and says that it is right."""
+        proof = self.proof or {}
+        return self.status == "ok" == proof.get("status") and not proof.get("claimed")
 
-def load_records(folder: Path, *, origin: str = "measured") -> Iterator[Record]:
-    """Yield every record below a folder of records, sorted by path."""
+
+def load_records(
+    folder: Path, *, origin: str = "measured", set_aside: Callable[[str], None] | None = None
+) -> Iterator[Record]:
+    """Yield every valid record below a folder of records, sorted by path.
+
+    Parameters
+    ----------
+    folder : Path
+    origin : str
+    set_aside : callable, optional
+        Takes the reason, with the path, why a record is left out; by default it is printed to stderr, once each. The
+        measurement stays where only its proof is bad.
+    """
+    set_aside = set_aside or _print_once
     # Faster than Path.glob by half; names that begin with a dot do not match.
     found = glob.glob(f"{glob.escape(str(folder))}/*/*/*/*/w*/*.json")  # noqa: PTH207
     for path in map(Path, sorted(found, key=lambda name: name.split("/"))):
         if path.name.endswith(".proof.json"):
             continue
-        proof = proof_path(path)
-        yield Record(
-            run=Run.from_path(path),
-            path=path,
-            measurement=read_measurement(path),
-            proof=json.loads(proof.read_text()) if proof.is_file() else None,
-            origin=origin,
-        )
+        try:
+            run, measurement = Run.from_path(path), read_measurement(path)
+        except MSTError as error:
+            set_aside(str(error))
+            continue
+        try:
+            proof = read_proof(path, measurement)
+        except InputError as error:
+            set_aside(str(error))
+            proof = None
+        yield Record(run, path, measurement, proof, origin)
+
+
+def put_invalid_aside(folder: Path) -> list[str]:
+    """Rename invalid measurements and proofs of a machine, so that they are made again; return the reasons.
+
+    They get the suffix ``.refused`` and stay beside the others.
+
+    Parameters
+    ----------
+    folder : Path
+        The machine's folder of records.
+    """
+    reasons = []
+    for path in sorted(folder.glob("*/*/*/w*/[!.]*.json")):
+        if path.name.endswith(".proof.json"):
+            continue
+        refused = [path, proof_path(path), ids_path(path)]
+        try:
+            measurement = read_measurement(path)
+            refused = [proof_path(path)]
+            read_proof(path, measurement)
+        except MSTError as error:
+            reasons.append(str(error))
+            for file in filter(Path.is_file, refused):
+                file.rename(file.with_name(file.name + ".refused"))
+    return reasons
+
+
+@cache
+def _print_once(text: str) -> None:
+    print(f"set aside: {text}", file=sys.stderr)
 
 
 def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float]:
@@ -205,7 +301,7 @@ def table_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             "fingerprint": run["fingerprint"],
             "status": record.status,
             "reason": proof.get("reason") if record.status == "wrong" else m.get("reason"),
-            "grade": proof.get("grade"),
+            "grade": CLAIMED if proof.get("claimed") else proof.get("grade"),
             "processes": compute.count,
             "samples": sum(map(len, m["samples"].get("compute", []))),
             "compute_seconds": compute.median,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mst.bench.records.reference import references
-from mst.bench.records.store import Record, load_records, table_rows
+from mst.bench.records.store import CLAIMED, Record, load_records, table_rows
 from mst.reporting.charts.style import LIGHT, setup
 
 Times = Mapping[tuple[str, str, int], float]
@@ -38,7 +38,7 @@ def milliseconds(records: Iterable[Record]) -> Times:
     return {
         (row["graph"], row["algorithm"], row["width"]): 1e3 * row["compute_seconds"]
         for row in table_rows(records)
-        if row["grade"] and row["compute_seconds"] and row["options"] == "default"
+        if row["grade"] not in (None, CLAIMED) and row["compute_seconds"] and row["options"] == "default"
     }
 
 

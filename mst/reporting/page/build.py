@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.atomic import write_text
+from mst.errors import MSTError
 from mst.units import count, known, percent, seconds, size, times
 
 if TYPE_CHECKING:
@@ -58,10 +59,12 @@ def write_report(
     from mst.reporting.page.sections import Shown, scope_of
     from mst.reporting.papers.observations import gather
     from mst.reporting.papers.section import papers_of
+    from mst.reporting.table import set_aside_of
 
     baseline = str(config.get("baseline", "kruskal"))
     rows = prepare(pd.read_parquet(table), baseline)
-    known = {path: json.loads(path.read_text()) for path in graphs}
+    set_aside = set_aside_of(table)
+    known = _read_manifests(graphs, set_aside)
     manifests = list(known.values())
     folder = out.with_name("figures")
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,8 +90,23 @@ def write_report(
         references=references,
         road_map=roads(known, mirrors),
         digest=hashlib.sha256(table.read_bytes()).hexdigest(),
+        set_aside=set_aside,
     )
     write_text(out, render(shown))
+
+
+def _read_manifests(files: Iterable[Path], set_aside: list[str]) -> dict[Path, dict[str, Any]]:
+    """Return the manifests by their files; note the reasons of invalid ones."""
+    from mst.catalog import read_manifest
+
+    known = {}
+    for file in files:
+        try:
+            read_manifest(file)
+            known[file] = json.loads(file.read_text())
+        except MSTError as error:
+            set_aside.append(str(error))
+    return known
 
 
 def render(shown: Shown) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from mst import __version__, advice, resources
+from mst.bench.records.store import CLAIMED
 from mst.reporting import data
 from mst.reporting.charts.pictures import symbols
 from mst.reporting.charts.style import variables
@@ -48,6 +49,7 @@ class Shown:
     references: Sequence[Reference] = ()
     road_map: Roads | None = None
     digest: str = ""
+    set_aside: Sequence[str] = ()
 
     @cached_property
     def about(self) -> dict[str, About]:
@@ -178,6 +180,7 @@ def _records(shown: Shown) -> dict[str, Any]:
     filters = ("machine", "origin", "graph", "paradigm", "status")
     return {
         "filters": {name: sorted(str(value) for value in rows[name].dropna().unique()) for name in filters},
+        "set_aside": shown.set_aside,
         "records": [row for _, own in data.by_machine(rows) for row in own.to_dict("records")],
     }
 
@@ -234,7 +237,7 @@ def _counts(rows: pd.DataFrame, manifests: Sequence[Mapping[str, Any]]) -> str:
 
 def _counted(rows: pd.DataFrame) -> str:
     ok, status = rows[rows["status"] == "ok"], Counter(rows["status"])
-    grades = Counter(ok["grade"].dropna()).most_common()
+    grades = Counter(ok["grade"][ok["grade"] != CLAIMED].dropna()).most_common()
     proved = ", ".join(f"{number:,} {_GRADES.get(grade, grade)}" for grade, number in grades)
     counts = [
         counted(len(ok), "run"),

@@ -149,7 +149,9 @@ class Measured:
         """Return how much heavier the forest is than the minimum, which any exact run on the graph found."""
         graph = record.run.graph
         exact = (
-            r for k, r in self.runs.items() if k[0] == graph and (r.proof or {}).get("grade") == "identical"
+            r
+            for k, r in self.runs.items()
+            if k[0] == graph and r.proved and (r.proof or {}).get("grade") == "identical"
         )
         least = next((r.measurement["forest"]["weight"] for r in exact), None)
         own = (record.measurement.get("forest") or {}).get("weight")
@@ -157,7 +159,7 @@ class Measured:
 
     def _wrong(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
         same = [r for k, r in self.runs.items() if k[:3] == (graph, algorithm, options)]
-        judged = [r for r in same if r.status == "wrong" or r.proof is not None]
+        judged = [r for r in same if r.status == "wrong" or r.proved]
         if not judged:
             raise Missing(self._why(algorithm, options, selection, graph))
         return Leaf(float(sum(r.status == "wrong" for r in judged)), record=str(judged[0].path))
@@ -191,8 +193,9 @@ def options_text(selection: Selection) -> str:
 
 def _shown(record: Record, oversubscribed: bool) -> bool:
     flags = (record.measurement.get("conditions") or {}).get("flags", [])
-    proved = record.status == "ok" and record.proof is not None and record.proof["status"] == "ok"
-    return proved and "width-not-granted" not in flags and (oversubscribed or "oversubscribed" not in flags)
+    return (
+        record.proved and "width-not-granted" not in flags and (oversubscribed or "oversubscribed" not in flags)
+    )
 
 
 def _median(record: Record) -> float | None:

@@ -1,0 +1,258 @@
+"""Strict models of records: measurements and proofs are checked against them on import and on every read.
+
+Keys, types and ranges are those of ``docs/records.md``; the first mistakes are named. Numbers are real: ``NaN`` and
+numbers without a finite double are refused anywhere in a document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mst.bench.machine import Machine
+from mst.errors import InputError
+from mst.registry import PARADIGMS
+from mst.yaml_models import mistakes
+
+MEASUREMENT_VERSIONS = range(1, 2)
+PROOF_VERSIONS = range(1, 2)
+
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{12}$")]
+Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$")]
+Samples = list[list[Seconds]]
+
+
+class _Strict(BaseModel):
+    """A model that converts nothing and knows all its keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class RunFacts(_Strict):
+    """The run that was measured."""
+
+    machine: str
+    graph: str
+    algorithm: str
+    title: str
+    paradigm: Literal[PARADIGMS]  # type: ignore[valid-type]
+    paper: str | None
+    options: str
+    all_options: dict[str, bool | int | Real | str]
+    width: Annotated[int, Field(ge=1)]
+    layout: str
+    fingerprint: Fingerprint
+    source_fingerprint: Fingerprint
+    exact: bool
+    ties: Literal["order", "any"]
+
+
+class GraphFacts(_Strict):
+    """The graph that it was measured on."""
+
+    name: str
+    n: Count
+    m: Count
+    family: str | None
+    digest: Digest
+    recipe: str | None
+    weight_dtype: str | None
+
+
+class SampleTimes(_Strict):
+    """Seconds by what they were spent on, a list for each process."""
+
+    compute: Samples
+    warmup: Samples
+    init: Samples
+    transfer: Samples
+
+
+class Memory(_Strict):
+    """Bytes."""
+
+    peak_bytes: Count | None
+    working_bytes: int | None
+    tree_bytes: Count
+    device_bytes: Count | None
+    ranks_peak_bytes: Count | None
+
+
+class Energy(_Strict):
+    """Joules of one solve."""
+
+    joules: Seconds
+    domains: dict[str, Real]
+
+
+class ForestFacts(_Strict):
+    """The forest that was returned; of a program that prints a total alone, its weight."""
+
+    edges: Count | None
+    components: int | None
+    weight: str
+    digest: Digest | None
+
+
+class Hardware(_Strict):
+    """A machine, as in `mst.bench.machine.Machine`."""
+
+    cpu: str
+    sockets: Count
+    cores: Count
+    hardware_threads: Count
+    memory_gib: Count
+    gpus: list[str]
+    driver: str | None
+    fingerprint: Fingerprint
+
+
+class Conditions(BaseModel):
+    """What it was measured under; only the flags are read by programs."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    flags: list[str]
+
+
+class Commit(_Strict):
+    """The version of the code."""
+
+    commit: str
+    dirty: bool
+
+
+class Measurement(_Strict):
+    """One JSON file of a run."""
+
+    schema_: int = Field(alias="schema")
+    run: RunFacts
+    graph: GraphFacts
+    status: Literal["ok", "timeout", "out-of-memory", "error"]
+    reason: str | None
+    detail: str | None
+    samples: SampleTimes
+    phases: dict[str, Real] | None
+    counters: dict[str, Any]
+    memory: Memory
+    energy: Energy | None
+    forest: ForestFacts | None
+    threads: Count | None
+    ranks: dict[str, Any] | None
+    threading: dict[str, Any] | None
+    affinity: list[Count] | None = None
+    machine: Hardware
+    conditions: Conditions
+    versions: dict[str, str]
+    git: Commit | None
+    measure: dict[str, bool | int | Real]
+    seconds: Seconds
+    spans: list[list[str]]
+    started: Time
+    created: Time
+
+    @model_validator(mode="after")
+    def _measured(self) -> Measurement:
+        measured = self.samples.compute and all(self.samples.compute)
+        if self.status == "ok" and not (measured and self.forest):
+            raise ValueError("status ok needs samples of every process and a forest")
+        return self
+
+
+class ProofFacts(_Strict):
+    """The proof beside a measurement."""
+
+    schema_: int = Field(alias="schema")
+    record: str
+    status: Literal["ok", "wrong", "unproved"]
+    grade: Literal["identical", "edges", "weight"] | None
+    reason: str | None
+    reference_digest: Digest
+    seconds: Seconds
+    claimed: bool = Field(False, description="made elsewhere, and not repeated here")
+
+    @model_validator(mode="after")
+    def _graded(self) -> ProofFacts:
+        if self.status != "wrong" and (self.status == "ok") != (self.grade is not None):
+            raise ValueError(f"status {self.status} with grade {self.grade}")
+        return self
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse_json(text: str | bytes) -> dict[str, Any]:
+    """Return the object that JSON text holds; refuse numbers that are not real.
+
+    Raises
+    ------
+    InputError
+        In words that follow the name of a file.
+    """
+    try:
+        value = json.loads(text, parse_constant=_real, parse_float=_real)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {str(error) or type(error).__name__}") from None
+    if not isinstance(value, dict):
+        raise InputError("not a JSON object")
+    return value
+
+
+def check_measurement(value: Mapping[str, Any]) -> None:
+    """Refuse what is no measurement of the current schema; raise `InputError` as `parse_json` does."""
+    check_version(value, MEASUREMENT_VERSIONS, "measurement")
+    _check(Measurement, value, "measurement")
+    check_hardware(value["machine"])
+
+
+def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:
+    """Refuse what is no proof, or none of this measurement; raise `InputError` as `parse_json` does."""
+    check_version(value, PROOF_VERSIONS, "proof")
+    _check(ProofFacts, value, "proof")
+    if value["status"] == "ok" and measurement["status"] != "ok":
+        raise InputError(f"not its proof: the run ended as {measurement['status']}")
+    forest = measurement["forest"] or {}
+    if value["grade"] == "identical" and forest.get("digest") != value["reference_digest"]:
+        raise InputError("not its proof: grade identical, but the digests of forest and reference differ")
+
+
+def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
+    """Return the version of a document's schema; raise `InputError` where it is not a known one."""
+    version = value.get("schema")
+    if type(version) is not int or version < known.start:
+        raise InputError(
+            f"not a {kind}: schema {version!r:.40} is not one of {known.start} to {known.stop - 1}"
+        )
+    if version >= known.stop:
+        raise InputError(f"a {kind} of schema {version}, this mst knows {known.stop - 1}: update mst")
+    return version
+
+
+def check_hardware(value: Mapping[str, Any]) -> None:
+    """Refuse what are no facts of a machine, or have another's fingerprint; raise `InputError` as `parse_json` does."""
+    _check(Hardware, value, "machine")
+    facts = {key: value[key] for key in value.keys() - {"fingerprint"}}
+    if Machine(**{**facts, "gpus": tuple(facts["gpus"])}).fingerprint != value["fingerprint"]:
+        raise InputError("not a machine: its fingerprint is that of other facts")
+
+
+def _check(model: type[Model], value: Mapping[str, Any], kind: str) -> None:
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"not a {kind}: {'; '.join(mistakes(error, model))}") from None
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text:.40} is no real number")
+    return number
