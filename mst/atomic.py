@@ -16,11 +16,22 @@ from typing import IO
 
 
 @contextmanager
+def naming(path: str | os.PathLike) -> Iterator[None]:
+    """Name `path` in errors of writing it: a full disk is reported without a name."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its name on success and vanishes on failure.
 
     Symbolic links are followed. Standard output (``-``), devices and pipes get the whole content on success; anything
-    else that is no regular file is refused.
+    else that is no regular file is refused. Errors of writing name `path`.
 
     Examples
     --------
@@ -45,6 +56,11 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
+    except OSError as error:
+        # A full disk is reported without a name, and a temporary one means nothing to the reader.
+        if error.filename in (None, str(temporary)):
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -7,7 +7,9 @@ versions of numba, llvmlite and numpy, and the processor; after a change to any 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import pickle
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,10 +21,13 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
 from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.sources import fingerprint
+
+# After the pickled code, where unpickling ignores it.
+_MARK = b"sha256:"
 
 
 def keep_code(dispatcher: Any, function: Callable) -> None:
@@ -75,8 +80,45 @@ class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = [_Locator]  # noqa: RUF012
 
 
+class _Files(IndexDataCacheFile):
+    """An index and machine code on disk, with a checksum after the code: what is damaged counts as missing."""
+
+    def _load_index(self) -> dict[Any, str]:
+        # Unpickling damaged bytes raises anything.
+        with contextlib.suppress(Exception):
+            return super()._load_index()
+        return {}
+
+    def _load_data(self, name: str) -> Any:
+        kept = Path(self._data_path(name)).read_bytes()
+        body, mark, digest = kept[: -len(_MARK) - 32], kept[-len(_MARK) - 32 : -32], kept[-32:]
+        # Code that was kept before there were checksums has no mark.
+        if mark == _MARK and hashlib.sha256(body).digest() != digest:
+            raise OSError(f"{name} is damaged")
+        try:
+            return pickle.loads(kept)
+        except Exception as error:
+            raise OSError(f"{name} is damaged: {error}") from None
+
+    def _save_data(self, name: str, data: Any) -> None:
+        body = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(body + _MARK + hashlib.sha256(body).digest())
+
+
 class _Cache(FunctionCache):
+    """A cache whose faults only cost time: damaged code is compiled again, and a full disk keeps none."""
+
     _impl_class = _CacheImpl
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
 
 
 @cache
