@@ -10,6 +10,7 @@ from typing import Any
 from mst import catalog, config, registry
 from mst.bench.machine import this_machine
 from mst.bench.measure.runner import Request
+from mst.bench.measure.unfinished import FOLDER
 from mst.bench.planning.batches import TOGETHER, part_of
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.plan import Planned
@@ -36,7 +37,8 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
         [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
     )
     measure, oversubscribe = _measure_of(run, experiments)
-    return Request(run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe)
+    unfinished = settings.root / FOLDER / run.path
+    return Request(run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe, unfinished)
 
 
 def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
@@ -57,7 +59,13 @@ def batch_requests(settings: Config, rows: list[Planned]) -> list[Request]:
     They are staged: a job that ends early leaves the measurements that are complete for the job that repeats it.
     """
     requests = [
-        Request(row.run, settings.root / STAGED / row.run.path, row.measure, row.oversubscribe)
+        Request(
+            row.run,
+            settings.root / STAGED / row.run.path,
+            row.measure,
+            row.oversubscribe,
+            settings.root / FOLDER / row.run.path,
+        )
         for row in rows
         if row.run and row.measure and not (settings.records / row.run.path).is_file()
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_config, add_granted, add_scopes
+from mst.commands._interrupt import interrupt_on_sigterm
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -34,12 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; print the counts."""
     from mst import catalog, config
     from mst.bench.planning.site import Place
+    from mst.bench.records.store import put_invalid_aside
     from mst.commands._requests import graph_of, note_machine
     from mst.errors import UnavailableError
 
+    interrupt_on_sigterm()
     settings = config.load(arguments.configfile)
     places = [Place(settings.machine_name, config.machine_of(settings))]
     note_machine(settings, settings.machine_name)
+    for reason in put_invalid_aside(settings.records / settings.machine_name):
+        print(f"set aside: {reason}", file=sys.stderr)
     begun, counts = time.monotonic(), {"measured": 0, "wrong": 0}
     entries, papers = catalog.load(), config.papers(settings)
     graphs: dict[str, tuple[Path, dict[str, Any]]] = {}
@@ -78,6 +83,7 @@ def _measured(
 ) -> Iterator[str]:
     """Measure the planned runs on one graph that have no proved record; yield the status of each proof."""
     from mst.bench.measure.runner import Request, measure_runs
+    from mst.bench.measure.unfinished import FOLDER
     from mst.bench.records.store import Run, proof_path, read_measurement
     from mst.bench.records.verify import make_reference, verify_record
     from mst.commands._print import line_about
@@ -86,7 +92,13 @@ def _measured(
     for row in {row.run: row for row in rows}.values():
         if row.run is None or row.measure is None:
             continue
-        request = Request(row.run, settings.records / row.run.path, row.measure, row.oversubscribe)
+        request = Request(
+            row.run,
+            settings.records / row.run.path,
+            row.measure,
+            row.oversubscribe,
+            settings.root / FOLDER / row.run.path,
+        )
         if row.status == "planned" and request.path.is_file():
             unproved.append(read_measurement(request.path))
         elif row.status == "planned":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_config, add_granted, add_options, add_paper, add_threads
-from mst.commands._interrupt import interrupt_on_sigterm
+from mst.commands._interrupt import interrupt_with_workflow
 from mst.commands._print import line_about
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.errors import ConfigError
 
     # A scheduler ends a job at its time limit by a signal; no partial file of an unfinished run stays behind.
-    interrupt_on_sigterm()
+    interrupt_with_workflow()
     leave_job_step(os.environ)
     settings = config.load(arguments.configfile)
     if arguments.batch:

@@ -21,6 +21,7 @@ from mst.bench.planning.batches import (
     PROVED,
 )
 from mst.bench.records import account
+from mst.commands._interrupt import name_workflow
 from mst.bench.records.check import summary
 from mst.errors import MSTError, nearest
 from mst.yaml_models import read_yaml
@@ -47,6 +48,8 @@ os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
 DEAD_HOSTS = Path(".snakemake", "mst-dead-hosts").resolve()
 CHECKOUT = Path(mst.__file__).resolve().parents[1]
 os.environ.update(MST_DEAD_HOSTS=str(DEAD_HOSTS), MST_CHECKOUT=str(CHECKOUT))
+# A run ends with the engine, whatever ends that.
+name_workflow()
 
 if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
     # Many jobs that compile into one network folder slow each other down.

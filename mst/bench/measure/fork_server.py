@@ -20,6 +20,7 @@ from mst.bench.machine import cores_first
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.processes import (
     adopt_orphans,
+    end_descendants,
     end_tree,
     end_with_parent,
     exit_after,
@@ -50,7 +51,6 @@ class ForkServer:
         def confine() -> None:
             os.sched_setaffinity(0, cpus)
             adopt_orphans()
-            end_with_parent()
 
         self._log = scratch / f"fork-server-{width}.log"
         events, its_events = os.pipe()
@@ -166,7 +166,7 @@ class _Templates:
 
 
 def main(events: str, commands: str) -> None:
-    """Serve until no more commands come.
+    """Serve until no more commands come, as when the runner has been killed; then end everything that was started.
 
     Parameters
     ----------
@@ -189,6 +189,7 @@ def main(events: str, commands: str) -> None:
             continue
         received = reader.read()
         if received is None:
+            end_descendants()
             return
         for message in received:
             run, command = message["run"], message["command"]

@@ -58,8 +58,8 @@ def measurement_of(
         **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
         "machine": this_machine().as_dict(),
         "conditions": {**conditions, "flags": _flags(run, session, conditions)},
-        "versions": _versions(algorithm),
-        "git": _git(),
+        "versions": versions_of(algorithm),
+        "git": git_state(),
         "measure": session.measure.model_dump(),
         **_times(session),
     }
@@ -147,7 +147,8 @@ def _median_energy(processes: list[dict[str, Any]]) -> dict[str, Any] | None:
     return readings[len(readings) // 2] if readings else None
 
 
-def _versions(algorithm: registry.Algorithm) -> dict[str, str]:
+def versions_of(algorithm: registry.Algorithm) -> dict[str, str]:
+    """Return the versions of Python and of every package that computes for an algorithm."""
     found = {"python": sys.version.split()[0]}
     for package in dict.fromkeys(("mst", "numpy", "numba", "llvmlite", "pyarrow", *algorithm.requires)):
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -156,7 +157,7 @@ def _versions(algorithm: registry.Algorithm) -> dict[str, str]:
 
 
 @functools.cache
-def _git() -> dict[str, Any] | None:
+def git_state() -> dict[str, Any] | None:
     """Return the commit of this package's checkout, and whether it has changes."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():

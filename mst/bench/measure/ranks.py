@@ -29,7 +29,7 @@ from mst.bench.launch import VARIABLE, find_launcher, launch_command
 from mst.bench.machine import this_machine
 from mst.bench.measure.messages import Emit, RunSpec, send
 from mst.bench.measure.mpi_phases import phases_of
-from mst.bench.measure.processes import failure_of_exit, pinned_environment
+from mst.bench.measure.processes import end_with_parent, failure_of_exit, pinned_environment
 from mst.bench.measure.sampler import Sampler
 from mst.bench.measure.samples import failure, memory_status, peak, reset_peak
 from mst.bench.measure.warm_up import small_graph, solve_once
@@ -69,7 +69,9 @@ def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
     command, extra = launch_command(spec.width, rank, launcher)
     # A rank is one thread at every width.
     environment = {**os.environ, **pinned_environment(1), **extra}
-    code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
+    # Ended with this process, the launcher ends its ranks; on this host they also end by themselves (`main`).
+    started = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
+    code = started.returncode
     reported = events.read_text().splitlines() if events.exists() else []
     if reported:
         # The first failure is the cause; others may follow from it.
@@ -97,7 +99,8 @@ def _failure_of_launcher(code: int) -> dict[str, str]:
 
 
 def main(file: str) -> None:
-    """Be one of the ranks that `start_ranks` started."""
+    """Be one of the ranks that `start_ranks` started; ends with the launcher's process that started it."""
+    end_with_parent()
     given = json.loads(Path(file).read_text())
 
     def emit(event: str, **values: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.machine import conditions, usable_cores
+from mst.bench.machine import conditions, this_machine, usable_cores
 from mst.bench.measure.fork_server import ForkServer
-from mst.bench.measure.measurement import measurement_of
+from mst.bench.measure.measurement import git_state, measurement_of, versions_of
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.session import Session, affordable
+from mst.bench.measure.unfinished import keep, take_up
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
 from mst.errors import ConfigError
@@ -41,12 +43,15 @@ class Request:
         Processes, samples, budget and limits.
     oversubscribe : bool
         Whether a width above the cores is meant.
+    unfinished : Path, optional
+        Where its finished processes are kept until it is complete, and found by the next attempt.
     """
 
     run: Run
     path: Path
     measure: Measure
     oversubscribe: bool = False
+    unfinished: Path | None = None
 
     def refused(self) -> str:
         """Return why this machine cannot run it as asked, or an empty string."""
@@ -152,12 +157,21 @@ class _Measured:
             ids_file=str(self._ids_file or ""),
         )
         self.session = Session(index, spec, request.measure)
-        self._before: dict[str, Any] = {}
+        self._made_by = {
+            "machine": this_machine().fingerprint,
+            "measure": spec.measure,
+            "versions": versions_of(self._algorithm),
+            "git": git_state(),
+        }
+        file = request.unfinished
+        self._before: dict[str, Any] = take_up(file, self.session, self._made_by) if file else {}
 
     def take_turn(self, server_of: Callable[[int], ForkServer]) -> None:
         """Measure one more process."""
         self._before = self._before or conditions()
         self.session.sample(server_of(self._request.run.width))
+        if self._request.unfinished and self.session.outcome.status == "ok":
+            keep(self._request.unfinished, self.session, self._before, self._made_by)
 
     def finish(self) -> dict[str, Any]:
         """End the run; return its measurement, as written."""
@@ -175,6 +189,9 @@ class _Measured:
             save_ids(request.path, np.load(self._ids_file), self._batch.manifest["m"])
         measurement = measurement_of(request.run, session, self._batch.manifest, self._conditions())
         write_json(request.path, measurement)
+        if request.unfinished:
+            # Those of older versions of the code, too.
+            shutil.rmtree(request.unfinished.parent, ignore_errors=True)
         return measurement
 
     def _conditions(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Session:
 
     def sample(self, server: ForkServer) -> None:
         """Measure one fresh process."""
-        if self._server is None:
+        if self._server is None or not self._server.running:
             self._open(server)
         if self.outcome.status == "ok":
             begun, before = datetime.now(UTC), processor_seconds()
