@@ -38,7 +38,9 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     )
     measure, oversubscribe = _measure_of(run, experiments)
     unfinished = settings.root / FOLDER / run.path
-    return Request(run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe, unfinished)
+    return Request(
+        run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe, unfinished
+    )
 
 
 def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:

@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Remove the files and say which; say what makes them again."""
     from mst import catalog, config
+    from mst.bench.records.store import put_invalid_aside
     from mst.errors import ConfigError, nearest
 
     for status in arguments.statuses:
@@ -45,6 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
                 f"no status {status!r}{nearest(status, STATUSES)}; there are: {', '.join(STATUSES)}"
             )
     settings = config.load(arguments.configfile)
+    if not arguments.dry_run:
+        for place in config.places(settings):
+            for reason in put_invalid_aside(settings.records / place.name):
+                print(f"set aside: {reason}")
     papers, entries, places = config.papers(settings), catalog.load(), config.places(settings)
     scopes = arguments.scope or ["default", *(f"papers/{name}" for name in papers)]
     wanted = set(arguments.statuses or STATUSES)
