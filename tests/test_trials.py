@@ -309,7 +309,9 @@ def test_interrupted_workflow_resumes_where_it_was(clone, accident, arguments):
     assert clone.stamps() == before, "no record is partial, none is lost"
     (clone.folder / "go").touch()
     code, output = clone.snakemake(*arguments)
-    assert code == 0 and ran(output) == sorted([*batches("small-grid"), "plan", *PAGE]), output
+    # Of a failed job alone the others go on: the plan is there already.
+    left = [*batches("small-grid"), *PAGE, *(["plan"] if accident is not kill_the_worker else [])]
+    assert code == 0 and ran(output) == sorted(left), output
     after = clone.stamps()
     assert {path: after[path] for path in before} == before and len(after) == len(before) + 1
 
@@ -370,10 +372,9 @@ def test_full_disk_fails_jobs_and_leaves_nothing_partial(clone):
 def test_read_only_results_are_one_clear_error(clone):
     add_algorithm(clone)
     with mounted(clone.folder / "results", "ro"):
-        code, output = clone.snakemake("--dry-run")
-        assert code == 0, output
         code, output = clone.snakemake()
-        assert code != 0 and "Read-only file system" in output, output
+        assert code != 0 and ran(output) == [] and "Traceback" not in output, output
+        assert "Write-protected output files" in output and "results/report.html" in output, output
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -136,6 +137,8 @@ class Clone:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            # Background jobs of a shell inherit a setting that ignores interrupts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:

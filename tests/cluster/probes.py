@@ -36,8 +36,27 @@ def counters(problem, result):
 '''
 
 
+RANKS = '''"""Borůvka with all-reduce, after doing something on every rank."""
+
+import os
+import time
+
+from mst.algorithms.mpi import allreduce_boruvka as wrapped
+
+ALGORITHM = dict(id="{id}", paradigm="mpi", title="{id}", input="edges", requires=("numba", "mpi4py"))
+
+prepare = wrapped.prepare
+collect = wrapped.collect
+
+
+def solve(problem):
+    {action}
+    return wrapped.solve(problem)
+'''
+
+
 def write_probe(folder: Path, name: str, paradigm: str, action: str = "pass") -> None:
     """Write an algorithm that runs `action` on every solve."""
     folder.mkdir(exist_ok=True)
-    text = TEMPLATE.format(id=name, paradigm=paradigm, action=action)
+    text = (RANKS if paradigm == "mpi" else TEMPLATE).format(id=name, paradigm=paradigm, action=action)
     (folder / f"{name.replace('-', '_')}.py").write_text(text)

@@ -272,8 +272,22 @@ class Slurm:
         for node in NODES:
             if node not in self.processes:
                 self.start_node(node)
+            elif "drain" in self.states().get(node, ""):
+                self.resume(node)
         self.await_no_jobs()
         self._await_idle_nodes()
+
+    def drain(self, node: str) -> None:
+        """Let a node take no more jobs."""
+        self.command("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=maintenance")
+
+    def resume(self, node: str) -> None:
+        """Let a drained node take jobs again."""
+        self.command("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+    def processes_on(self, node: str) -> list[psutil.Process]:
+        """Return the processes of jobs that are on a node."""
+        return self._on_node(node)
 
     def _await_idle_nodes(self) -> None:
         def idle() -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 from probes import write_probe
-from slurm import Job, Slurm, until
+from slurm import NODES, Job, Slurm, until
 from workflow_clone import ROOT, Clone
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
@@ -141,13 +141,14 @@ class ClusterClone(Clone):
         for process in self.started:
             end_group(process)
 
-    def plan_runs_of(self, algorithms: list[str]) -> None:
+    def plan_runs_of(self, algorithms: list[str], *, more_ranks: tuple[str, ...] = ()) -> None:
         """Configure the experiment: these algorithms on one small graph, once each, and MPI on one and two nodes."""
         ranks = {"algorithms": [MPI], "widths": [1, 4]}
+        spread = {"algorithms": list(more_ranks), "widths": [4]}
         experiment = {
             "graphs": ["small-grid"],
             "measure": {"processes": 1, "samples": 1, "budget": 5, "timeout": 300},
-            "runs": [{"algorithms": algorithms}, ranks],
+            "runs": [{"algorithms": algorithms}, ranks, spread],
         }
         self.configure(algorithms=algorithms, experiment=experiment)
 
@@ -241,6 +242,10 @@ def test_records_name_node_job_and_layout(finished):
     assert all(host["fingerprint"] == this_machine().fingerprint for host in spread["ranks"]["hosts"])
     assert alone["ranks"]["layout"] == "1x1", "one rank, in an ordinary job"
     assert clone.checked()["status"] == {"ok": 6}
+    used = re.findall(
+        r"^ *used +(\S+) +(\d+) +(\d+) ", clone.mst("plan", "--profile", "cluster", "--used"), re.M
+    )
+    assert sorted(used) == [("cluster-cpu", "1", "3"), ("cluster-gpu", "1", "1"), ("cluster-mpi", "2", "2")]
     assert (clone.folder / "results" / "report.html").is_file()
 
 
@@ -301,6 +306,41 @@ def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     assert len(re.findall(r"^ *rule measure\w*:$", output, re.MULTILINE)) == 3
     assert clone.checked()["status"] == {"ok": 9}
     assert not (clone.folder / "results" / "failed.json").exists()
+
+
+def test_cancelled_mpi_job_leaves_no_rank_on_its_two_nodes_and_is_repeated(clone, slurm):
+    write_probe(clone.folder / "algorithms", "probe-ranks", "mpi", WAITS)
+    clone.plan_runs_of(MEASURED, more_ranks=("probe-ranks",))
+    before = clone.stamps()
+    process = clone.start()
+    clone.await_while(process, (clone.folder / "probe-ranks.waits").exists)
+    (job,) = (job for job in slurm.jobs() if job.state == "RUNNING")
+    assert job.nodes == "n[1-2]" and all(slurm.processes_on(node) for node in NODES)
+    slurm.command("scancel", job.id)
+    code, output = clone.ended(process)
+    assert code != 0 and clone.failed() == {"cluster-mpi": "CANCELLED"}, output
+    slurm.await_no_jobs()
+    assert not any(slurm.processes_on(node) for node in NODES)
+    assert clone.stamps() == before
+    (clone.folder / "go").touch()
+    code, output = clone.snakemake()
+    assert code == 0, output + slurm.logs()
+    assert [Path(name).parts[2] for name in clone.stamps().keys() - before.keys()] == ["probe-ranks"]
+
+
+def test_job_for_a_drained_node_waits_until_the_node_is_back(clone, slurm):
+    slurm.drain("n2")
+    (clone.folder / "go").touch()
+    clone.plan_runs_of([*MEASURED, "probe-first"])
+    process = clone.start()
+    clone.await_while(
+        process, lambda: [j.state for j in jobs_of(slurm, ["probe-first"]).values()] == ["PENDING"]
+    )
+    slurm.resume("n2")
+    code, output = clone.ended(process)
+    assert code == 0, output + slurm.logs()
+    (record,) = by_machine(clone)["test-first"].values()
+    assert record["conditions"]["scheduled"]["node"] == "n2" and record["status"] == "ok"
 
 
 def documented(reason: str) -> list[str]:
