@@ -174,6 +174,11 @@ def test_every_value_of_a_record_is_escaped(report):
     page = (
         environment()
         .get_template("sections/records.html.j2")
-        .render(records=[row], filters={key: [hostile] for key in filters}, captions={"records": hostile})
+        .render(
+            records=[row],
+            filters={key: [hostile] for key in filters},
+            captions={"records": hostile},
+            set_aside=[hostile],
+        )
     )
     assert escape(hostile) in page and "<script" not in page
