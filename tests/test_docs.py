@@ -165,3 +165,15 @@ def test_hosted_ci_calls_the_script():
     (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
     assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_page_of_environment_variables_has_all_that_users_set():
+    # The workflow sets these for its own jobs.
+    internal = {"MST_CONFIG", "MST_PROGRAMS", "MST_DEAD_HOSTS", "MST_WORKFLOW"}
+    read = {
+        name
+        for file in (ROOT / "mst").rglob("*.py")
+        for name in re.findall(r'"(MST_[A-Z_]+)"', file.read_text())
+    }
+    page = (ROOT / "docs/reference/environment.md").read_text()
+    assert read - internal == set(re.findall(r"^\| `(MST_\w+)`", page, re.MULTILINE))
