@@ -47,7 +47,7 @@ def style() -> str:
     light = HtmlFormatter(style="friendly").get_style_defs('[data-bs-theme="light"] .highlight')
     dark = HtmlFormatter(style="github-dark").get_style_defs('[data-bs-theme="dark"] .highlight')
     narrow = (
-        "p code, li code { overflow-wrap: anywhere }\n"
+        "h1, h2, h3, h4, p code, li code { overflow-wrap: anywhere }\n"
         "table { display: block; overflow-x: auto }\nth code { white-space: nowrap }\n"
     )
     return "\n".join((light, dark, narrow))

@@ -1,5 +1,7 @@
 """A drop-in for `scipy.sparse.csgraph.minimum_spanning_tree`.
 
+Examples
+--------
 >>> from scipy.sparse import csr_array
 >>> from mst.csgraph import minimum_spanning_tree
 >>> graph = csr_array([[0, 8, 0, 3], [0, 0, 2, 5], [0, 0, 0, 6], [0, 0, 0, 0]])

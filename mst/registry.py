@@ -1,6 +1,6 @@
 """Finds algorithms without importing them; checks options; fingerprints sources. `mst.execute` runs them.
 
-**The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. At its top a literal::
+**The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. At its top a literal:
 
     ALGORITHM = dict(
         id="kruskal",              # unique, lower case, dashes
@@ -18,46 +18,39 @@
 
 and these functions:
 
-``prepare(graph, *, width, **options) -> problem``
-    Everything before the clock: own structure, CSR. Timed as *init*.
-``transfer(problem) -> problem`` (optional)
-    Host-to-device copies. Timed as *transfer*.
-``solve(problem) -> result``
-    The algorithm. Timed as *compute*; called repeatedly on one problem, so it must not change it.
-``collect(problem, result) -> numpy.ndarray``
-    Edge ids of the forest on the host, in any order. None where only a total is known (programs on disk); then
-    ``weight(problem, result) -> str`` gives it as it was printed.
-``skip(facts, *, width, **options) -> str | None`` (optional)
-    The reason why this graph or width does not fit, else None. Gets `Facts`, never the graph. It must stand
-    alone (builtins only): plans are made where numba or CuPy are not installed, so it runs without its module.
-``counters(problem, result) -> dict`` (optional)
-    Figures that the solve counted itself: rounds, edges kept, messages, …
-``phases(problem) -> dict[str, float]`` (optional)
-    Seconds per named phase, from a separate instrumented run.
-``timed_solve(problem) -> (result, seconds)`` (optional)
-    `solve` for programs on disk: the seconds are those that the program reports, without its start.
+- ``prepare(graph, *, width, **options) -> problem``: Everything before the clock: own structure, CSR. Timed as
+  *init*.
+- ``transfer(problem) -> problem`` (optional): Host-to-device copies. Timed as *transfer*.
+- ``solve(problem) -> result``: The algorithm. Timed as *compute*; called repeatedly on one problem, so it must
+  not change it.
+- ``collect(problem, result) -> numpy.ndarray``: Edge ids of the forest on the host, in any order. None where
+  only a total is known (programs on disk); then ``weight(problem, result) -> str`` gives it as it was printed.
+- ``skip(facts, *, width, **options) -> str | None`` (optional): The reason why this graph or width does not
+  fit, else None. Gets `Facts`, never the graph. It must stand alone (builtins only): plans are made where numba
+  or CuPy are not installed, so it runs without its module.
+- ``counters(problem, result) -> dict`` (optional): Figures that the solve counted itself: rounds, edges kept,
+  messages, …
+- ``phases(problem) -> dict[str, float]`` (optional): Seconds per named phase, from a separate instrumented run.
+- ``timed_solve(problem) -> (result, seconds)`` (optional): `solve` for programs on disk: the seconds are those
+  that the program reports, without its start.
 
 **On a GPU** (paradigm cuda) there may be three more:
 
-``edge_ids(result) -> cupy.ndarray``
-    The edge ids, left on the device; without this function, graphs on the device are refused.
-``device_bytes(problem) -> int``
-    Device memory that `solve` works in, in bytes.
-``PROFILED`` and ``profiled(launches) -> dict``
-    Names of metrics of NVIDIA's profiler, and the counters computed from its figures for each launch.
+- ``edge_ids(result) -> cupy.ndarray``: The edge ids, left on the device; without this function, graphs on the
+  device are refused.
+- ``device_bytes(problem) -> int``: Device memory that `solve` works in, in bytes.
+- ``PROFILED`` and ``profiled(launches) -> dict``: Names of metrics of NVIDIA's profiler, and the counters
+  computed from its figures for each launch.
 
 **Under MPI** (paradigm mpi) all ranks call these functions together, each on its own part:
 
-``prepare(part, *, comm, **options) -> problem``
-    `part` is an `mst.edge_slice.EdgeSlice`: rows ``[m * r // p, m * (r + 1) // p)`` of the edge list on rank `r` of
-    `p`, mapped from the canonical file, and all of the graph that the rank may read. `comm` is an mpi4py
-    communicator; the width is its size. An algorithm that needs another distribution sends the edges itself.
-``solve(problem) -> result``
-    Results may stay where they are found.
-``collect(problem, result) -> numpy.ndarray``
-    All edge ids on rank 0; other ranks may return anything.
-``counters(problem, result) -> dict`` (optional)
-    May reduce over the ranks; rank 0's answer counts.
+- ``prepare(part, *, comm, **options) -> problem``: `part` is an `mst.edge_slice.EdgeSlice`: rows
+  ``[m * r // p, m * (r + 1) // p)`` of the edge list on rank `r` of `p`, mapped from the canonical file, and
+  all of the graph that the rank may read. `comm` is an mpi4py communicator; the width is its size. An algorithm
+  that needs another distribution sends the edges itself.
+- ``solve(problem) -> result``: Results may stay where they are found.
+- ``collect(problem, result) -> numpy.ndarray``: All edge ids on rank 0; other ranks may return anything.
+- ``counters(problem, result) -> dict`` (optional): May reduce over the ranks; rank 0's answer counts.
 
 mpi4py is imported inside functions: importing it starts MPI.
 

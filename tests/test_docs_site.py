@@ -105,6 +105,11 @@ def test_reference_has_every_public_name(site, pages):
     assert not ({"mst.Graph", "mst.Forest", *public, *raised} - listed)
 
 
+def test_examples_of_the_reference_are_code(site):
+    # An example without the heading "Examples" would become a quotation.
+    assert "<blockquote>" not in (site / "reference/library.html").read_text()
+
+
 def test_reference_has_every_command_and_option(site, pages):
     text = (site / "reference/command-line.html").read_text()
     assert {f"mst-{name}" for name in commands()} <= pages[site / "reference/command-line.html"].ids

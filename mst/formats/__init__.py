@@ -2,6 +2,8 @@
 
 The format of a file to read is detected from its content; that of a file to write is chosen by its name.
 
+Examples
+--------
 >>> import pathlib, tempfile
 >>> from mst import Graph, formats
 >>> with tempfile.TemporaryDirectory() as folder:

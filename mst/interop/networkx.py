@@ -3,6 +3,8 @@
 Installed beside networkx, this package is one of its backends. The functions take and return networkx graphs and
 break ties as networkx's Kruskal does, by the order of ``G.edges``, for every value of ``algorithm``.
 
+Examples
+--------
 >>> import networkx as nx
 >>> G = nx.cycle_graph(4)
 >>> G.add_edge(0, 3, weight=2)
