@@ -39,8 +39,12 @@ try:
 except MSTError as error:
     raise WorkflowError(str(error))
 
-# The model has already explained any mistake; the schema made from it is for other programs, too.
-validate(config, "../schemas/config.schema.yaml", set_default=False)
+# The model has explained any mistake and read the words of the command line; the schema made from it is for others, too.
+validate(
+    CONFIG.model_dump(mode="json"),
+    "../schemas/config.schema.yaml",
+    set_default=False,
+)
 
 # The commands that rules start read the same configuration, overrides included, and share a list of hosts that do
 # not answer.
@@ -214,9 +218,9 @@ def figure_captions():
 
 
 def refuse(wildcards):
-    """Refuse a target that looks like a paper, a graph or an algorithm, with the nearest name."""
+    """Return an input that is missing: the error that names it says which target is meant."""
     target = f"{wildcards.kind}/{wildcards.name}"
-    raise WorkflowError(f"no target {target!r}{nearest(target, SCOPES)}")
+    return f"no target {target!r}{nearest(target, SCOPES)}"
 
 
 if workflow.is_main_process and CONFIG.site:
