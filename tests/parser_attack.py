@@ -94,9 +94,8 @@ def sample(draw: Any, kind: str, path: Path) -> bytes:
     if kind in ("metis", "ecl", "galois", "bhargava-zaia"):
         rows = [(u, v, int(min(w, 99))) for u, v, w in rows if u != v and np.isfinite(w) and w > -100]
     w = [row[2] for row in rows]
-    if any(isinstance(x, float) for x in w):
-        w = [float(x) for x in w]
-    write(path, Graph(n, [r[0] for r in rows], [r[1] for r in rows], np.array(w)), format=kind)
+    dtype = np.float64 if any(isinstance(x, float) for x in w) else np.int64
+    write(path, Graph(n, [r[0] for r in rows], [r[1] for r in rows], np.array(w, dtype)), format=kind)
     return path.read_bytes()
 
 
@@ -189,7 +188,8 @@ def check(path: Path, content: bytes, packing: str) -> bool:
     assert content_of(reading(path, raw.format)) == content_of(raw), raw.format
     graph = raw.graph()
     wanted = graph.n, edges_of(graph)
-    for format in ("dimacs", "canonical", "matrix-market", "gbbs"):
+    galois = "galois-float" if graph.w.dtype.kind == "f" else "galois"
+    for format in ("dimacs", "canonical", "matrix-market", "gbbs", galois):
         write(path, graph, format=format)
         again = read_raw(path, format=format).graph()
         assert (again.n, edges_of(again)) == wanted, format

@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from mst.errors import FormatError
+from mst.errors import FormatError, InputError
 from mst.formats.arcs import Arcs, check_ends, check_offsets, graph_from_arcs
 from mst.formats.base import Format, RawGraph
 from mst.formats.source import Source
@@ -76,7 +76,29 @@ def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write both arcs of each edge, with weights of the graph's dtype: version 1, or 2 from 2³² vertices on."""
+    """Write both arcs of each edge, with weights of the graph's dtype: version 1, or 2 from 2³² vertices on.
+
+    Raises
+    ------
+    InputError
+        The weights are floats, which would be read back as integers.
+    """
+    if graph.w.dtype.kind == "f":
+        raise InputError(
+            f"galois files do not say that their weights are {graph.w.dtype}: name the format galois-float, "
+            "to write and to read them, or write another format"
+        )
+    _write(sink, graph)
+
+
+def _write_floats(sink: IO[bytes], graph: Graph) -> None:
+    """Write a graph as `write` does; integer weights, which would be read back as floats, are an `InputError`."""
+    if graph.w.dtype.kind != "f":
+        raise InputError(f"galois-float files hold float weights, not {graph.w.dtype}: name the format galois")
+    _write(sink, graph)
+
+
+def _write(sink: IO[bytes], graph: Graph) -> None:
     from mst.kernels.io.adjacency import symmetric_rows
 
     offsets, neighbours, w = symmetric_rows(graph.n, graph.u, graph.v, graph.w)
@@ -96,5 +118,5 @@ def _sniff_floats(source: Source) -> bool:
 
 FORMAT = Format("galois", "Galois binary rows, integer weights", (".sgr", ".csgr", ".vgr"), sniff, read, write)
 FLOAT_FORMAT = Format(
-    "galois-float", "Galois binary rows, float weights", (), _sniff_floats, _read_floats, write
+    "galois-float", "Galois binary rows, float weights", (), _sniff_floats, _read_floats, _write_floats
 )
