@@ -21,7 +21,7 @@ from typing import IO
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats import headed
+from mst.formats import headed, metis
 from mst.formats.arcs import asymmetry_checksum
 from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph, ambiguous
 from mst.formats.source import Source, first_lines
@@ -112,6 +112,9 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
                 raise ambiguous(source, "headed", "metis")
             with Source(source.path) as reopened:
                 return headed.read(reopened)
+    if allow_headed and layout.columns == "uvw" and not (preamble.n or layout.delimiter):
+        if metis.could_be_adjacency_lists(*(column.parts for column in (table.u, table.v, table.w) if column)):
+            raise ambiguous(source, "edges", "metis")
     return _graph(source, preamble, table)
 
 

@@ -70,6 +70,32 @@ def _are_adjacency_lists(rows: list[list[bytes]], header: _Header, source: Sourc
     return not like_edges or len(pairs) > len(rows) // 2 or source.name.lower().endswith(FORMAT.suffixes)
 
 
+def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
+    """True when rows of three numbers are a header and the adjacency lists below it, of which the last may be missing.
+
+    Parameters
+    ----------
+    *columns : list of numpy.ndarray
+        The blocks of each column.
+    """
+    first = [column[0][0] for column in columns] if columns[0] else []
+    header = _parse_header([b"%d" % x for x in first if 0 <= x <= 10**18 and x == int(x)])
+    rows = sum(map(len, columns[0])) - 1
+    if header is None or len(first) < 3 or not rows <= header.n or header.m > header.n * (header.n - 1) // 2:
+        return False
+    entries = [np.concatenate(column)[1:] for column in columns[header.skip :]]
+    neighbours = entries[:: 1 + header.weighted]
+    if not entries or len(entries) % len(neighbours) or len(neighbours) * rows > 2 * header.m:
+        return False
+    if not all(((b >= 1) & (b <= header.n) & (b == np.floor(b))).all() for b in neighbours):
+        return False
+    ends = np.concatenate(neighbours).astype(np.int64)
+    known = ends <= rows  # the rows of both ends are there
+    weights = np.concatenate(entries[1::2])[known] if header.weighted else None
+    starts = np.tile(np.arange(1, rows + 1), len(neighbours))
+    return asymmetry_checksum(starts[known], ends[known], weights) % 2**64 == 0
+
+
 def _parse_header(words: list[bytes]) -> _Header | None:
     if not 2 <= len(words) <= 4 or not all(map(is_count, words)):
         return None
