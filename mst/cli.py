@@ -13,19 +13,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO, cast
 
+from mst import progress
 from mst.errors import MSTError, nearest, printable
 from mst.version import __version__
 
 EXIT_ERROR = 2
+EVERYWHERE = ("--quiet", "--verbose", "--debug")
+"""Flags that every command takes, at any place."""
 
 
 class _Printable:
     """A text stream to which control characters are written as escapes, except in the end of a line."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self._stream = self.unescaped = stream
 
     def write(self, text: str) -> int:
+        progress.clear()
         return self._stream.write(text if text == "\r" else printable(text, "\n\t"))
 
     def __getattr__(self, name: str) -> Any:
@@ -46,8 +50,9 @@ def _main(arguments: Sequence[str] | None) -> int:
     shows the traceback.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in arguments
-    arguments = [a for a in arguments if a != "--debug"]
+    given = {flag for flag in EVERYWHERE if flag in arguments}
+    arguments = [a for a in arguments if a not in given]
+    debug = "--debug" in given
     known = commands()
     if not arguments or arguments[0] in ("-h", "--help"):
         print(overview(known))
@@ -61,7 +66,9 @@ def _main(arguments: Sequence[str] | None) -> int:
         return EXIT_ERROR
     module = importlib.import_module(f"mst.commands.{known[name][0]}")
     try:
-        return int(module.run(parser(name, module).parse_args(arguments[1:])) or 0)
+        parsed = parser(name, module).parse_args(arguments[1:])
+        with _verbosity(given, json=getattr(parsed, "json", False)):
+            return int(module.run(parsed) or 0)
     except MSTError as error:
         if debug:
             raise
@@ -85,6 +92,13 @@ def _main(arguments: Sequence[str] | None) -> int:
     return EXIT_ERROR
 
 
+def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:
+    """Return the context in which a command shows progress, or is silent but for results and errors."""
+    if "--quiet" in given:
+        return progress.silence()
+    return contextlib.nullcontext() if json else progress.show_progress(verbose="--verbose" in given)
+
+
 def commands() -> dict[str, tuple[str, str]]:
     """Return each command's module and one-line help, reading no more than the files' text."""
     found = {}
@@ -97,7 +111,11 @@ def commands() -> dict[str, tuple[str, str]]:
 
 def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     """Return the parser of the command that a module of `mst.commands` implements."""
-    found = argparse.ArgumentParser(prog=f"mst {name}", description=module.HELP)
+    found = argparse.ArgumentParser(
+        prog=f"mst {name}",
+        description=module.HELP,
+        epilog="Also: --quiet prints results and errors alone; --verbose shows progress from the start.",
+    )
     module.configure(found)
     return found
 
@@ -113,7 +131,8 @@ def overview(known: dict[str, tuple[str, str]]) -> str:
             "",
             *lines,
             "",
-            "mst COMMAND --help explains a command; --debug shows tracebacks; --version the version.",
+            "mst COMMAND --help explains a command; --version prints the version. Every command takes --quiet (results",
+            "and errors alone), --verbose (progress from the start, the time of each step) and --debug (tracebacks).",
         ]
     )
 

@@ -50,7 +50,8 @@ def minimum_spanning_forest(
         An id of ``mst list``, or ``"auto"``: the algorithm that was measured to be fastest for such a graph on the
         usable cores, and on the GPU if CuPy is loaded (`mst.advice`).
     threads : int, optional
-        Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this.
+        Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this. More
+        than the usable cores are refused.
     **options
         The algorithm's own options, as ``mst list --json`` shows them.
 
@@ -120,6 +121,8 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
             f"{chosen.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
         )
     width = width_of(chosen, threads)
+    if chosen.paradigm == "threads":
+        _check_cores(width)
     timed = _TimedWithoutCode()
     execution = execute(chosen, graph, width, options, timed=timed)
     edge_ids, _ = timed(execution.collect)
@@ -179,6 +182,14 @@ def _whole_threads(threads: int | None) -> int | None:
     return whole
 
 
+def _check_cores(width: int) -> None:
+    cores = len(os.sched_getaffinity(0))
+    if width > cores:
+        raise UnsupportedError(
+            f"threads: {width} is above the {cores} usable cores: give fewer, or leave it out"
+        )
+
+
 def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
     """Return the choice of ``"auto"``: that of `mst.advice` among the algorithms that take the graph.
 
@@ -191,6 +202,7 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
         *host* to consider a GPU, None to leave it out; *loaded* considers it where `usable_gpu` says so.
     """
     threads = _whole_threads(threads)
+    _check_cores(threads or 1)
     if gpu == "loaded":
         gpu = "host" if usable_gpu() else None
     return advice.choose_for(graph, width=threads or usable_width(), gpu=gpu)

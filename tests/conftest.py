@@ -24,6 +24,9 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 
+# Tests compare what commands write to standard error, and a busy machine needs more than two seconds for anything.
+os.environ.setdefault("MST_PROGRESS", "0")
+
 hypothesis.settings.register_profile("default", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import types
 
@@ -384,5 +385,7 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     file.write_text("0 1 5\n1 2 5\n")
     assert cli.main(["advise", str(file), "--threads", "1", "--gpu", "none"]) == 0
     text = capsys.readouterr().out
-    assert "equal weights (1 distinct among 2 sampled edges)" in text and "measured at m=" in text
+    assert "equal weights (1 distinct among 2 sampled edges)" in text and "nearest measurement: m=" in text
+    assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
+    assert re.search(r"about .* for 100,000 edges", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

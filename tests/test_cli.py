@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mst
 from mst.cli import commands, main
-from mst.errors import nearest
+from mst.errors import UnsupportedError, nearest
 
 TRIANGLE = "p sp 4 6\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\na 1 3 6\na 3 1 6\n"
 HEAVY = (
@@ -317,3 +318,67 @@ def test_compute_time_excludes_compilation(tmp_path):
         "['code', 'compute', 'init', 'transfer'] True True",
         "['compute', 'init', 'transfer'] False True",
     ]
+
+
+def test_a_dash_is_standard_input_for_graphs_and_forests(triangle, tmp_path):
+    def piped(*arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "mst", *arguments]
+        return subprocess.run(command, input=triangle.read_bytes(), capture_output=True, timeout=120)
+
+    solved = piped("solve", "-", "--algorithm", "kruskal", "--out", str(tmp_path / "forest.gr"))
+    assert solved.returncode == 0 and b"weight 11" in solved.stdout
+    assert piped("verify", "-", str(tmp_path / "forest.gr")).returncode == 0
+    assert piped("convert", "-", "-", "--to", "mtx").stdout.startswith(b"%%MatrixMarket")
+    assert b"standard input holds one file" in piped("verify", "-", "-").stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["solve", "{triangle}", "--out", "{folder}/none/forest.gr"],
+        ["solve", "{triangle}", "--out", "{folder}/forest.unknown"],
+        ["generate", "grid", "--param", "rows=3", "columns=3", "--out", "{folder}/none/grid.gr"],
+        ["convert", "{triangle}", "{folder}/none/graph.mtx"],
+    ],
+)
+def test_a_target_that_cannot_be_written_is_refused_before_any_work(
+    command, triangle, tmp_path, monkeypatch, capsys
+):
+    def unexpected(*_, **__):
+        raise AssertionError("worked before it looked at the target")
+
+    monkeypatch.setattr("mst.formats.read_raw", unexpected)
+    monkeypatch.setattr("mst.read_graph", unexpected)
+    monkeypatch.setattr("mst.generators.generate", unexpected)
+    assert main([a.format(triangle=triangle, folder=tmp_path) for a in command]) == 2
+    assert "forest" in (err := capsys.readouterr().err) or "none" in err
+
+
+@pytest.mark.parametrize("named", [[], ["--algorithm", "cas-boruvka"]])
+def test_more_threads_than_cores_are_refused(named, triangle, capsys):
+    assert main(["solve", str(triangle), "--threads", "999", *named]) == 2
+    assert "999 is above the" in capsys.readouterr().err
+    with pytest.raises(UnsupportedError, match="999 is above the"):
+        mst.minimum_spanning_forest((2, [0], [1], [1]), threads=999)
+
+
+def test_quiet_prints_results_alone_and_verbose_the_time_of_each_step(triangle, tmp_path, capsys):
+    target = str(tmp_path / "graph.mtx")
+    assert main(["convert", str(triangle), target, "--simple", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main(["convert", str(triangle), target, "--simple", "--verbose"]) == 0
+    err = capsys.readouterr().err
+    assert re.search(r"reading \S+triangle.gr: \d", err) and re.search(r"writing \S+graph.mtx: \d", err)
+
+
+def test_completion_of_bash_knows_commands_and_their_options(tmp_path, capsys):
+    assert main(["completion", "bash"]) == 0
+    script = tmp_path / "mst.bash"
+    script.write_text(capsys.readouterr().out)
+    lines = f"source {script}; _mst; echo ${{COMPREPLY[@]}}"
+    for words, index, expected in (("mst ver", 1, "verify"), ("mst solve --qui", 2, "--quiet")):
+        command = ["bash", "-c", f"COMP_WORDS=({words}); COMP_CWORD={index}; {lines}"]
+        assert subprocess.run(command, capture_output=True, text=True).stdout.split() == [expected]
+    for shell_name in ("zsh", "fish"):
+        assert main(["completion", shell_name]) == 0
+        assert "verify" in capsys.readouterr().out

@@ -90,6 +90,16 @@ def test_fetch_into_a_folder_and_by_pattern(place, mst):
     assert "path-5: us gives n = 6, this graph has 5" in err
 
 
+def test_fetch_prints_one_json_object(place, mst):
+    code, out, _ = mst(
+        "fetch", "s*", "path-5", "--into", "out", "--catalog", "graphs.yaml", "--offline", "--json"
+    )
+    graphs = {graph["name"]: graph for graph in json.loads(out)["graphs"]}
+    assert code == 1 and graphs["sphere"]["status"] == "unavailable"
+    assert graphs["square"]["status"] == "ok" and Path(graphs["square"]["file"]).is_file()
+    assert graphs["path-5"]["n"] == 5 and graphs["path-5"]["m"] == 4
+
+
 def test_fetch_again_replaces_the_graph(place, mst):
     arguments = ("fetch", "square", "--into", "out", "--catalog", "graphs.yaml")
     mst(*arguments)

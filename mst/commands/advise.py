@@ -8,6 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from mst.commands._arguments import add_json, add_threads
+from mst.units import seconds
+
+_USUAL_DENSITY = 8
+"""Edges a vertex where only the number of edges is known: between roads and social networks."""
 
 HELP = "show the algorithm that suits a graph and this hardware, and its measured margin"
 
@@ -16,8 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from mst.advice.traits import WEIGHTS
 
-    parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file; or give --n and --m")
-    parser.add_argument("--n", type=int, metavar="N", help="vertices")
+    parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file; or give --m and --n")
+    parser.add_argument("--n", type=int, metavar="N", help=f"vertices (default: M/{_USUAL_DENSITY})")
     parser.add_argument("--m", type=int, metavar="M", help="undirected edges")
     parser.add_argument(
         "--skew", type=float, metavar="S", help="mean squared degree over squared mean degree (default: even)"
@@ -47,8 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
         facts = {"n": graph.n, "m": graph.m, **asdict(traits_of(graph))}
     elif arguments.n is not None and arguments.m is not None:
         facts = {"n": arguments.n, "m": arguments.m}
+    elif arguments.m is not None:
+        facts = {"n": max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
     else:
-        raise ConfigError("name a graph FILE, or give --n and --m")
+        raise ConfigError("name a graph FILE, or give --m, and --n for its density")
     for name in ("skew", "weights"):
         if (given := getattr(arguments, name)) is not None:
             facts[name] = given
@@ -85,6 +91,10 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         "device": "the GPU, where the graph is",
     }[choice.gpu]
     lines.append(f"{choice.algorithm}{given} on {place}")
+    if choice.seconds and choice.m:
+        # Every algorithm of the table is close to linear in the edges between two sizes of the table.
+        about = seconds(choice.seconds * facts["m"] / choice.m, 2)
+        lines[-1] += f": about {about} for {facts['m']:,} edges"
     if choice.margin is not None:
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
@@ -92,7 +102,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         return [*lines, "nothing was measured for this"]
     kinds = ", ".join(choice.kinds)
     lines.append(
-        f"measured at m={choice.m:,}, {choice.density:g} edges a vertex ({kinds}), on {choice.machine}"
+        f"nearest measurement: m={choice.m:,}, {choice.density:g} edges a vertex ({kinds}), on {choice.machine}"
     )
     if elsewhere:
         lines.append("that is another machine: python -m mst.bench.advice measures this one")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 from mst.commands._print import beside
+from mst.progress import remark, step
 
 HELP = "convert a graph file into another format"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("source", metavar="IN", help="a graph file; its content decides the format")
-    parser.add_argument("target", metavar="OUT", help="the file to write; its name decides the format")
+    parser.add_argument("source", metavar="IN", help="a graph file, or -; its content decides the format")
+    parser.add_argument("target", metavar="OUT", help="the file to write, or -; its name decides the format")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="read IN as this format")
     parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="write OUT in this format")
     parser.add_argument(
@@ -35,23 +35,26 @@ def run(args: Namespace) -> int:
     from mst.weights import WeightSpec, hash_weights
 
     spec = WeightSpec.parse(args.weights) if args.weights is not None else None
-    raw = formats.read_raw(args.source, format=args.source_format)
-    graph = raw.graph()
-    for remark in raw.summary.remarks:
-        print(f"{args.source}: {remark}", file=sys.stderr)
+    formats.check_target(args.target, format=args.target_format)
+    with step(f"reading {args.source}"):
+        raw = formats.read_raw(args.source, format=args.source_format)
+        graph = raw.graph()
+    for assumed in raw.summary.remarks:
+        remark(f"{args.source}: {assumed}")
     if args.simple:
-        graph, merged = simplify(graph)
-        print(
+        with step(f"simplifying {args.source}"):
+            graph, merged = simplify(graph)
+        remark(
             f"{args.source}: dropped {merged.loops:,} self-loops, {merged.reciprocal:,} reciprocal arcs, "
-            f"{merged.parallel:,} parallel edges",
-            file=sys.stderr,
+            f"{merged.parallel:,} parallel edges"
         )
     if spec is not None:
         w = hash_weights(graph.u, graph.v, seed=args.seed, spec=spec)
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
-        print(f"{args.source}: has no weights; every edge weighs 1 (see --weights)", file=sys.stderr)
-    formats.write(args.target, graph, format=args.target_format)
+        remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
+    with step(f"writing {args.target}"):
+        formats.write(args.target, graph, format=args.target_format)
     summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
-    print(summary, file=beside(args.target))
+    remark(summary, file=beside(args.target))
     return 0

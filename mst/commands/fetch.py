@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mst.commands._arguments import add_catalog
+from mst.commands._arguments import add_catalog, add_json
+from mst.progress import step
 
 if TYPE_CHECKING:
     from mst.catalog import Entry
@@ -37,6 +39,7 @@ def configure(parser: ArgumentParser) -> None:
         "--progress", action="store_true", default=None, help="show progress even without a terminal"
     )
     add_catalog(parser)
+    add_json(parser, "print one JSON object with the name, the status, the file and the size of each graph")
 
 
 def run(args: Namespace) -> int:
@@ -45,26 +48,40 @@ def run(args: Namespace) -> int:
 
     entries = catalog.load(args.catalog).matching(args.graphs)
     sources = Sources.from_environment(args.mirror, args.offline, progress=args.progress)
-    missing = 0
-    for entry in entries:
-        if args.raw and entry.sources:
-            missing += not _fetch_raw(entry, sources)
-        elif not args.raw:
-            missing += not _fetch(entry, sources, args)
-    return 1 if missing else 0
+    chosen = [entry for entry in entries if entry.sources or not args.raw]
+    found = []
+    with step("fetching", total=len(chosen)) as fetching:
+        for k, entry in enumerate(chosen):
+            fetching.update(f"{entry.name}, graph {k + 1} of {len(chosen)}", done=k)
+            found.append(_fetch_raw(entry, sources) if args.raw else _fetch(entry, sources, args))
+            if not args.json:
+                _print(found[-1])
+    if args.json:
+        print(json.dumps({"graphs": found}))
+    return 0 if all(graph["status"] == "ok" for graph in found) else 1
 
 
-def _fetch_raw(entry: Entry, sources: Sources) -> bool:
+def _print(graph: dict[str, Any]) -> None:
+    """Print the line about a graph, and on standard error what is wrong with it."""
+    if graph["status"] != "ok":
+        print(graph["reason"], file=sys.stderr)
+    elif "check" in graph:
+        print(f"{graph['name']}: {graph['file']}, {_CHECKS[graph['check']]}")
+    else:
+        print(f"{graph['name']}: n = {graph['n']:,}, m = {graph['m']:,}, {graph['file']}")
+        for mismatch in graph["mismatches"]:
+            print(f"{graph['name']}: {mismatch}", file=sys.stderr)
+
+
+def _fetch_raw(entry: Entry, sources: Sources) -> dict[str, Any]:
     from mst import catalog
     from mst.catalog.download import NotFetched
 
     try:
         _, fetched = catalog.fetch_raw(entry, sources)
     except NotFetched as absent:
-        print(absent, file=sys.stderr)
-        return False
-    print(f"{entry.name}: {fetched.path}, {_CHECKS[fetched.check]}")
-    return True
+        return {"name": entry.name, "status": "unavailable", "reason": str(absent)}
+    return {"name": entry.name, "status": "ok", "file": str(fetched.path), "check": fetched.check}
 
 
 _CHECKS = {
@@ -74,19 +91,24 @@ _CHECKS = {
 }
 
 
-def _fetch(entry: Entry, sources: Sources, args: Namespace) -> bool:
+def _fetch(entry: Entry, sources: Sources, args: Namespace) -> dict[str, Any]:
     from mst import catalog
     from mst.catalog.download import NotFetched
 
     folder = Path(args.into, entry.name) if args.into else None
     folder, manifest = catalog.obtain(entry, folder, sources=sources, again=args.again)
     if manifest.status != "ok":
-        print(
-            NotFetched(entry.name, [(each.location, each.reason) for each in manifest.tried]), file=sys.stderr
-        )
-        return False
-    print(f"{entry.name}: n = {manifest.n:,}, m = {manifest.m:,}, {folder / 'graph.arrow'}")
-    for check in manifest.mismatches:
-        difference = f"{check.by} gives {check.quantity} = {check.published}, this graph has {check.found}"
-        print(f"{entry.name}: {difference}", file=sys.stderr)
-    return True
+        absent = NotFetched(entry.name, [(each.location, each.reason) for each in manifest.tried])
+        return {"name": entry.name, "status": manifest.status, "reason": str(absent)}
+    return {
+        "name": entry.name,
+        "status": "ok",
+        "file": str(folder / "graph.arrow"),
+        "n": manifest.n,
+        "m": manifest.m,
+        "digest": manifest.digest,
+        "mismatches": [
+            f"{check.by} gives {check.quantity} = {check.published}, this graph has {check.found}"
+            for check in manifest.mismatches
+        ],
+    }

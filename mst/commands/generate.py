@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from mst.commands._arguments import add_format, assignments
 from mst.commands._print import beside
+from mst.progress import remark, step
 
 HELP = "generate a graph: uniform, grid, rmat, delaunay and more"
 
@@ -33,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
         "--order", default="shuffled", metavar="ORDER", help="order of the rows: shuffled or sorted"
     )
     parser.add_argument("--relabel", action="store_true", default=None, help="rename the vertices at random")
-    parser.add_argument("--out", metavar="FILE", help="the file to write; its name decides the format")
+    parser.add_argument("--out", metavar="FILE", help="the file to write, or -; its name decides the format")
     add_format(parser, "write this format; by default the name of FILE decides")
 
 
@@ -48,18 +49,21 @@ def run(args: Namespace) -> int:
         return 0
     if args.generator is None or args.out is None:
         raise ConfigError("give a generator and --out FILE, or --list to see the generators")
-    graph = generate(
-        args.generator,
-        seed=args.seed,
-        weights=WeightSpec.parse(args.weights),
-        connected=args.connected,
-        order=args.order,
-        relabel=args.relabel,
-        **assignments(args.param, "--param", "n=1000"),
-    )
-    formats.write(args.out, graph, format=args.format)
+    formats.check_target(args.out, format=args.format)
+    with step(f"generating {args.generator}") as working:
+        graph = generate(
+            args.generator,
+            seed=args.seed,
+            weights=WeightSpec.parse(args.weights),
+            connected=args.connected,
+            order=args.order,
+            relabel=args.relabel,
+            **assignments(args.param, "--param", "n=1000"),
+        )
+        working.update(f"writing {args.out}")
+        formats.write(args.out, graph, format=args.format)
     summary = f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
-    print(summary, file=beside(args.out))
+    remark(summary, file=beside(args.out))
     return 0
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
 from mst.commands._print import beside, graph_size
+from mst.progress import Step, step
 from mst.units import counted, seconds
 
 HELP = "compute the minimum spanning forest of a graph file"
@@ -18,7 +19,9 @@ HELP = "compute the minimum spanning forest of a graph file"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE", help="graph file of any known format, plain or compressed")
+    parser.add_argument(
+        "file", metavar="FILE", help="graph file of any known format, plain or compressed; - is standard input"
+    )
     parser.add_argument("--algorithm", default="auto", metavar="ID", help="see mst list (default: auto)")
     add_options(parser)
     add_threads(parser, "width: threads or GPUs")
@@ -30,12 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
-    from mst import registry
+    from mst import formats, registry
     from mst.kernels.primitives.machine_code import FirstCompiled, code_seconds
     from mst.solver import choose, width_of
 
     options = assignments(arguments.option, "--option", "sort=radix")
-    with FirstCompiled(_say_that_it_compiles):
+    if arguments.out:
+        formats.check_target(arguments.out)
+    with step(f"reading {arguments.file}") as working, FirstCompiled(partial(_say_that_it_compiles, working)):
         started = perf_counter()
         graph = mst.read_graph(arguments.file, format=arguments.format)
         read_seconds = perf_counter() - started - code_seconds()
@@ -43,11 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
         if named == "auto":
             choice = choose(graph, threads)
             named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
+        working.update(f"{named} on {graph_size(graph.n, graph.m)}")
         forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
     algorithm = registry.get(forest.algorithm)
     parts = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
     if arguments.out:
-        write_forest(arguments.out, forest)
+        with step(f"writing {arguments.out}"):
+            write_forest(arguments.out, forest)
     summary = {
         "file": arguments.file,
         "vertices": graph.n,
@@ -71,9 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _say_that_it_compiles() -> None:
-    if sys.stderr.isatty():
-        print("compiling, once for this machine…", file=sys.stderr)
+def _say_that_it_compiles(working: Step) -> None:
+    working.update(f"{working.text} (compiling, once for this machine)")
 
 
 def write_forest(path: Path, forest: Any) -> None:

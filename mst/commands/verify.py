@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from mst.commands._arguments import add_format, add_json
+from mst.progress import step
 from mst.units import counted, seconds
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
@@ -17,8 +18,8 @@ _NAMED = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", nargs="?", type=Path, help="graph file")
-    parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges)")
+    parser.add_argument("graph", metavar="GRAPH", nargs="?", type=Path, help="graph file, or -")
+    parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges), or -")
     add_format(parser, "read both files as this format")
     parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")
     parser.add_argument("--reference", type=Path, metavar="FILE", help="reference.json of the record's graph")
@@ -47,6 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if not arguments.graph or not arguments.forest:
             raise ConfigError("give a graph file and a forest file, or --record and --reference")
+        if str(arguments.graph) == str(arguments.forest) == "-":
+            raise ConfigError("standard input holds one file: name the graph or the forest")
         verdict = _verify_files(arguments)
         wrong = not verdict["ok"]
         text = _of_files(arguments, verdict)
@@ -81,11 +84,14 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
     from mst.proof import prove
 
     started = perf_counter()
-    raw = formats.read_raw(arguments.graph, format=arguments.format)
-    forest = formats.read_raw(arguments.forest, format=arguments.format)
-    read = perf_counter()
-    matched = match(raw, forest)
-    mismatches = list(matched.mismatches())
+    with step(f"reading {arguments.graph}") as working:
+        raw = formats.read_raw(arguments.graph, format=arguments.format)
+        working.update(f"reading {arguments.forest}")
+        forest = formats.read_raw(arguments.forest, format=arguments.format)
+        read = perf_counter()
+        working.update(f"matching {arguments.forest} with {arguments.graph}")
+        matched = match(raw, forest)
+        mismatches = list(matched.mismatches())
     times = {"read": read - started, "match": perf_counter() - read}
     if mismatches:
         return {
@@ -95,7 +101,8 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
             "mismatches": mismatches,
             "seconds": times,
         }
-    proof = prove(raw.graph(), matched.ids)
+    with step(f"proving {arguments.forest}"):
+        proof = prove(raw.graph(), matched.ids)
     verdict = dataclasses.asdict(proof) | {"seconds": {**times, "prove": proof.seconds}, "mismatches": []}
     return verdict if proof.ok else verdict | {"grade": None}
 

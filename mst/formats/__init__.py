@@ -17,6 +17,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from mst import atomic
@@ -75,7 +79,8 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     Parameters
     ----------
     path : path-like
-        A plain file, one compressed by gzip, zstd, bzip2 or xz, or a tar or zip archive, under any name.
+        A plain file, one compressed by gzip, zstd, bzip2 or xz, or a tar or zip archive, under any name; ``-`` is
+        standard input.
     format : str, optional
         A key of `FORMATS`; by default, the format is detected from the content.
 
@@ -106,11 +111,11 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     ...     formats.read(file)
     <Graph 'triangle': n=3 m=3 weights int32>
     """
-    path = file_path(path)
-    raw = read_raw(path, format=format)
-    if raw.format == canonical.FORMAT.id:
-        return canonical.read_canonical(path, trusted=True)  # read_raw has checked it
-    return raw.graph(name=_graph_name(path))
+    with _as_file(file_path(path)) as file:
+        raw = read_raw(file, format=format)
+        if raw.format == canonical.FORMAT.id:
+            return canonical.read_canonical(file, trusted=True)  # read_raw has checked it
+        return raw.graph(name=_graph_name(file))
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
@@ -145,7 +150,7 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawG
     ('edges', 3, None, [70, 80, 90])
     """
     try:
-        with Source(file_path(path)) as source:
+        with _as_file(file_path(path)) as file, Source(file) as source:
             chosen = _detect(source) if format is None else _format_named(format)
             read = (format is None and chosen.read_detected) or chosen.read
             raw = read(source)
@@ -189,15 +194,48 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     path = file_path(path)
     if not isinstance(graph, Graph):
         raise InputError(f"{path} takes a Graph, got {type(graph).__name__}: mst.Graph makes one of arrays")
-    chosen = _by_suffix(path) if format is None else _format_named(format)
-    if chosen.write is None:
-        raise ConfigError(
-            f"{chosen.id} files can only be read: to write, choose one of {', '.join(_writable())}"
-        )
+    chosen = _to_write(path, format)
+    assert chosen.write is not None
     if problem := too_many_vertices(graph.n, graph.m):
         raise InputError(f"{path} cannot be written: {problem}")
     with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
         chosen.write(stream, graph)
+
+
+def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Raise the errors that `write` would raise for a target whatever the graph, before there is one.
+
+    Parameters
+    ----------
+    path, format
+        As for `write`.
+
+    Raises
+    ------
+    InputError
+        The folder does not exist, nothing can be written there, or the suffix is not that of a format.
+    ConfigError
+        There is no such format, or it can only be read.
+
+    Examples
+    --------
+    >>> from mst.formats import check_target
+    >>> check_target("no-such-folder/road.gr")
+    Traceback (most recent call last):
+    mst.errors.InputError: no-such-folder/road.gr cannot be written: there is no such folder; create it first
+    """
+    path = file_path(path)
+    _to_write(path, format)
+    try:
+        if atomic.is_stream(path):
+            return
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"{path} cannot be written: there is no such folder; create it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{path} cannot be written: no permission to write to {folder}")
 
 
 def detect(path: str | os.PathLike[str]) -> str:
@@ -233,7 +271,7 @@ def detect(path: str | os.PathLike[str]) -> str:
     ...     formats.detect(file)
     'dimacs'
     """
-    with Source(file_path(path)) as source:
+    with _as_file(file_path(path)) as file, Source(file) as source:
         return _detect(source).id
 
 
@@ -259,12 +297,40 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     return Path(name)
 
 
+@contextlib.contextmanager
+def _as_file(path: Path) -> Iterator[Path]:
+    """Yield a path that can be read more than once: of standard input, that of a copy."""
+    if str(path) != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="mst-") as folder:
+        copy = Path(folder, "standard input")
+        with copy.open("wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out)
+        yield copy
+
+
 def _format_named(format: str) -> Format:
-    if not isinstance(format, str) or format not in FORMATS:
+    """Return a format by its id, or by a suffix that only its files have, such as ``mtx``."""
+    found = FORMATS.get(format) if isinstance(format, str) else None
+    if found is None:
+        of_suffix = [known for known in FORMATS.values() if f".{format}".lower() in known.suffixes]
+        if len(of_suffix) != 1:
+            raise ConfigError(
+                f"no file format {format!r}{nearest(str(format), FORMATS)}; the formats are {', '.join(FORMATS)}"
+            )
+        found = of_suffix[0]
+    return found
+
+
+def _to_write(path: Path, format: str | None) -> Format:
+    """Return the format in which a file is written."""
+    chosen = _by_suffix(path) if format is None else _format_named(format)
+    if chosen.write is None:
         raise ConfigError(
-            f"no file format {format!r}{nearest(str(format), FORMATS)}; the formats are {', '.join(FORMATS)}"
+            f"{chosen.id} files can only be read: to write, choose one of {', '.join(_writable())}"
         )
-    return FORMATS[format]
+    return chosen
 
 
 def _detect(source: Source) -> Format:
@@ -299,4 +365,15 @@ def _graph_name(path: Path) -> str:
     return strip_compression(path.name).split(".")[0]
 
 
-__all__ = ["FORMATS", "FileSummary", "Format", "RawGraph", "detect", "file_path", "read", "read_raw", "write"]
+__all__ = [
+    "FORMATS",
+    "FileSummary",
+    "Format",
+    "RawGraph",
+    "check_target",
+    "detect",
+    "file_path",
+    "read",
+    "read_raw",
+    "write",
+]

@@ -1,0 +1,205 @@
+"""Progress on standard error: live lines on a terminal, elsewhere a plain line every few seconds.
+
+Only the command line shows it (`show_progress`); the library is silent. Nothing is shown of what takes less than two
+seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from mst.errors import printable
+
+VARIABLE = "MST_PROGRESS"
+"""Seconds between plain lines; 0 shows none of them."""
+
+_PATIENCE = 2.0
+_LIVE_SECONDS = 0.25
+_PLAIN_SECONDS = 5.0
+_PREFIX = "… "
+_CLEAR_LINE, _CLEAR_ABOVE = "\r\x1b[K", "\x1b[A\x1b[K"
+
+
+class Step:
+    """Something that takes a while: its text, and how much of it is done."""
+
+    def __init__(self, text: str, total: float | None = None):
+        self.text, self.total, self.done = text, total, 0.0
+        self.left: float | None = None
+        self.began = time.monotonic()
+
+    def update(self, text: str | None = None, *, done: float | None = None, left: float | None = None) -> None:
+        """Replace the text, the part that is done, or the seconds that are left."""
+        self.text = self.text if text is None else text
+        self.done = self.done if done is None else done
+        self.left = left
+
+    def line(self) -> str:
+        """Return the text with the time so far, and the time to go where it can be known.
+
+        Examples
+        --------
+        >>> from mst.progress import Step
+        >>> step = Step("rmat-17: kruskal, process 3 of 5")
+        >>> step.update(left=200)
+        >>> step.line()
+        'rmat-17: kruskal, process 3 of 5, 0 s so far, about 3 min 20 s to go'
+        """
+        elapsed, left = time.monotonic() - self.began, self.left
+        if left is None and self.total and self.done:
+            left = elapsed / self.done * max(self.total - self.done, 0.0)
+        to_go = "" if left is None else f", about {duration(left)} to go"
+        return f"{self.text}, {duration(elapsed)} so far{to_go}"
+
+
+class _Display:
+    """The steps under way, outermost first; a thread writes the first and the last of them."""
+
+    def __init__(self, plain_seconds: float, verbose: bool):
+        self.steps: list[Step] = []
+        self._plain_seconds, self._verbose = plain_seconds, verbose
+        self._patience = 0.0 if verbose else _PATIENCE
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._live = 0
+        self._shown = 0.0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def begin(self, step: Step) -> None:
+        with self._lock:
+            self.steps.append(step)
+
+    def end(self, step: Step) -> None:
+        with self._lock:
+            self.steps.remove(step)
+            if self._verbose or not self.steps:
+                self.clear()
+            if self._verbose:
+                _write(f"{_PREFIX}{printable(step.text)}: {time.monotonic() - step.began:.2f} s\n")
+
+    def close(self) -> None:
+        self._ended.set()
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove the live lines, so that something else can be written."""
+        with self._lock:
+            if self._live:
+                _write(_CLEAR_LINE + _CLEAR_ABOVE * (self._live - 1))
+                self._live = 0
+
+    def _run(self) -> None:
+        while not self._ended.wait(_LIVE_SECONDS):
+            with self._lock:
+                if self.steps and time.monotonic() - self.steps[0].began >= self._patience:
+                    self._show()
+
+    def _show(self) -> None:
+        lines = [printable(step.line()) for step in dict.fromkeys((self.steps[0], self.steps[-1]))]
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            self.clear()
+            _write("\n".join(f"{_PREFIX}{line}"[:width] for line in lines))
+            self._live = len(lines)
+        elif self._plain_seconds and time.monotonic() - self._shown >= self._plain_seconds:
+            self._shown = time.monotonic()
+            _write(f"{_PREFIX}{'; '.join(lines)}\n")
+
+
+_display: _Display | None = None
+_silent = False
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Show neither progress nor remarks meanwhile."""
+    global _silent
+    before, _silent = _silent, True
+    try:
+        yield
+    finally:
+        _silent = before
+
+
+def remark(text: str, file: TextIO | None = None) -> None:
+    """Print what is no result, on standard error unless `file` is given; nothing under `silence`."""
+    if not _silent:
+        print(text, file=file or sys.stderr)
+
+
+@contextmanager
+def show_progress(*, verbose: bool = False) -> Iterator[None]:
+    """Show progress meanwhile: without a terminal a line every five seconds, or as ``$MST_PROGRESS`` says.
+
+    With `verbose`, it begins at once, and each step's time is printed when it ends.
+    """
+    global _display
+    if _display is not None:
+        yield
+        return
+    named = os.environ.get(VARIABLE, "")
+    seconds = float(named) if named.replace(".", "", 1).isdigit() else _PLAIN_SECONDS
+    _display = _Display(seconds, verbose)
+    try:
+        yield
+    finally:
+        _display.close()
+        _display = None
+
+
+@contextmanager
+def step(text: str, *, total: float | None = None) -> Iterator[Step]:
+    """Show `text` as progress meanwhile, and the time to go from the part of `total` that is done.
+
+    Examples
+    --------
+    >>> from mst.progress import step
+    >>> with step("reading", total=100) as reading:
+    ...     reading.update(done=50)
+    """
+    shown, display = Step(text, total), _display
+    if display is None:
+        yield shown
+        return
+    display.begin(shown)
+    try:
+        yield shown
+    finally:
+        display.end(shown)
+
+
+def clear() -> None:
+    """Remove live lines before something else is written; the next ones follow it."""
+    if _display is not None:
+        _display.clear()
+
+
+def duration(seconds: float) -> str:
+    """Return whole seconds, with minutes and hours where there are any.
+
+    Examples
+    --------
+    >>> from mst.progress import duration
+    >>> duration(7.4), duration(200), duration(7265)
+    ('7 s', '3 min 20 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _write(text: str) -> None:
+    # The command line escapes control characters in all that is written, except in this.
+    stream = getattr(sys.stderr, "unescaped", sys.stderr)
+    stream.write(text)
+    stream.flush()

@@ -1,0 +1,66 @@
+"""Progress on standard error: what is shown when, with a terminal and without one."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from mst import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_LIVE_SECONDS", 0.01)
+    monkeypatch.setenv(progress.VARIABLE, "0.01")
+
+
+def shown(stream: io.StringIO, text: str) -> str:
+    """Wait for a text on a stream; return all that was written."""
+    deadline = time.monotonic() + 20
+    while text not in stream.getvalue():
+        assert time.monotonic() < deadline, stream.getvalue()
+        time.sleep(0.01)
+    return stream.getvalue()
+
+
+def test_plain_lines_hold_the_outermost_and_the_innermost_step(impatient, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream := io.StringIO())
+    with (
+        progress.show_progress(),
+        progress.step("default experiment", total=4) as whole,
+        progress.step("between"),
+        progress.step("rmat-17: kruskal, process 3 of 5") as run,
+    ):
+        whole.update(done=2)
+        run.update(left=90)
+        written = shown(stream, "1 min 30 s to go")
+    assert "default experiment, 0 s so far" in written and "between" not in written and "\x1b" not in written
+
+
+def test_live_lines_are_cleared_for_other_output_and_at_the_end(impatient, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream := Terminal())
+    with progress.show_progress(), progress.step("whole\x1b[2J"), progress.step("part"):
+        written = shown(stream, "… part")
+        assert "whole\\x1b[2J" in written
+        progress.clear()
+        assert stream.getvalue().endswith("\r\x1b[K\x1b[A\x1b[K")
+    length = len(stream.getvalue())
+    time.sleep(0.05)
+    assert len(stream.getvalue()) == length
+
+
+def test_nothing_is_shown_of_short_steps_nor_by_the_library(monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream := io.StringIO())
+    with progress.show_progress(), progress.step("short"):
+        time.sleep(0.3)
+    with progress.step("library"):
+        pass
+    assert stream.getvalue() == ""
