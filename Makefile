@@ -20,6 +20,7 @@ help:  ## this list
 	$(BASE_PYTHON) -m venv .venv
 
 .venv/.ready: envs/requirements.txt pyproject.toml | .venv/bin/python
+	@echo "installing $$(grep -c == envs/requirements.txt) packages into .venv, once: NumPy, Numba, SciPy, Snakemake, MPICH and others"
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r envs/requirements.txt
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -60,11 +61,11 @@ bench-%: $(SETUP)  ## measure config/benchmarks: sequential, threads, mpi or cud
 	MST_ALGORITHMS=config/benchmarks $(PYTHON) -m mst table --configfile config/benchmarks/$*.yaml $(ARGS)
 
 report: $(SETUP)  ## the default experiment; prints the path of the report
-	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) $(ARGS)
+	$(PYTHON) -m mst experiment --cores $(CORES) -- $(ARGS)
 	@echo "report: $(CURDIR)/results/report.html"
 
 paper-%: $(SETUP)  ## one paper's experiment, such as make paper-durbhakula
-	$(PYTHON) -m snakemake --profile workflow/profiles/workstation --cores $(CORES) papers/$* $(ARGS)
+	$(PYTHON) -m mst experiment --cores $(CORES) -- papers/$* $(ARGS)
 	@echo "report: $(CURDIR)/results/reports/papers/$*/report.html"
 
 # Needs uv; resolves the requirements again and exports names, versions and hashes.

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-import ast
 import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import Any, TextIO, cast
 
 from mst import progress
+from mst.commands._parsers import EVERYWHERE, commands, parser
 from mst.errors import MSTError, nearest, printable
 from mst.version import __version__
 
 EXIT_ERROR = 2
-EVERYWHERE = ("--quiet", "--verbose", "--debug")
-"""Flags that every command takes, at any place."""
 
 
 class _Printable:
@@ -50,8 +45,10 @@ def _main(arguments: Sequence[str] | None) -> int:
     shows the traceback.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    given = {flag for flag in EVERYWHERE if flag in arguments}
-    arguments = [a for a in arguments if a not in given]
+    # Those after -- are for the program that a command starts.
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    given = {flag for flag in EVERYWHERE if flag in own}
+    arguments = [a for a in own if a not in given] + arguments[len(own) :]
     debug = "--debug" in given
     known = commands()
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -97,27 +94,6 @@ def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextMana
     if "--quiet" in given:
         return progress.silence()
     return contextlib.nullcontext() if json else progress.show_progress(verbose="--verbose" in given)
-
-
-def commands() -> dict[str, tuple[str, str]]:
-    """Return each command's module and one-line help, reading no more than the files' text."""
-    found = {}
-    for file in sorted((Path(__file__).parent / "commands").glob("[!_]*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP":
-                found[file.stem.rstrip("_")] = (file.stem, ast.literal_eval(node.value))
-    return found
-
-
-def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
-    """Return the parser of the command that a module of `mst.commands` implements."""
-    found = argparse.ArgumentParser(
-        prog=f"mst {name}",
-        description=module.HELP,
-        epilog="Also: --quiet prints results and errors alone; --verbose shows progress from the start.",
-    )
-    module.configure(found)
-    return found
 
 
 def overview(known: dict[str, tuple[str, str]]) -> str:

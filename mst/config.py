@@ -196,8 +196,10 @@ def places(config: Config) -> list[Place]:
 
 
 def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
-    """Return the experiment of a scope: ``default``, ``papers/NAME``, ``graphs/NAME`` or ``algorithms/NAME``."""
+    """Return the experiment of a scope: default, first, papers/NAME, graphs/NAME or algorithms/NAME."""
     kind, _, name = scope.partition("/")
+    if kind == "first":
+        return config.experiment.beginning()
     if kind == "papers":
         return papers[name]
     if kind == "graphs":
@@ -205,7 +207,10 @@ def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: st
         if not any(block.covers(name) and not block.left_out for block in runs):
             # All blocks name other graphs: a request for this one means the runs of any of them.
             runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
-        return config.experiment.model_copy(update={"graphs": [name], "runs": runs})
+        # One graph has its part of the time that all graphs of the experiment have.
+        whole = config.experiment.within
+        within = whole and whole / max(len(config.experiment.graphs), 1)
+        return config.experiment.model_copy(update={"graphs": [name], "runs": runs, "within": within})
     return config.experiment
 
 

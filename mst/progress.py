@@ -28,11 +28,12 @@ _CLEAR_LINE, _CLEAR_ABOVE = "\r\x1b[K", "\x1b[A\x1b[K"
 
 
 class Step:
-    """Something that takes a while: its text, and how much of it is done."""
+    """Something that takes a while: its text, how much of it is done, and whether its line has the time."""
 
     def __init__(self, text: str, total: float | None = None):
         self.text, self.total, self.done = text, total, 0.0
         self.left: float | None = None
+        self.timed = True
         self.began = time.monotonic()
 
     def update(self, text: str | None = None, *, done: float | None = None, left: float | None = None) -> None:
@@ -52,6 +53,8 @@ class Step:
         >>> step.line()
         'rmat-17: kruskal, process 3 of 5, 0 s so far, about 3 min 20 s to go'
         """
+        if not self.timed:
+            return self.text
         elapsed, left = time.monotonic() - self.began, self.left
         if left is None and self.total and self.done:
             left = elapsed / self.done * max(self.total - self.done, 0.0)

@@ -49,7 +49,7 @@ def add_scopes(parser: ArgumentParser) -> None:
         nargs="*",
         default=["default"],
         metavar="SCOPE",
-        help="default, papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
+        help="default, first (its beginning), papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
     )
 
 

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    from mst.cli import EVERYWHERE, commands, parser
+    from mst.commands._parsers import EVERYWHERE, commands, parser
 
     known = commands()
     options = {}

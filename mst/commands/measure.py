@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_config, add_granted, add_scopes
 from mst.commands._interrupt import interrupt_on_sigterm
+from mst.progress import step
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -33,43 +34,72 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; print the counts."""
+    from mst import config
+
+    interrupt_on_sigterm()
+    begun, settings = time.monotonic(), config.load(arguments.configfile)
+    statuses = measure_scopes(
+        settings,
+        arguments.scopes,
+        within=arguments.within,
+        granted=arguments.granted,
+        refill=arguments.refill,
+    )
+    wrong = statuses.count("wrong")
+    print(f"{len(statuses)} runs measured, {wrong} wrong, {time.monotonic() - begun:.0f} s")
+    return 1 if wrong else 0
+
+
+def measure_scopes(
+    settings: Config,
+    scopes: Sequence[str],
+    *,
+    within: float | None = None,
+    granted: int | None = None,
+    refill: bool = False,
+) -> list[str]:
+    """Measure and prove the planned runs of scopes, graph by graph; return the status of each proof."""
     from mst import catalog, config
     from mst.bench.planning.site import Place
     from mst.bench.records.store import put_invalid_aside
-    from mst.commands._requests import graph_of, note_machine
-    from mst.errors import UnavailableError
+    from mst.commands._requests import note_machine
 
-    interrupt_on_sigterm()
-    settings = config.load(arguments.configfile)
     places = [Place(settings.machine_name, config.machine_of(settings))]
     note_machine(settings, settings.machine_name)
     for reason in put_invalid_aside(settings.records / settings.machine_name):
         print(f"set aside: {reason}", file=sys.stderr)
-    begun, counts = time.monotonic(), {"measured": 0, "wrong": 0}
+    begun, statuses = time.monotonic(), list[str]()
     entries, papers = catalog.load(), config.papers(settings)
-    graphs: dict[str, tuple[Path, dict[str, Any]]] = {}
-    for name in dict.fromkeys(
-        name for scope in arguments.scopes for name in config.scope_graphs(settings, papers, scope)
-    ):
+    graphs = _graphs(
+        settings, (name for scope in scopes for name in config.scope_graphs(settings, papers, scope))
+    )
+    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, places, scope)]
+    title, missing = ", ".join(scopes), len({row.run for row in rows if row.status == "planned"})
+    with step(title, total=missing) as whole:
+        for name, (folder, manifest) in graphs.items():
+            if within and time.monotonic() - begun > within:
+                print(f"{name}: not begun, {within:g} s are over", flush=True)
+                continue
+            here = [row for row in rows if row.graph == name]
+            for status in _measured(settings, here, folder, manifest, granted=granted, refill=refill):
+                statuses.append(status)
+                whole.update(f"{title}: {len(statuses)} of {missing} runs measured", done=len(statuses))
+    return statuses
+
+
+def _graphs(settings: Config, names: Iterable[str]) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """Return the folder and the manifest of each graph that can be made; print why others cannot."""
+    from mst.commands._requests import graph_of
+    from mst.errors import UnavailableError
+
+    graphs = {}
+    for name in dict.fromkeys(names):
         try:
-            graphs[name] = graph_of(settings, name)
+            with step(f"fetching or generating {name}"):
+                graphs[name] = graph_of(settings, name)
         except UnavailableError as error:
             print(error, flush=True)
-    rows = [
-        row for scope in arguments.scopes for row in config.scope_plan(settings, papers, entries, places, scope)
-    ]
-    for name, (folder, manifest) in graphs.items():
-        if arguments.within and time.monotonic() - begun > arguments.within:
-            print(f"{name}: not begun, {arguments.within:g} s are over", flush=True)
-            continue
-        here = [row for row in rows if row.graph == name]
-        for verdict in _measured(
-            settings, here, folder, manifest, granted=arguments.granted, refill=arguments.refill
-        ):
-            counts["measured"] += 1
-            counts["wrong"] += verdict == "wrong"
-    print(f"{counts['measured']} runs measured, {counts['wrong']} wrong, {time.monotonic() - begun:.0f} s")
-    return 1 if counts["wrong"] else 0
+    return graphs
 
 
 def _measured(
@@ -111,7 +141,8 @@ def _measured(
         return
     reference = folder / "reference.json"
     if not reference.is_file():
-        make_reference(folder / "graph.arrow", manifest, reference)
+        with step(f"computing and proving the reference forest of {manifest['name']}"):
+            make_reference(folder / "graph.arrow", manifest, reference)
     file = folder / "graph.arrow"
     for measurement in chain(
         unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=granted)

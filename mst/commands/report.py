@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_results, results_of
+from mst.progress import step
+
+if TYPE_CHECKING:
+    from mst.config import Config
 
 HELP = "write the table and the page of all records, imported ones included"
 
@@ -20,13 +25,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write table, figures and page; say where they are."""
     from mst import config
+
+    results = results_of(arguments)
+    out = arguments.out or results / "report.html"
+    with step("writing the page"):
+        write_page(config.load(), results, out)
+    print(f"report: {out.resolve()}")
+    return 0
+
+
+def write_page(settings: Config, results: Path, out: Path, *, description: str = "") -> None:
+    """Write the table, the figures and the page of all records; `description` stands at the top of the page."""
     from mst.bench.records.reference import references
     from mst.errors import InputError
     from mst.reporting.page.build import write_report
     from mst.reporting.table import write_table
 
-    results = results_of(arguments)
-    out = arguments.out or results / "report.html"
     others = references(results)
     elsewhere = [reference.records for reference in others]
     folders = [results / "records", *elsewhere]
@@ -37,18 +51,18 @@ def run(arguments: argparse.Namespace) -> int:
         table.unlink()
         table.with_suffix(".csv").unlink()
         raise InputError(f"{results / 'records'} holds no records: mst run measures one, make report all")
-    settings = config.load()
+    experiment = settings.experiment.model_dump()
+    if description:
+        experiment["description"] = description
     write_report(
         table=table,
         graphs=_manifests(results, [file for reference in others for file in reference.manifests]),
-        config={"scope": "default", "machine": settings.machine_name, **settings.experiment.model_dump()},
+        config={"scope": "default", "machine": settings.machine_name, **experiment},
         out=out,
         records=folders,
         references=others,
         mirrors=[Path(mirror) for mirror in settings.sources().mirrors],
     )
-    print(f"report: {out.resolve()}")
-    return 0
 
 
 def _manifests(results: Path, others: list[Path]) -> list[Path]:

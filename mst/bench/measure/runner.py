@@ -7,7 +7,7 @@ import itertools
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.measurement import git_state, measurement_of, versions_of
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.processes import pinned_environment
-from mst.bench.measure.session import Session, affordable
+from mst.bench.measure.session import Cost, Session, affordable
 from mst.bench.measure.unfinished import keep, take_up
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
 from mst.errors import ConfigError
+from mst.progress import step
 
 _MOST_TOGETHER = 64
 _SIGNALLED_SECONDS = 10.0
@@ -124,10 +125,12 @@ def _in_turns(requests: Sequence[Request], batch: _Batch) -> Iterator[dict[str, 
             return started[width]
 
         runs = unfinished = [_Measured(request, k, batch) for k, request in enumerate(requests)]
+        turning = servers.enter_context(step(batch.manifest["name"]))
         for turn in itertools.count():
             if not unfinished:
                 return
             for measured in unfinished if turn % 2 == 0 else unfinished[::-1]:
+                turning.update(measured.next_turn, left=_seconds_left(run.session.cost for run in runs))
                 measured.take_turn(server_of)
             more = affordable([measured.session.cost for measured in runs])
             continued = list(itertools.compress(runs, more))
@@ -135,6 +138,16 @@ def _in_turns(requests: Sequence[Request], batch: _Batch) -> Iterator[dict[str, 
                 if measured not in continued:
                     yield measured.finish()
             unfinished = continued
+
+
+def _seconds_left(costs: Iterable[Cost]) -> float | None:
+    """Return how long the missing processes will take if each takes as long as the last of its run."""
+    costs = list(costs)
+    known = [cost.last for cost in costs if cost.last]
+    if not known:
+        return None
+    mean = sum(known) / len(known)
+    return sum(min(cost.missing * (cost.last or mean), max(cost.left, cost.last)) for cost in costs)
 
 
 class _Measured:
@@ -165,6 +178,17 @@ class _Measured:
         }
         file = request.unfinished
         self._before: dict[str, Any] = take_up(file, self.session, self._made_by) if file else {}
+
+    @property
+    def next_turn(self) -> str:
+        """The next turn in words."""
+        run, finished = self._request.run, len(self.session.outcome.processes)
+        options = "" if run.options == "default" else f" {run.options}"
+        compiling = "" if finished else ", importing and compiling"
+        return (
+            f"{run.graph}: {run.algorithm}{options} width {run.width}, "
+            f"process {finished + 1} of {self._request.measure.processes}{compiling}"
+        )
 
     def take_turn(self, server_of: Callable[[int], ForkServer]) -> None:
         """Measure one more process."""

@@ -81,6 +81,14 @@ class Small(StrictModel):
     within: float | None = Field(None, gt=0, description="replaces that of the experiment")
 
 
+class First(StrictModel):
+    """The part of the default experiment that ``make report`` measures and shows first."""
+
+    graphs: list[str]
+    algorithms: list[str]
+    within: float | None = Field(None, gt=0, description="replaces that of the experiment")
+
+
 class Experiment(StrictModel):
     """One file of ``config/papers/``, or the default experiment of ``config/config.yaml``."""
 
@@ -98,6 +106,17 @@ class Experiment(StrictModel):
     )
     small: Small | None = Field(None, description="the part that a laptop measures in minutes")
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
+    first: First | None = Field(None, description="the part that `make report` measures and shows first")
+
+    def beginning(self) -> Experiment:
+        """Return the experiment's `first` part: the same runs, of few algorithms on few graphs."""
+        if self.first is None:
+            return self.model_copy(update={"graphs": []})
+        few = set(self.first.algorithms)
+        named = [(b, few if b.algorithms == "all" else few & {*b.algorithms}) for b in self.runs]
+        runs = [block.model_copy(update={"algorithms": sorted(some)}) for block, some in named if some]
+        within = self.first.within or self.within
+        return self.model_copy(update={"graphs": self.first.graphs, "runs": runs, "within": within})
 
     def at_scale(self, scale: str) -> Experiment:
         """Return the experiment at a scale: all of it at ``full``, its `small` version at ``small``."""

@@ -1,0 +1,211 @@
+"""``mst experiment``: the workflow with a first page early, and progress instead of the engine's output."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from mst.progress import VARIABLE, Step, duration, remark, step
+
+if TYPE_CHECKING:
+    from mst.bench.planning.plan import Planned
+    from mst.config import Config
+
+HELP = "run the experiment in the workflow engine: a first page early, then all of it"
+
+_POLL_SECONDS = 1.0
+_AROUND = 1.0
+"""Seconds that a run takes beside its processes: loading, proving."""
+
+_STEPS = re.compile(r"^(\d+) of (\d+) steps", re.MULTILINE)
+_JOB = re.compile(r"^(?:local)?rule (\w+):$(?:\n    .*)*?\n    wildcards: (.*)$", re.MULTILINE)
+_WORDS = {
+    "graph": "fetching or generating {graph}",
+    "reference": "computing and proving the reference forest of {graph}",
+    "measure": "measuring on {graph}",
+    "prove": "proving the forests of {graph}",
+    "table": "writing the table",
+    "report": "writing the page",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--cores", default="all", metavar="N", help="cores of this machine (default: all)")
+    parser.add_argument(
+        "engine",
+        nargs="*",
+        metavar="-- ARGUMENT",
+        help="targets and arguments of Snakemake; with any of its options, its output comes to the screen",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and show the first part, then run the engine; return its exit code."""
+    from mst import config
+    from mst.commands._interrupt import interrupt_on_sigterm
+
+    interrupt_on_sigterm()
+    command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/workstation"]
+    command += ["--cores", arguments.cores, *arguments.engine]
+    if any(argument.startswith("-") for argument in arguments.engine):
+        return subprocess.run(command).returncode
+    settings = config.load()
+    if not arguments.engine:
+        _first_page(settings)
+    with _kept(settings.root / "report.html"):
+        return _watched(command, settings, arguments.engine or ["default"])
+
+
+def _first_page(settings: Config) -> None:
+    """Measure the first part of the default experiment and write its page, unless that was done before."""
+    from mst.commands.measure import measure_scopes
+    from mst.commands.report import write_page
+
+    if settings.experiment.first is None or (settings.root / "plan.json").is_file():
+        return
+    begun = time.monotonic()
+    if not measure_scopes(settings, ["first"]):
+        return
+    page = settings.root / "report.html"
+    with step("writing the first page"):
+        write_page(settings, settings.root, page, description=_to_come(settings))
+    remark(f"first results after {duration(time.monotonic() - begun)}: {page.resolve()}; the rest follows")
+
+
+def _to_come(settings: Config) -> str:
+    """Return what the first page lacks."""
+    rows = _plan(settings, "default")
+    left = [row for row in rows if row.status in ("planned", "waiting")]
+    graphs = ", ".join(dict.fromkeys(row.graph for row in left))
+    return (
+        f"First results: {sum(row.status == 'done' for row in rows)} runs are measured, up to {len(left)} are still to "
+        f"come, on {graphs}. They take about {duration(_seconds(left))}; then this page is written again. If the "
+        "experiment was interrupted, make report goes on with it."
+    )
+
+
+def _plan(settings: Config, scope: str) -> list[Planned]:
+    from mst import catalog, config
+
+    return config.scope_plan(settings, config.papers(settings), catalog.load(), config.places(settings), scope)
+
+
+def _seconds(rows: list[Planned]) -> float:
+    """Return about how long runs take: as long as before, or their budgets."""
+    return sum((row.seconds or (row.measure.budget if row.measure else 0.0)) + _AROUND for row in rows)
+
+
+@contextlib.contextmanager
+def _kept(page: Path) -> Iterator[None]:
+    """Bring the page back if the engine, which removes the outputs of a job that it starts, is interrupted."""
+    copy = page.with_name(f".{page.name}.before")
+    if page.is_file():
+        shutil.copy2(page, copy)
+    try:
+        yield
+    finally:
+        if copy.is_file() and not page.is_file():
+            copy.replace(page)
+        copy.unlink(missing_ok=True)
+
+
+def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
+    """Run the engine with its output in a log; show progress from that and from the logs of its jobs."""
+    from mst.bench.measure.processes import end_with_parent
+
+    logs = settings.root / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    file = logs / "workflow.log"
+    environment = {**os.environ, VARIABLE: str(2 * _POLL_SECONDS), "PYTHONUNBUFFERED": "1"}
+    with file.open("w") as log, step("the workflow") as whole, step("planning") as job:
+        job.timed = False
+        # In a session of its own, so that an interruption reaches it and its jobs once, from here.
+        engine = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+        try:
+            progress = _Progress(settings, scopes, file)
+            while engine.poll() is None:
+                progress.show(whole, job)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    engine.wait(_POLL_SECONDS)
+        except KeyboardInterrupt:
+            with contextlib.suppress(KeyboardInterrupt):
+                os.killpg(engine.pid, signal.SIGINT)
+                engine.wait()
+            print(f"interrupted; the same command goes on: {file}", file=sys.stderr)
+            return 130
+    if engine.returncode:
+        with file.open() as log:
+            print("".join(log.readlines()[-30:]), end="", file=sys.stderr)
+        print(f"the workflow failed; all of its output: {file}", file=sys.stderr)
+    return engine.returncode
+
+
+class _Progress:
+    """The number of runs that are measured, and the latest line of the job that is under way."""
+
+    def __init__(self, settings: Config, scopes: list[str], log: Path):
+        self._settings, self._log = settings, log
+        rows = [row for scope in scopes for row in _known_plan(settings, scope)]
+        missing = [row for row in rows if row.status in ("planned", "waiting")]
+        self._missing, self._seconds = len(missing), _seconds(missing)
+        self._before, self._title = self._measured(), ", ".join(scopes)
+        self._stream: IO[str] = log.open()
+        self._text = ""
+
+    def show(self, whole: Step, job: Step) -> None:
+        """Update the two lines."""
+        self._text += self._stream.read()
+        steps = _STEPS.findall(self._text)
+        jobs = _JOB.findall(self._text)
+        measured = min(self._measured() - self._before, self._missing)
+        runs = f", {measured} of up to {self._missing} runs" if self._missing else ""
+        at = f", step {steps[-1][0]} of {steps[-1][1]}" if steps else ""
+        left = self._seconds * (1 - measured / self._missing) if self._missing else None
+        whole.update(f"{self._title}{runs}{at}", left=left)
+        if jobs:
+            name, wildcards = jobs[-1]
+            values = dict(part.split("=", 1) for part in wildcards.split(", ") if "=" in part)
+            text = _WORDS.get(name.split("_")[0], name).format(**{"graph": "", **values})
+            job.update(self._line_of_job() if name.startswith("measure") else text)
+            job.text = job.text or text
+
+    def _line_of_job(self) -> str:
+        """Return the last line of progress in the newest log of a batch."""
+        logs = list((self._settings.root / "logs").glob("**/runs/*/*/*.log"))
+        newest = max(logs, key=lambda file: file.stat().st_mtime, default=None)
+        lines = newest.read_text(errors="replace").splitlines() if newest else []
+        found = [line.removeprefix("… ") for line in lines if line.startswith("… ")]
+        return found[-1] if found else ""
+
+    def _measured(self) -> int:
+        """Return how many measurements there are, those of unfinished batches included."""
+        from mst.bench.records.store import STAGED
+
+        folders = (self._settings.records, self._settings.root / STAGED)
+        files = (file for folder in folders for file in folder.glob("*/*/*/*/*/*.json"))
+        return sum(not file.name.endswith(".proof.json") for file in files)
+
+
+def _known_plan(settings: Config, scope: str) -> list[Planned]:
+    """Return the plan of a target, or nothing if it is no scope but a file."""
+    with contextlib.suppress(KeyError, LookupError):
+        return _plan(settings, scope)
+    return []
