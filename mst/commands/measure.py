@@ -74,7 +74,8 @@ def measure_scopes(
         settings, (name for scope in scopes for name in config.scope_graphs(settings, papers, scope))
     )
     rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, places, scope)]
-    title, missing = ", ".join(scopes), len({row.run for row in rows if row.status == "planned"})
+    title = ", ".join("first part" if scope == "first" else scope for scope in scopes)
+    missing = len({row.run for row in rows if row.status == "planned"})
     with step(title, total=missing) as whole:
         for name, (folder, manifest) in graphs.items():
             if within and time.monotonic() - begun > within:

@@ -1,0 +1,82 @@
+"""The first part of the default experiment, its page, and progress in place of the engine's output."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from mst import config, progress
+from mst.commands import experiment
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return config.load()
+
+
+def test_the_first_part_is_a_small_part_of_the_same_runs(settings):
+    whole = {
+        (row.graph, row.algorithm, row.options, row.width) for row in experiment._plan(settings, "default")
+    }
+    first = [row for row in experiment._plan(settings, "first") if row.status in ("planned", "waiting", "done")]
+    keys = {(row.graph, row.algorithm, row.options, row.width) for row in first}
+    assert keys and keys <= whole and len(keys) < len(whole) / 3
+    assert {row.algorithm for row in first} <= {*settings.experiment.first.algorithms}
+
+
+def test_one_graph_has_its_part_of_the_time_of_all(settings):
+    papers = config.papers(settings)
+    one = config.scope_experiment(settings, papers, "graphs/rmat-17")
+    assert one.within == pytest.approx(settings.experiment.within / len(settings.experiment.graphs))
+
+
+def test_the_first_page_says_what_is_still_to_come(settings):
+    text = experiment._to_come(settings)
+    assert text.startswith("First results: ") and "cnr-2000" in text and "make report goes on" in text
+
+
+def test_a_page_that_the_engine_removed_comes_back(tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("first")
+    with pytest.raises(KeyboardInterrupt), experiment._kept(page):
+        page.unlink()
+        raise KeyboardInterrupt
+    assert page.read_text() == "first" and list(tmp_path.iterdir()) == [page]
+
+
+ENGINE = """
+import sys
+print("rule measure:\\n    input: a\\n    jobid: 3\\n    wildcards: where=, machine=here, graph=rmat-17, part=all")
+print("2 of 9 steps (22%) done")
+sys.exit({code})
+"""
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_fails(code, tmp_path, capsys):
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    command = [sys.executable, "-c", ENGINE.format(code=code)]
+    assert experiment._watched(command, own, []) == code
+    assert "2 of 9 steps" in (tmp_path / "logs" / "workflow.log").read_text()
+    assert ("2 of 9 steps" in capsys.readouterr().err) == bool(code)
+
+
+def test_progress_reads_the_engine_and_the_log_of_the_job(tmp_path):
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    log = tmp_path / "logs" / "runs" / "here" / "rmat-17" / "all-1.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("… rmat-17: kruskal width 1, process 3 of 5, 12 s so far\n")
+    engine = tmp_path / "workflow.log"
+    engine.write_text(
+        "rule measure:\n    input: a\n    jobid: 3\n    wildcards: where=, machine=here, graph=rmat-17, part=all\n"
+        "2 of 9 steps (22%) done\n"
+    )
+    whole, job = progress.Step(""), progress.Step("")
+    experiment._Progress(own, [], engine).show(whole, job)
+    assert "step 2 of 9" in whole.text and job.text == "rmat-17: kruskal width 1, process 3 of 5, 12 s so far"
+    with engine.open("a") as more:
+        more.write("rule reference:\n    jobid: 4\n    wildcards: graph=cnr-2000, recipe=ab\n")
+    experiment._Progress(own, [], engine).show(whole, job)
+    assert job.text == "computing and proving the reference forest of cnr-2000"
