@@ -5,11 +5,11 @@
   if (!form || !data.runs.length) return;
 
   const runs = data.runs.map(
-    ([machine, graph, algorithm, width, time, low, high, init, transfer, peak, working, joules, grade]) => ({
+    ([machine, graph, algorithm, width, time, low, high, init, transfer, peak, working, joules, grade, flags, day, commit]) => ({
       machine: data.machines[machine],
       graph: data.graphs[graph],
       algorithm: data.algorithms[algorithm],
-      width, time, low, high, init, transfer, peak, working, joules, grade,
+      width, time, low, high, init, transfer, peak, working, joules, grade, flags, day, commit,
     }),
   );
   const whole = (run) => run.time + (run.init ?? 0) + (run.transfer ?? 0);
@@ -35,7 +35,6 @@
   };
   const views = { graph: "a panel for each graph", size: "against the number of edges m", width: "against the width" };
   const lists = { machines: data.machines, graphs: data.graphs, algorithms: data.algorithms };
-  const marks = { sequential: "●", threads: "■", cuda: "▲", mpi: "◆", peer: "✖" };
   const MOST_PANELS = 24;
 
   const runOf = new Map(runs.map((run) => [keyOf(run, run.algorithm.name, run.width), run]));
@@ -138,7 +137,7 @@
         const box = node("input", { type: "checkbox", name: key, value: item.name });
         const label = node("label", {}, box);
         if (item.paradigm) {
-          const mark = node("span", { className: "mark" }, marks[item.paradigm]);
+          const mark = node("span", { className: "mark" }, "●");
           mark.style.color = `var(--c${item.colour})`;
           mark.setAttribute("aria-hidden", "true");
           label.append(mark);
@@ -224,15 +223,9 @@
   const ink = (point) => `var(--c${point.algorithm.colour})`;
 
   function marker(point, x, y) {
-    const shapes = {
-      sequential: () => svg("circle", { cx: x, cy: y, r: 4.6 }),
-      threads: () => svg("rect", { x: x - 4.2, y: y - 4.2, width: 8.4, height: 8.4 }),
-      cuda: () => svg("path", { d: `M${x} ${y - 5.2}l5 9h-10z` }),
-      mpi: () => svg("path", { d: `M${x} ${y - 5.6}l5.6 5.6l-5.6 5.6l-5.6 -5.6z` }),
-      peer: () => svg("path", { d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`, "stroke-width": 2.6, fill: "none", stroke: ink(point) }),
-    };
-    const made = shapes[point.algorithm.paradigm]();
-    if (point.algorithm.paradigm !== "peer") made.setAttribute("fill", ink(point));
+    // Filled where it was measured here, hollow elsewhere, as on every page.
+    const fill = point.machine.reference ? "none" : ink(point);
+    const made = svg("circle", { cx: x, cy: y, r: 4.4, fill, stroke: ink(point), "stroke-width": 1.6 });
     made.append(svg("title", {}, described(point)));
     placed.push({ point, x, y });
     return made;
@@ -399,15 +392,15 @@
     return `${list.length} points. Best: ${described(best)}.${cut}`;
   }
 
-  const COLUMNS = ["machine", "graph", "n", "m", "algorithm", "paradigm", "width", "metric", "unit", "value", "low", "high", "proof"];
+  const COLUMNS = ["machine", "graph", "n", "m", "algorithm", "paradigm", "width", "metric", "unit", "value", "low", "high", "proof", "flags", "date", "commit"];
   function cells(p) {
     const metric = state.metric === "speedup" ? `speedup over ${state.baseline}` : state.metric;
     return [p.machine.name, p.graph.name, p.graph.n, p.graph.m, p.algorithm.name, p.algorithm.paradigm, p.width, metric,
-      metrics[state.metric].unit, Number(p.value.toPrecision(6)), p.low ? Number(p.low.toPrecision(6)) : "", p.high ? Number(p.high.toPrecision(6)) : "", p.grade ?? ""];
+      metrics[state.metric].unit, Number(p.value.toPrecision(6)), p.low ? Number(p.low.toPrecision(6)) : "", p.high ? Number(p.high.toPrecision(6)) : "", p.grade ?? "", p.flags ?? "", p.day ?? "", p.commit ?? ""];
   }
 
   function showTable(list) {
-    const wanted = ["machine", "graph", "algorithm", "width", "value", "low", "high", "proof"];
+    const wanted = ["machine", "graph", "algorithm", "width", "value", "low", "high", "proof", "flags", "date", "commit"];
     const unit = metrics[state.metric].unit;
     const head = node("tr", {}, ...wanted.map((name) => {
       const cell = node("th", { scope: "col" }, name);

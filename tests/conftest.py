@@ -121,11 +121,11 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, report):
-    """Return a function that opens the page at a width, theme and hash; fail on any error or outside request."""
+    """Return a function that opens a page at a width, theme and hash; fail on any error or outside request."""
     problems: list[str] = []
     pages: list = []
 
-    def opened(width: int, theme: str = "light", address: str = ""):
+    def opened(width: int, theme: str = "light", address: str = "", name: str = ""):
         page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=theme)
         page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
         page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
@@ -134,7 +134,7 @@ def open_page(browser, report):
             lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else problems.append(r.url),
         )
         pages.append(page)
-        uri = (report / "report.html").as_uri()
+        uri = (report / "report" / f"{name}.html" if name else report / "report.html").as_uri()
         page.goto(address if address.startswith("file:") else uri + address)
         return page
 

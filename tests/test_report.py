@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import csv
-import html
 import json
+import math
 import re
+from pathlib import Path
 
 import jinja2
 import pandas as pd
 import pytest
 from jinja2 import meta
+from markupsafe import escape
 
 from mst.bench.records.check import check_table
 from mst.bench.records.store import load_records, table_rows
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.charts import figures
-from mst.reporting.charts.axes import slug
-from mst.reporting.charts.figures import draw_all
-from mst.reporting.charts.style import colours
-from mst.reporting.hardware import approximate
-from mst.reporting.page.build import write_report
-from mst.reporting.page.sections import FOLDER, Shown, frame, sections
+from mst.reporting.charts.figures import all_widths, comparable, draw_all, mean_of
+from mst.reporting.charts.style import PARADIGMS
+from mst.reporting.page.build import render, write_report
+from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame
 from mst.reporting.papers.section import Papers
 from mst.reporting.table import COLUMNS, write_table
 from mst.units import count, seconds, size, times
@@ -103,14 +103,6 @@ def test_self_speedup_of_width_one_is_one(rows):
     assert len(narrow) and narrow["self_speedup"].to_numpy() == pytest.approx(1.0)
 
 
-def test_best_is_exact_and_the_smallest(rows):
-    for best in data.best_of_each(rows).itertuples():
-        group = rows[(rows["machine"] == best.machine) & (rows["graph"] == best.graph) & rows["shown"]]
-        exact = group[~group["algorithm"].isin(approximate())]
-        assert best.compute_seconds == exact["compute_seconds"].min()
-        assert best.algorithm not in approximate()
-
-
 def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
     graphs, lines = data.matrix(rows)
     wrong = rows[rows["status"] == "wrong"]
@@ -121,58 +113,6 @@ def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
         )
         cell = cells[graphs.index(row.graph)]
         assert cell is not None and cell.kind == "wrong" and cell.reason == row.reason
-
-
-def test_local_records_come_before_references(rows, tmp_path):
-    reference = rows.assign(origin=rows["origin"].where(rows["machine"] == "fake-gpu-box", "reference"))
-    machines = ["fake-gpu-box", "fake-cluster", "fake-desktop"]
-    assert data.machines_of(reference) == machines
-    assert list(dict.fromkeys(machine for machine, _, _ in data.matrix(reference)[1])) == machines
-    panels = {
-        figure.name: [name for name, _ in figure.panels] for figure in draw_all(reference, tmp_path, "kruskal")
-    }
-    for name in ("throughput", "speedup", "memory", "self-speedup", "scaling"):
-        # Not every machine ran kruskal, and so has a speedup over it.
-        expected = [f"{name}-{machine}" for machine in machines if f"{name}-{machine}" in panels[name]]
-        assert panels[name] == expected and len(expected) > 1
-    assert panels["landscape"][0] == "landscape-fake-gpu-box"
-    own = rows[rows["machine"] == "fake-gpu-box"]
-    measured = {slug(f"time-fake-gpu-box-{graph}") for graph in own[own["shown"]]["graph"]}
-    assert set(panels["time"][: len(measured)]) == measured and len(panels["time"]) > len(measured)
-    shown = Shown(reference, [], [], {"scope": "default"}, "kruskal", [])
-    here, _, elsewhere = frame(shown)["counts"].partition(" Reference measurements: ")
-    assert here.startswith(f"{(own['status'] == 'ok').sum()} runs of ") and " and 1 machine; " in here
-    assert " and 2 machines; " in elsewhere
-    (verification,) = (part for part in sections(shown) if part.template == "verification")
-    first, second = verification.context(shown)["matrices"]
-    assert {machine for machine, _, _ in first[3]} == {"fake-gpu-box"} and set(first[2]) == set(own["graph"])
-    assert {machine for machine, _, _ in second[3]} == set(machines[1:])
-
-
-def test_panels_have_a_limited_number_of_rows_and_lines(rows, tmp_path, monkeypatch):
-    before = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
-    assert not any(figure.note for name, figure in before.items() if name != "scaling")
-    for name, most in (("MOST_SERIES", 5), ("MOST_LINES", 3), ("MOST_TIMES", 4)):
-        monkeypatch.setattr(figures, name, most)
-    after = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
-    assert len(after["time"].panels) == 4 < len(before["time"].panels)
-    shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
-    algorithms = set(shown["algorithm"])
-    drawn = [
-        text for text in words(after["throughput"], "fake-desktop") if text.partition(" ")[0] in algorithms
-    ]
-    assert len(set(shown["series"])) > len(algorithms) == len(drawn), "one row of each algorithm"
-    at_defaults = set(shown[shown["options"] == "default"]["algorithm"])
-    assert not any("[" in label for label in drawn if label.partition(" ")[0] in at_defaults)
-    lines = [text for text in words(after["scaling"], "fake-desktop") if text in algorithms]
-    assert len(lines) == 3 and "kruskal" in lines
-    assert "over 5 rows" in after["throughput"].note and "At most 3" in after["scaling"].note
-
-
-def words(figure, machine: str) -> list[str]:
-    """Return the texts of a machine's panel."""
-    svg = dict(figure.panels)[f"{figure.name}-{machine}"]
-    return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)</text>", svg)]
 
 
 def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):
@@ -188,71 +128,186 @@ def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):
     assert data.representative(shown.iloc[:0], "kruskal", 4) == []
 
 
-def test_colours_do_not_depend_on_the_records():
-    alone, together = colours(["kruskal"]), colours(["boruvka", "kruskal", "scipy", "unheard-of"])
-    assert alone["kruskal"] == together["kruskal"]
-    assert together["boruvka"] != together["kruskal"]
+def pages(folder: Path) -> dict[str, str]:
+    """Return the text of every page by its stem, the front page's first."""
+    return {
+        f.stem: f.read_text() for f in (folder / "report.html", *sorted((folder / "report").glob("*.html")))
+    }
 
 
-def test_page_is_self_contained_and_whole(report):
-    page = (report / "report.html").read_text()
-    assert len(page) < 8_000_000
-    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
-    assert "@import" not in page and "url(http" not in page
+def test_local_records_come_before_references(rows, tmp_path):
+    reference = rows.assign(origin=rows["origin"].where(rows["machine"] == "fake-gpu-box", "reference"))
+    machines = ["fake-gpu-box", "fake-cluster", "fake-desktop"]
+    assert data.machines_of(reference) == machines
+    assert list(dict.fromkeys(machine for machine, _, _ in data.matrix(reference)[1])) == machines
+    panels = {
+        figure.name: [name for name, _ in figure.panels] for figure in draw_all(reference, tmp_path, "kruskal")
+    }
+    for name in ("throughput", "self-speedup"):
+        # Not every machine measured three widths, or three algorithms on the same three graphs.
+        expected = [f"{name}-{machine}" for machine in machines if f"{name}-{machine}" in panels[name]]
+        assert panels[name] == expected and expected
+    own = rows[rows["machine"] == "fake-gpu-box"]
+    shown = Shown(reference, [], [], {"scope": "default"}, "kruskal", [])
+    (verification,) = (
+        s for chapter in chapters(shown) for s in chapter.sections if s.template == "verification"
+    )
+    first, second = verification.context(shown)["matrices"]
+    assert {machine for machine, _, _ in first[3]} == {"fake-gpu-box"} and set(first[2]) == set(own["graph"])
+    assert {machine for machine, _, _ in second[3]} == set(machines[1:])
+
+
+def test_a_panel_compares_its_rows_on_the_same_graphs(rows):
+    shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
+    fewer = shown[~((shown["paradigm"] == "threads") & (shown["graph"] == "as-skitter"))]
+    for table in (shown, fewer):
+        found = comparable(table, "edges_per_second")
+        graphs = found.groupby("algorithm")["graph"].agg(lambda own: tuple(sorted(own)))
+        assert graphs.nunique() <= 1
+        assert (found["compute_seconds"] > 0).all() and found["exact"].all()
+
+
+def test_rows_are_sorted_by_their_means_and_hold_to_a_limit(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "MOST_ROWS", 4)
+    drawn = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
+    shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
+    best = comparable(shown, "edges_per_second")
+    means = best.groupby("algorithm")["edges_per_second"].agg(
+        lambda own: mean_of(best.loc[own.index], own.name)[0]
+    )
+    fastest = means.sort_values(ascending=False).index[:4]
+    svg = dict(drawn["throughput"].panels)["throughput-fake-desktop"]
+    labels = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
+    named = [text for text in labels if text.partition(" ")[0] in set(means.index)]
+    assert [text.partition(" ")[0] for text in named] == list(fastest)
+    assert "the first 4 of" in drawn["throughput"].note
+
+
+def test_self_speedup_averages_graphs_that_were_measured_at_all_widths():
+    def at(graph, *widths):
+        return [dict(graph=graph, width=width, self_speedup=width / 2) for width in widths]
+
+    runs = pd.DataFrame(
+        [*at("a", 1, 2, 4), *at("b", 1, 2, 4), *at("c", 1, 4), *at("d", 1, 2, 4, 8), *at("e", 8)]
+    )
+    kept = all_widths(runs)
+    assert set(kept["graph"]) == {"a", "b", "d"} and set(kept["width"]) == {1, 2, 4}
+    assert all_widths(runs[runs["graph"] == "c"]).empty, "two points are no curve"
+
+
+def test_the_interval_of_a_mean_needs_three_processes(rows):
+    some = rows[rows["shown"]].head(4)
+    mean, low, high = mean_of(some.assign(processes=5), "edges_per_second")
+    assert low < mean < high
+    assert math.isnan(mean_of(some.assign(processes=2), "edges_per_second")[1])
+
+
+def test_panels_of_fewer_than_three_points_are_not_drawn(rows, tmp_path):
+    two = rows[rows["algorithm"].isin(["kruskal", "filter-boruvka"])]
+    assert {figure.name for figure in draw_all(two, tmp_path, "kruskal")} <= {"landscape"}
+    one = rows[(rows["algorithm"] == "kruskal") & (rows["graph"] == "com-youtube")]
+    assert draw_all(one, tmp_path, "kruskal") == []
+
+
+def test_a_figure_has_the_colours_of_the_paradigms_alone(report):
+    for name in ("throughput-fake-desktop", "landscape"):
+        svg = (report / "figures" / f"{name}.svg").read_text().lower()
+        used = set(re.findall(r"#[0-9a-f]{6}", svg))
+        assert used & set(PARADIGMS.values())
+        assert used - set(PARADIGMS.values()) <= {"#1b1f24", "#d0d4da", "#7a7a7a"}, (
+            "ink, grid and the dashed line"
+        )
+
+
+def test_pages_are_self_contained_and_whole(report):
+    made = pages(report)
+    papers = {"ecl-mst", "shou-he", "durbhakula", "bhargava-zaia", "biagiotti"}
+    others = {"charts", "explorer", "graphs", "proofs", "noise", "machines", "method"}
+    assert set(made) == {"report"} | papers | others
+    assert len(made["report"]) < 1_000_000
+    for stem, page in made.items():
+        assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
+        assert "@import" not in page and "url(http" not in page
+        ids = re.findall(r'\bid="([^"]+)"', page)
+        assert len(ids) == len(set(ids)), "ids are unique"
+        here = (report if stem == "report" else report / "report") / "x"
+        for link in re.findall(r'href="([^"]+)"', page):
+            file, _, anchor = link.partition("#")
+            target = here.parent / file if file else None
+            if target:
+                assert target.resolve().exists(), f"{stem}: {link}"
+            if anchor:
+                there = made[target.stem] if target else page
+                assert f'id="{anchor}"' in there, f"{stem}: {link}"
     for heading in (
-        "Verification",
-        "Throughput",
+        "What to use",
+        "All hardware on one chart",
         "Self-speedup",
-        "Working memory",
-        "All records",
-        "Method",
-        "Noise",
-        "Fastest by hardware and kind of graph",
-        "Explorer",
-        "From one core to all hardware",
-        "Provenance",
-        "How to cite",
+        "Five papers",
+        "unfinished or disturbed",
     ):
-        assert heading in page
-    ids = re.findall(r'\bid="([^"]+)"', page)
-    assert len(ids) == len(set(ids)), "ids are unique"
-    for anchor in re.findall(r'href="#([^"]+)"', page):
-        assert anchor in ids
+        assert heading in made["report"]
+    assert "@software{mst," in made["method"]
+
+
+def test_every_exhibit_has_an_address(report):
+    from mst.reporting.papers.exhibits import exhibits
+
+    for paper, made in exhibits().items():
+        page = (report / "report" / f"{paper}.html").read_text()
+        for exhibit in made:
+            assert f'href="#{paper}-{exhibit.id}"' in page
 
 
 def test_page_of_nothing_measured_says_so(tmp_path):
-    plan = [dict(machine="m", graph="g", algorithm="kruskal", options="default", width=1, paradigm="sequential",
-                 status="unavailable", reason="no location has it")]  # fmt: skip
+    run = dict(machine="m", graph="g", algorithm="kruskal", options="default", width=1, paradigm="sequential")
+    plan = [{**run, "status": "unavailable", "reason": "no location has it"}]
+    plan += [{**run, "graph": "h", "status": "planned"}]
     write_table([], plan, tmp_path / "table.parquet", tmp_path / "table.csv")
     write_report(
         table=tmp_path / "table.parquet", graphs=[], config={"scope": "graphs/g"},
-        out=tmp_path / "report.html",
+        out=tmp_path / "report.html", plan=plan,
     )  # fmt: skip
-    page = (tmp_path / "report.html").read_text()
-    assert page.count("Nothing has been measured and proved yet.") == 2
-    assert "no location has it" in page and "not measured" in page
+    made = pages(tmp_path)
+    assert "Nothing has been measured and proved yet." in made["report"]
+    assert "Nothing has been measured and proved yet." in made["explorer"]
+    assert "no location has it" in made["proofs"] and "not measured" in made["report"]
+    assert "1 planned run still to come" in made["report"]
+
+
+def test_the_front_page_says_how_many_records_were_disturbed(rows):
+    busy = rows.assign(disturbed=rows["status"] == "ok")
+    texts = dict(render(Shown(busy, [], [], {}, "kruskal", [])))
+    count = int((rows["status"] == "ok").sum())
+    assert f"{count} of {count} records were disturbed" in texts[""]
+    assert f"{count} of all {count} records disturbed" in texts[""].partition("<main>")[0], (
+        "beside the headline"
+    )
+
+
+def test_reasons_of_files_set_aside_are_escaped(rows):
+    reason = "</script><script>window.taken=2</script>"
+    stem, front = next(render(Shown(rows, [], [], {}, "kruskal", [], set_aside=[reason])))
+    assert stem == "" and "1 file set aside" in front and str(escape(reason)) in front and reason not in front
 
 
 def test_sections_hold_their_own_content_only(rows):
     environment = jinja2.Environment()
-    shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [], []))
-    parts, around = sections(shown), frame(shown)
-    assert {f"{part.template}.html.j2" for part in parts} == {f.name for f in (FOLDER / "sections").iterdir()}
-    owners = {}
+    paper = {"id": "p", "title": "P: q", "tally": [], "exhibits": []}
+    shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [], [paper]))
+    parts, around = (
+        [s for chapter in chapters(shown) for s in chapter.sections],
+        {*frame(shown), "root", "pages"},
+    )
+    templates = {f"{part.template}.html.j2" for part in parts} | {"charts.html.j2"}
+    assert templates == {f.name for f in (FOLDER / "sections").iterdir()}
     for part in parts:
         text = (FOLDER / "sections" / f"{part.template}.html.j2").read_text()
         own = set(part.context(shown))
-        used = meta.find_undeclared_variables(environment.parse(text)) - {
-            "number",
-            "count",
-            "percent",
-            "seconds",
-            "size",
-            "times",
-        }
-        assert own <= used <= own | set(around), part.template
-        assert not own & set(around) and not any(name in owners for name in own), part.template
-        owners |= dict.fromkeys(own, part.template)
+        used = meta.find_undeclared_variables(environment.parse(text))
+        used -= {"number", "count", "percent", "seconds", "size", "times", "strip", "dict"}
+        assert own <= used <= own | around, part.template
+        assert not own & around, part.template
 
 
 @pytest.mark.parametrize(
@@ -261,17 +316,6 @@ def test_sections_hold_their_own_content_only(rows):
 )
 def test_title_names_the_one_graph_or_algorithm(rows, scope, title):
     assert frame(Shown(rows, [], [], {"title": "All", "scope": scope}, "kruskal", []))["title"] == title
-
-
-def test_every_figure_lies_beside_the_page(report):
-    names = {file.name for file in (report / "figures").iterdir()}
-    for stem in ("throughput", "speedup", "memory"):
-        assert f"{stem}.csv" in names
-        assert any(n.startswith(stem) and n.endswith(".svg") for n in names)
-        assert any(n.startswith(stem) and n.endswith(".pdf") for n in names)
-    page = (report / "report.html").read_text()
-    for link in re.findall(r'href="(figures/[^"]+\.\w+)"', page):
-        assert (report / link).is_file(), link
 
 
 def test_gate_names_the_wrong_run(report, tmp_path):

@@ -1,15 +1,18 @@
-"""The page's tables of advice give the answers of the table of advice, and no more than was measured."""
+"""The chooser gives the answers of the table of advice, beside the records."""
 
 from __future__ import annotations
 
 import json
 import re
 
+import pandas as pd
 import pytest
 
 from mst import advice
 from mst.advice import Table
-from mst.reporting.page import advised
+from mst.reporting.data import prepare
+from mst.reporting.hardware import HARDWARE
+from mst.reporting.page import chooser
 from mst.reporting.page.build import write_report
 from mst.reporting.table import write_table
 
@@ -42,48 +45,57 @@ TABLE = Table(
 )
 
 
-def lines(rows: list[advised.Row]) -> list[tuple]:
-    return [(row.name, r.edges, r.algorithm, r.place, r.margin) for row in rows for r in row.ranges]
-
-
-def test_neighbouring_cells_with_the_same_answer_are_described_together():
-    core, cores, gpu = advised.panels(TABLE)
-    assert [panel.hardware for panel in (core, cores, gpu)] == [
-        "One core", "8 cores", "8 cores and a GPU, the graph in host memory"
-    ]  # fmt: skip
-    every = "1.5 to nearly complete"
-    assert lines(core.rows) == [
-        (every, "up to 4,096", "kruskal", "", "1.5–2.0×"),
-        (every, "from 16.4\u00a0k", "filter-boruvka", "", "3.0×"),
-    ]
-    assert lines(cores.rows)[1] == (every, "from 16.4\u00a0k", "filter-boruvka-threads", "8\u00a0cores", "3.0×")
-    assert lines(gpu.rows) == [(every, "any", "filter-boruvka-cuda", "GPU", "10×")]
-
-
-def test_kinds_that_change_the_answer_are_named_where_they_were_measured():
-    core, cores, gpu = advised.panels(TABLE)
-    assert list(core.others) == ["equal weights"]
-    # Nearest to 1,024 edges, too, is the cell of equal weights.
-    assert lines(core.others["equal weights"]) == [("1.5 to nearly complete", "any", "prim-dense", "", "10×")]
-    assert lines(cores.others["equal weights"])[0][3] == "1\u00a0core" and not gpu.others
-
-
-def test_every_line_is_an_answer_of_the_table(monkeypatch):
-    asked: set[tuple[int, int]] = set()
-    choose = Table.choose
-    with monkeypatch.context() as patch:
-        patch.setattr(Table, "choose", lambda self, n, m, **k: asked.add((n, m)) or choose(self, n, m, **k))
-        panels = advised.panels(advice.table())
+def test_every_answer_is_that_of_the_table():
     table = advice.table()
-    assert panels and all(n * (n - 1) // 2 >= m for n, m in asked), "no graph is denser than complete"
-    for panel, (_, width, gpu) in zip(panels, advised.settings(table), strict=True):
-        answers = {table.choose(n, m, width=width, gpu=gpu).algorithm for n, m in asked}
-        assert {r.algorithm.split()[0] for row in panel.rows for r in row.ranges} == answers
-    assert advised.panels(Table({"machine": "box", "cells": []})) == []
+    made = chooser.choices(table)
+    for h, (_, _, cores, gpu) in enumerate(chooser.settings(table)):
+        for k, (_, density, skewed) in enumerate(chooser.KINDS):
+            for (m, _), answer in zip(made["sizes"], made["answers"][h][k], strict=True):
+                n = round(m / density if density else (m / chooser.COMPLETE) ** 0.5)
+                if n * (n - 1) // 2 < m:
+                    assert answer is None, "no graph is denser than complete"
+                else:
+                    choice = table.choose(n, m, skew=3.0 if skewed else None, width=cores, gpu=gpu)
+                    assert answer[:2] == [choice.algorithm, chooser.call(choice, gpu)]
+
+
+def test_settings_are_the_hardware_of_the_table():
+    assert [name for _, name, _, _ in chooser.settings(TABLE)] == ["one core", "8 cores", "8 cores and a GPU"]
+    made = chooser.choices(TABLE)
+    assert [text for _, text in made["sizes"]] == ["1,024 edges", "4,096 edges", "16.4 k edges"]
+    assert made["answers"][0][1][2][:2] == [
+        "filter-boruvka",
+        'mst.minimum_spanning_forest(graph, algorithm="filter-boruvka")',
+    ]
+    assert made["answers"][0][1][2][2:] == ["3.00×", "kruskal"]
+    assert "threads=8" in made["answers"][1][1][2][1]
+    assert chooser.choices(Table({"machine": "box", "cells": []}))["sizes"] == []
+
+
+def test_a_call_to_copy_runs():
+    import mst
+
+    graph = mst.Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+    made = chooser.choices(advice.table())
+    calls = {answer[1] for kinds in made["answers"][:2] for sizes in kinds for answer in sizes if answer}
+    for call in sorted(calls):
+        if "threads=" not in call:
+            assert eval(call, {"mst": mst, "graph": graph}).weight == 11
+
+
+def test_evidence_names_the_fastest_record_and_what_it_is_compared_with(report):
+    rows = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    found = chooser.evidence(rows, "kruskal", {})
+    assert {one["hardware"] for one in found} <= {"core", "cores", "gpu"} and found
+    for one in found:
+        graph, machine = re.match(r"on (\S+) \(.*?\) of (\S+),", one["text"]).groups()
+        here = rows[rows["shown"] & rows["exact"] & (rows["graph"] == graph) & (rows["machine"] == machine)]
+        here = here[next(h for h in HARDWARE if h.id == one["hardware"]).uses(here)]
+        assert one["algorithm"] == here.loc[here["compute_seconds"].idxmin(), "algorithm"]
 
 
 @pytest.mark.parametrize("scope", ["default", "graphs/g"])
-def test_advice_is_on_the_page_of_everything_alone(monkeypatch, tmp_path, scope):
+def test_the_chooser_is_on_the_page_of_everything_alone(monkeypatch, tmp_path, scope):
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     write_table([], [], tmp_path / "table.parquet", tmp_path / "table.csv")
     write_report(
@@ -91,12 +103,7 @@ def test_advice_is_on_the_page_of_everything_alone(monkeypatch, tmp_path, scope)
         out=tmp_path / "report.html",
     )  # fmt: skip
     page = (tmp_path / "report.html").read_text()
-    assert ('id="advice"' in page) == (scope == "default") == ('href="#advice"' in page)
-    if scope == "default":
-        text = re.sub(r"<[^>]+>|\s+", " ", page)
-        assert (
-            "Measured on box." in text and "19 of 20 cases" in text and "Otherwise with equal weights" in text
-        )
+    assert ('id="choices"' in page) == (scope == "default") == ("19 of 20 checks" in page)
 
 
 def test_the_committed_table_is_small_and_a_cell_a_line():

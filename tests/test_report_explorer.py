@@ -52,7 +52,7 @@ def test_only_proved_runs_reach_the_page(rows):
 
 
 def test_csv_holds_the_drawn_rows(open_page, rows):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     saved = saved_csv(page)
     assert len(saved) == len(page.evaluate(TITLES)) > 10
     for row in saved:
@@ -63,7 +63,7 @@ def test_csv_holds_the_drawn_rows(open_page, rows):
 
 
 def test_width_best_draws_only_the_fastest_width_of_each(open_page, rows):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=width]", "all")
     every = saved_csv(page)
     page.select_option(".explorer select[name=width]", "best")
@@ -77,7 +77,7 @@ def test_width_best_draws_only_the_fastest_width_of_each(open_page, rows):
 
 
 def test_speedup_over_a_chosen_baseline(open_page, rows):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=metric]", "speedup")
     page.select_option(".explorer select[name=baseline]", "scipy")
     saved = saved_csv(page)
@@ -89,7 +89,7 @@ def test_speedup_over_a_chosen_baseline(open_page, rows):
 
 
 def test_self_speedup_is_drawn_against_the_width(open_page, rows):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=metric]", "self-speedup")
     assert page.input_value(".explorer select[name=view]") == "width"
     saved = saved_csv(page)
@@ -99,7 +99,7 @@ def test_self_speedup_is_drawn_against_the_width(open_page, rows):
 
 
 def test_address_restores_the_chart(open_page, report):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=metric]", "throughput")
     page.select_option(".explorer select[name=view]", "size")
     page.get_by_role("button", name="none algorithms").click()
@@ -109,7 +109,7 @@ def test_address_restores_the_chart(open_page, report):
     address = page.evaluate("location.href")
     drawn = page.evaluate(TITLES)
     assert drawn and "#explorer?" in address
-    again = open_page(1280, address=address)
+    again = open_page(1280, name="explorer", address=address)
     assert again.evaluate(TITLES) == drawn
     assert again.input_value(".explorer select[name=view]") == "size"
     assert again.is_checked(".explorer input[value=scipy]") and not again.is_checked(
@@ -121,13 +121,15 @@ def test_address_restores_the_chart(open_page, report):
 
 
 def test_an_address_of_another_report_is_no_error(open_page):
-    page = open_page(1280, address="#explorer?metric=charm&graphs=atlantis&width=9999&baseline=__proto__")
+    page = open_page(
+        1280, name="explorer", address="#explorer?metric=charm&graphs=atlantis&width=9999&baseline=__proto__"
+    )
     assert page.input_value(".explorer select[name=metric]") == "time"
     assert "No run fits" in page.locator(".explorer output").inner_text()
 
 
 def test_every_control_works_by_keyboard(open_page):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     page.locator(".explorer select[name=metric]").focus()
     reached = []
     for _ in range(60):
@@ -152,7 +154,7 @@ def test_every_control_works_by_keyboard(open_page):
 
 
 def test_a_screen_reader_gets_a_text_alternative(open_page):
-    page = open_page(1280)
+    page = open_page(1280, name="explorer")
     snapshot = page.locator("#explorer").aria_snapshot()
     for said in ('combobox "metric"', 'group "graphs"', 'checkbox "kruskal"', 'img "time to find the forest'):
         assert said in snapshot, said
@@ -163,7 +165,7 @@ def test_a_screen_reader_gets_a_text_alternative(open_page):
 
 @pytest.mark.parametrize("view", ["graph", "size", "width"])
 def test_svg_stands_alone(open_page, view):
-    page = open_page(1280, address=f"#explorer?view={view}")
+    page = open_page(1280, name="explorer", address=f"#explorer?view={view}")
     with page.expect_download() as download:
         page.click("button[name=svg]")
     text = Path(download.value.path()).read_text()
@@ -175,7 +177,7 @@ def test_svg_stands_alone(open_page, view):
 @pytest.mark.parametrize("view", ["graph", "size", "width"])
 def test_chart_has_no_part_outside_its_frame(open_page, view):
     for width in (390, 1280):
-        page = open_page(width, address=f"#explorer?view={view}")
+        page = open_page(width, name="explorer", address=f"#explorer?view={view}")
         outside = page.evaluate(
             """() => {
                 const box = document.querySelector('.chart svg').getBoundingClientRect();

@@ -61,17 +61,18 @@ def test_first_run_measures_proves_and_reports(finished):
         )
     assert finished.checked()["status"] == {"ok": 4}
     page = (finished.folder / "results/report.html").read_text()
-    assert "small-grid" in page and "kruskal" in page
+    assert "4 runs of " in page and "kruskal" in page
+    assert "small-grid" in (finished.folder / "results/report/explorer.html").read_text()
     for rule in ("plan", "table", "report", "check"):
         assert (finished.folder / f"results/logs/{rule}.log").is_file()
 
 
-def test_report_of_the_engine_embeds_page_and_figures(paged):
+def test_report_of_the_engine_embeds_pages_and_figures(paged):
     code, output = paged.snakemake("--report", "engine.html", profile=False)
     assert code == 0, output
     page = (paged.folder / "engine.html").read_text()
-    assert "throughput-testbox" in page and "Papers that count arcs" in page, "a figure and its caption"
-    assert "Adding report.html" in output
+    assert "method.html" in page and "needs nothing but itself" in page, "a page and its caption"
+    assert "Adding report.html" in output and "Adding explorer.html" in output
 
 
 def test_unchanged_project_runs_nothing(clone):

@@ -53,6 +53,7 @@ STAND_IN_PAGE = """from pathlib import Path
 
 Path(snakemake.output.page).write_text("a page")
 Path(snakemake.output.figures).mkdir()
+Path(snakemake.output.pages).mkdir(exist_ok=True)
 """
 
 

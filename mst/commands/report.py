@@ -61,7 +61,7 @@ def write_page(settings: Config, results: Path, out: Path, *, description: str =
         out=out,
         records=folders,
         references=others,
-        mirrors=[Path(mirror) for mirror in settings.sources().mirrors],
+        plan=plan,
     )
 
 

@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import CLAIMED
 from mst.bench.statistics import geometric_mean
 from mst.reporting.hardware import approximate, on_gpus
 
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
 NOT_RUN = ("unsupported", "unavailable")
+NORMAL_95 = 1.96
+FEWEST_PROCESSES = 3
+"""Runs of fewer processes have no interval."""
 
 
 def _series(row: Mapping[str, Any]) -> str:
@@ -32,8 +36,9 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
     Adds ``name`` (the algorithm with the options that differ from its defaults), ``exact``, ``library`` (which Python
     can call, unlike a program on disk), ``on_gpu``, ``series``, ``shown`` (measured at the granted width and proved:
-    only such rows are plotted), ``speedup`` (over the baseline algorithm on the same machine and graph),
-    ``self_speedup`` (over the same algorithm at width 1), and nanoseconds, nanojoules and bytes for each edge.
+    only such rows are plotted), ``disturbed`` (other work ran beside it), ``speedup`` (over the baseline algorithm on
+    the same machine and graph), ``self_speedup`` (over the same algorithm at width 1), and nanoseconds, nanojoules and
+    bytes for each edge.
     """
     rows = table[table["current"]].copy()
     options = (" [" + rows["options"] + "]").where(rows["options"] != "default", "")
@@ -50,6 +55,7 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
         & ~rows["oversubscribed"].astype(bool)
         & ~rows["flags"].fillna("").str.contains("width-not-granted")
     )
+    rows["disturbed"] = [not DISTURBED.isdisjoint(text.split(",")) for text in rows["flags"].fillna("")]
     narrow = rows[rows["shown"] & (rows["width"] == 1)]
     base = narrow[(narrow["algorithm"] == baseline) & (narrow["options"] == "default")]
     rows["speedup"] = _over(base, rows, ["machine", "graph"])
@@ -87,17 +93,10 @@ def fastest(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
     return rows.loc[rows.groupby(list(keys), sort=False)["compute_seconds"].idxmin()]
 
 
-def best_of_each(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the fastest exact run for each machine and graph, smallest graph first.
-
-    Adds ``peer``, the series of the fastest library (empty if there is none), and ``over_peer``, the ratio of its time.
-    """
-    exact, keys = rows[rows["shown"] & rows["exact"]], ["machine", "graph"]
-    peers = fastest(exact[exact["library"]], *keys)[[*keys, "series", "compute_seconds"]]
-    peers = peers.rename(columns={"series": "peer", "compute_seconds": "over_peer"})
-    best = fastest(exact, *keys).merge(peers, how="left", on=keys)
-    best = best.assign(peer=best["peer"].fillna(""), over_peer=best["over_peer"] / best["compute_seconds"])
-    return best.sort_values(["machine", "m"])
+def errors(rows: pd.DataFrame) -> pd.Series:
+    """Return the standard errors of the logarithms of medians, from their intervals; NaN below three processes."""
+    known = (rows["processes"] >= FEWEST_PROCESSES) & (rows["compute_low"] > 0)
+    return np.log(rows["compute_high"] / rows["compute_low"]).where(known) / (2 * NORMAL_95)
 
 
 def order_of_series(rows: pd.DataFrame, key: str = "series") -> list[str]:

@@ -13,6 +13,7 @@ PAGE_SOURCES = sources(
 rule report:
     input:
         table=RESULTS / "{where}table.parquet",
+        plan=RESULTS / "{where}plan.json",
         graphs=lambda wildcards: manifests(scope_of(wildcards)),
         imported=imported(),
         sources=PAGE_SOURCES,
@@ -21,6 +22,14 @@ rule report:
             RESULTS / "{where}report.html",
             caption="../../report/snakemake/page.rst",
             category="The report",
+            labels={"page": "front page"},
+        ),
+        pages=report(
+            directory(RESULTS / "{where}report"),
+            patterns=["{page}.html"],
+            caption="../../report/snakemake/page.rst",
+            category="The report",
+            labels={"page": "{page}"},
         ),
         figures=report(
             directory(RESULTS / "{where}figures"),

@@ -1,5 +1,6 @@
 """Write the page and its figures."""
 
+import json
 from pathlib import Path
 
 from mst import config
@@ -19,5 +20,5 @@ if __name__ == "__main__":
             out=Path(snakemake.output.page),
             records=[settings.records, *(reference.records for reference in others)],
             references=others,
-            mirrors=[Path(mirror) for mirror in settings.sources().mirrors],
+            plan=json.loads(Path(snakemake.input.plan).read_text()),
         )

@@ -1,8 +1,13 @@
-"""Figures of the report, drawn once: as SVG for the page, and as SVG, PDF and CSV beside it."""
+"""Figures of the report, drawn once: as SVG for the page, and as SVG, PDF and CSV beside it.
+
+Only like is compared with like: a mean is over graphs on which every row or every width of its panel was measured.
+Panels of fewer than three points are not drawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,19 +17,26 @@ import pandas as pd
 from mst.bench.statistics import geometric_mean
 from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, readable, slug
 from mst.reporting.charts.landscape import landscape
-from mst.reporting.charts.style import DASHES, GREY, MARKERS, colours, places
+from mst.reporting.charts.style import DASHES, GREY, PARADIGMS, mark
 from mst.reporting.charts.workers import Run, Task, one_by_one
-from mst.reporting.data import by_machine, machines_of, order_of_series, representative
-from mst.units import prefixed
+from mst.reporting.data import NORMAL_95, by_machine, errors, fastest
+from mst.units import counted
 
-MOST_TIMES = 16
-"""Most panels of times on the page; the explorer has the others."""
+MOST_ROWS = 18
+"""Most rows of a panel; the explorer has all of them."""
+FEWEST = 3
+"""Fewest points of a panel."""
 
-MOST_SERIES = 40
-"""Most rows of a panel that has one for each series; where there are more, each algorithm has one."""
 
-MOST_LINES = 12
-"""Most lines of a panel: more cannot be distinguished."""
+class Bars(NamedTuple):
+    """A figure with a row for each algorithm and a dot for each graph; `sign` is 1 where less is better."""
+
+    name: str
+    column: str
+    title: str
+    label: str
+    sign: int = -1
+    reference: float | None = None
 
 
 def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, run: Run = one_by_one) -> list[Figure]:
@@ -32,256 +44,183 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, run: Run = one_by_
     shown = rows[rows["shown"]]
     if not len(shown):
         return []
-    each = "(one dot a graph, bar: geometric mean)"
-    throughput = Bars("throughput", "edges_per_second", "Throughput", f"undirected edges per second {each}")
-    speedup = Bars(
-        "speedup", "speedup", f"Speedup over {baseline}", f"time of {baseline} over time {each}", reference=1.0
-    )
-    memory = Bars(
-        "memory", "bytes_per_edge", "Working memory", f"peak resident bytes per edge beyond the input {each}"
-    )
-    energy = Bars("energy", "nanojoules_per_edge", "Energy", f"nanojoules per edge {each}")
-    tasks: list[Task] = [
-        partial(landscape, shown, folder),
-        partial(_times, shown, folder),
-        partial(_per_series, shown, folder, throughput),
-        partial(_per_series, shown[shown["algorithm"] != baseline], folder, speedup),
-        partial(_self_speedup, shown, folder),
-        partial(_per_series, shown, folder, memory),
-        partial(_scaling, shown, folder, baseline),
-        partial(_per_series, shown, folder, energy),
+    across = f"The paradigms side by side: speedup over {baseline}"
+    bars = [
+        Bars("speedup", "speedup", across, f"time of {baseline} over time", reference=1.0),
+        Bars("throughput", "edges_per_second", "Throughput", "undirected edges per second"),
+        Bars("memory", "bytes_per_edge", "Working memory", "peak resident bytes per edge beyond the input", 1),
+        Bars("energy", "nanojoules_per_edge", "Energy", "nanojoules per edge", 1),
     ]
+    tasks: list[Task] = [partial(landscape, shown, folder), partial(_self_speedup, shown, folder)]
+    tasks += [partial(_by_algorithm, shown, folder, one) for one in bars]
     return [figure for figure in run(tasks) if figure is not None]
 
 
-class Bars(NamedTuple):
-    """A figure with a row for each series and a dot for each graph."""
+def comparable(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return each algorithm's fastest exact run on each graph, of graphs on which all of these algorithms ran.
 
-    name: str
-    column: str
-    title: str
-    label: str
-    reference: float | None = None
-
-
-def _times(shown: pd.DataFrame, folder: Path) -> Figure:
-    """Draw the times of every series: a panel for each machine and graph, in the machine's order of series."""
-    palette = colours(sorted(shown["algorithm"].unique()))
-    several = shown["machine"].nunique() > 1
-    orders = {machine: order_of_series(own) for machine, own in by_machine(shown)}
-    reference = shown["origin"] == "reference"
-    panels = []
-    for (machine, graph), group in _few(_by_size(shown[~reference]), _by_size(shown[reference])):
-        order = [s for s in orders[machine] if s in set(group["series"])]
-        n, m = (prefixed(float(group[name].iloc[0])) for name in ("n", "m"))
-        title = f"{graph}\n{n} vertices, {m} edges" + (f", {machine}" if several else "")
-        axes = _dots(group, order, "compute_seconds", palette)
-        axes.hlines(
-            [order.index(series) for series in group["series"]],
-            group["compute_low"],
-            group["compute_high"],
-            colors=group["algorithm"].map(palette),
-            linewidth=2,
-            alpha=0.5,
-            zorder=2,
-        )
-        readable(axes.xaxis)
-        file = folder / slug(f"time-{machine}-{graph}")
-        panels.append(finished(axes, file, xlabel="seconds", ylabel="", title=title))
-    columns = ["machine", "graph", "n", "m", "series"]
-    columns += ["compute_seconds", "compute_low", "compute_high", "grade"]
-    shown[columns].to_csv(folder / "time.csv", index=False)
-    alt = (
-        "Time of each algorithm on each graph, medians with intervals, logarithmic; the table has the numbers."
-    )
-    return Figure("time", "Time to find the forest", alt, panels, "Time")
+    The paradigms choose the graphs: of each, the algorithm that ran on most graphs takes part, and a paradigm that
+    shares fewer than three graphs with the others does not. Of the others all are kept that ran on these graphs.
+    """
+    best = fastest(rows[rows["exact"] & rows[column].gt(0)], "algorithm", "graph")
+    graphs = best.groupby("algorithm")["graph"].agg(set)
+    paradigm = best.drop_duplicates("algorithm").set_index("algorithm")["paradigm"]
+    speed = best.groupby("algorithm")["nanoseconds_per_edge"].agg(geometric_mean)
+    ranked = sorted(graphs.index, key=lambda name: (-len(graphs[name]), speed[name]))
+    common: set[str] = set()
+    for name in {paradigm[name]: name for name in reversed(ranked)}.values():
+        shared = common & graphs[name] if common else graphs[name]
+        if len(shared) >= FEWEST:
+            common = shared
+    kept = [name for name in ranked if common and common <= graphs[name]]
+    return best[best["algorithm"].isin(kept) & best["graph"].isin(common)]
 
 
-def _per_series(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
-    """Draw one panel for each machine: a row for each series, a dot for each graph, a bar at the geometric mean."""
-    name, column, title, label, reference = bars
-    shown = shown[shown[column].notna() & (shown[column] > 0)]
-    if not len(shown):
+def mean_of(rows: pd.DataFrame, column: str) -> tuple[float, float, float]:
+    """Return the geometric mean of a column and its 95 % interval from the runs' intervals; NaN where unknown."""
+    mean = geometric_mean(rows[column])
+    error = NORMAL_95 * math.sqrt((errors(rows) ** 2).sum(skipna=False)) / len(rows)
+    return mean, mean * math.exp(-error), mean * math.exp(error)
+
+
+def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
+    """Draw a panel for each machine: rows sorted by their means, a dot for each graph, a bar for the mean."""
+    panels, notes, kept = [], [], []
+    for machine, own in by_machine(shown):
+        rows = comparable(own, bars.column)
+        means = {str(name): mean_of(group, bars.column) for name, group in rows.groupby("algorithm")}
+        order = sorted(means, key=lambda name: bars.sign * means[name][0])
+        if len(order) < FEWEST or rows["graph"].nunique() < FEWEST:
+            continue
+        if len(order) > MOST_ROWS:
+            notes.append(f"Of {machine} the first {MOST_ROWS} of {len(order)} rows are drawn.")
+        rows = rows[rows["algorithm"].isin(order[:MOST_ROWS])]
+        panels.append(_rows(rows, order[:MOST_ROWS], means, bars, folder / slug(f"{bars.name}-{machine}")))
+        kept.append(rows)
+    if not panels:
         return None
-    palette = colours(sorted(shown["algorithm"].unique()))
-    panels, note = [], ""
-    for machine, group in by_machine(shown):
-        order = order_of_series(group)
-        if len(order) > MOST_SERIES:
-            order = _one_of_each(group, order)
-            group = group[group["series"].isin(order)]
-            note = f"Where a machine has over {MOST_SERIES} rows, an algorithm has one: its fastest at default options."
-        axes = _dots(group, order, column, palette)
-        if reference is not None:
-            axes.axvline(reference, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
-        for series, own in group.groupby("series"):
-            place, mean = order.index(str(series)), geometric_mean(own[column])
-            colour = palette[own["algorithm"].iloc[0]]
-            axes.plot([mean, mean], [place - 0.36, place + 0.36], color=colour, linewidth=2.4, zorder=4)
-        heading = machine if shown["machine"].nunique() > 1 else title
-        wrapped = label.replace(" (", "\n(", 1)
-        readable(axes.xaxis)
-        file = folder / slug(f"{name}-{machine}")
-        panels.append(finished(axes, file, xlabel=wrapped, ylabel="", title=heading))
-    shown[["machine", "graph", "n", "m", "series", column]].to_csv(folder / f"{name}.csv", index=False)
-    alt = f"{title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
-    return Figure(name, title, alt, panels, title.partition(" over ")[0], note)
+    columns = ["machine", "graph", "n", "m", "series", bars.column]
+    pd.concat(kept)[columns].to_csv(folder / f"{bars.name}.csv", index=False)
+    alt = f"{bars.title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
+    return Figure(bars.name, bars.title, alt, panels, bars.title.partition(":")[0], " ".join(notes))
 
 
-def _dots(group: pd.DataFrame, order: list[str], column: str, palette: dict[str, str]) -> Any:
-    """Return axes with one row of dots for each series, in this order."""
+def _rows(rows: pd.DataFrame, order: Sequence[str], means: dict[str, Any], bars: Bars, file: Path) -> Panel:
     import matplotlib.pyplot as plt
-    import seaborn as sns
 
-    _, axes = plt.subplots(figsize=(4.6, 0.235 * len(order) + 0.95))
+    axes: Any
+    _, axes = plt.subplots(figsize=(5.4, 0.235 * len(order) + 1.0))
     axes.set_xscale("log")
-    sns.scatterplot(
-        data=group.assign(place=group["series"].map({series: i for i, series in enumerate(order)})),
-        x=column,
-        y="place",
-        hue="algorithm",
-        palette=palette,
-        style="paradigm",
-        markers={p: MARKERS[p] for p in group["paradigm"].unique()},
-        s=30,
-        linewidth=0,
-        alpha=0.9,
-        legend=False,
-        zorder=3,
-        ax=axes,
-    )
-    axes.set_yticks(range(len(order)), order)
+    if bars.reference is not None:
+        axes.axvline(bars.reference, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
+    labels = []
+    for place, name in enumerate(order):
+        own = rows[rows["algorithm"] == name]
+        colour = PARADIGMS[own["paradigm"].iloc[0]]
+        look = mark(colour, elsewhere=(own["origin"] == "reference").any())
+        axes.plot(own[bars.column], [place] * len(own), **look, markersize=4.2, alpha=0.75)
+        mean, low, high = means[name]
+        axes.plot([mean, mean], [place - 0.38, place + 0.38], color=colour, linewidth=2.4)
+        # Energy and memory are known by their medians alone.
+        if low == low and bars.name in ("speedup", "throughput"):
+            axes.plot([low, high], [place, place], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+        labels.append(f"{name} · {_widths(own)}" if own["width"].max() > 1 else name)
+    axes.set_yticks(range(len(order)), labels)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    return axes
+    readable(axes.xaxis)
+    title = f"{rows['machine'].iloc[0]}, the same {rows['graph'].nunique()} graphs in every row"
+    return finished(axes, file, xlabel=bars.label, ylabel="", title=title)
 
 
-def _one_of_each(rows: pd.DataFrame, order: list[str]) -> list[str]:
-    """Return the first series of each algorithm, of those with default options where there are any."""
-    series = rows.drop_duplicates("series").set_index("series")
-    chosen: dict[str, str] = {}
-    for name in sorted(order, key=lambda name: series.loc[name, "options"] != "default"):
-        chosen.setdefault(series.loc[name, "algorithm"], name)
-    return [name for name in order if name in chosen.values()]
+def _widths(rows: pd.DataFrame) -> str:
+    return "–".join(str(width) for width in dict.fromkeys((rows["width"].min(), rows["width"].max())))
 
 
-class Lines(NamedTuple):
-    """The axes of a figure with a line for each algorithm; `ideal` are widths whose self-speedup would be p."""
+def all_widths(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one algorithm on graphs that were measured at all of its widths.
 
-    x: str
-    y: str
-    xlabel: str
-    ylabel: str
-    ideal: list[int] | None = None
+    Graphs differ in their widths: those are taken, with width 1 among them, that most runs share.
+    """
+    widths = rows.groupby("graph")["width"].agg(set)
+    candidates = [own for own in widths if 1 in own and len(own) >= FEWEST]
+    if not candidates:
+        return rows.iloc[:0]
+
+    def runs(chosen: set[int]) -> tuple[int, int]:
+        return sum(chosen <= own for own in widths) * len(chosen), len(chosen)
+
+    chosen = max(candidates, key=runs)
+    graphs = widths.index[[chosen <= own for own in widths]]
+    return rows[rows["graph"].isin(graphs) & rows["width"].isin(chosen)]
 
 
 def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
     """Draw the geometric mean over graphs of T(1)/T(p): a line for each algorithm, a panel for each machine."""
     wide = shown[shown["self_speedup"].notna() & shown["paradigm"].isin(["threads", "mpi"])]
-    if not len(wide) or wide["width"].max() < 2:
+    panels, points = [], []
+    for machine, group in by_machine(wide):
+        lines = []
+        for name, own in group.groupby("name"):
+            if len(own := all_widths(own)):
+                narrow = errors(own[own["width"] == 1])
+                for width, at in own.groupby("width"):
+                    mean, low, high = mean_of(at, "self_speedup")
+                    if width > 1:
+                        # T(1) has an interval of its own.
+                        more = NORMAL_95 * math.sqrt((narrow**2).sum(skipna=False)) / len(narrow)
+                        error = math.hypot(math.log(high / mean), more)
+                        low, high = mean * math.exp(-error), mean * math.exp(error)
+                    facts = (machine, name, at["paradigm"].iloc[0], len(at), width, mean, low, high)
+                    lines.append((*facts, at["origin"].iloc[0]))
+        if lines:
+            columns = [
+                "machine",
+                "name",
+                "paradigm",
+                "graphs",
+                "width",
+                "self_speedup",
+                "low",
+                "high",
+                "origin",
+            ]
+            table = pd.DataFrame(lines, columns=columns)
+            panels.append(_lines(table, folder / slug(f"self-speedup-{machine}")))
+            points.append(table.drop(columns="origin"))
+    if not panels:
         return None
-    keys = ["machine", "origin", "algorithm", "options", "paradigm", "width"]
-    points = wide.groupby(keys)["self_speedup"].agg(geometric_mean).reset_index()
-    label = "T(1) / T(p), geometric mean over graphs"
-    panels = [
-        _lines(
-            group,
-            Lines("width", "self_speedup", "threads or ranks", label, sorted(group["width"].unique())),
-            machine,
-            folder / slug(f"self-speedup-{machine}"),
-        )
-        for machine, group in by_machine(points)
-    ]
-    points.drop(columns="origin").to_csv(folder / "self-speedup.csv", index=False)
+    pd.concat(points).to_csv(folder / "self-speedup.csv", index=False)
     alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
     return Figure("self-speedup", "Self-speedup", alt, panels, "Self-speedup")
 
 
-def _scaling(shown: pd.DataFrame, folder: Path, baseline: str) -> Figure | None:
-    """Draw the time per edge against m, for representative algorithms at default options and the widest width."""
-    rows = shown[shown["options"] == "default"]
-    widest = rows.groupby(["machine", "algorithm"])["width"].transform("max")
-    rows = rows[rows["width"] == widest]
-    axes = Lines("m", "nanoseconds_per_edge", "undirected edges m", "nanoseconds per edge")
-    panels, note = [], ""
-    for machine, group in by_machine(rows):
-        if group["m"].nunique() < 2:
-            continue
-        chosen = representative(group, baseline, MOST_LINES)
-        if len(chosen) < group["algorithm"].nunique():
-            group = group[group["algorithm"].isin(chosen)]
-            note = (
-                f"At most {MOST_LINES} algorithms of a machine are drawn: {baseline}, the fastest of each paradigm, "
-                "and the next fastest on at least half as many graphs as any."
-            )
-        panels.append(_lines(group.sort_values("m"), axes, machine, folder / slug(f"scaling-{machine}")))
-    if not panels:
-        return None
-    columns = ["machine", "graph", "family", "n", "m", "algorithm", "width", "nanoseconds_per_edge"]
-    rows[columns].to_csv(folder / "scaling.csv", index=False)
-    alt = "Nanoseconds per edge against the number of edges, a line for each algorithm, both axes logarithmic."
-    title = "Time per edge as graphs grow"
-    return Figure("scaling", title, alt, panels, "Scaling in m", note)
-
-
-def _lines(group: pd.DataFrame, lines: Lines, title: str, file: Path) -> Panel:
-    """Draw a line for each algorithm, named at its end."""
+def _lines(points: pd.DataFrame, file: Path) -> Panel:
     import matplotlib.pyplot as plt
-    import seaborn as sns
 
-    x, y, xlabel, ylabel, ideal = lines
-    names = sorted(group["algorithm"].unique())
-    palette = colours(names)
-    _, axes = plt.subplots(figsize=(6.4, max(3.4, 0.19 * len(names) + 1.2)))
-    sns.lineplot(
-        data=group,
-        x=x,
-        y=y,
-        hue="algorithm",
-        palette=palette,
-        hue_order=names,
-        style="algorithm",
-        style_order=names,
-        dashes={name: DASHES[place % len(DASHES)] for name, place in places(names).items()},
-        errorbar=None,
-        legend=False,
-        ax=axes,
-    )
-    for (algorithm, paradigm), rows in group.groupby(["algorithm", "paradigm"]):
-        axes.scatter(
-            rows[x], rows[y], c=palette[algorithm], marker=MARKERS[paradigm], s=22, linewidths=0, zorder=3
-        )
-    axes.set_xscale("log", base=2 if ideal else 10)
-    axes.set_yscale("log", base=2 if ideal else 10)
-    if ideal:
-        axes.plot(ideal, ideal, color=GREY, linestyle=(0, (4, 3)), linewidth=1)
-        axes.set_xticks(ideal, [str(w) for w in ideal])
-        axes.yaxis.set_major_formatter(lambda v, _: f"{v:g}")
-        axes.minorticks_off()
-    else:
-        readable(axes.xaxis)
-        readable(axes.yaxis)
-    last = group.sort_values(x).groupby("algorithm").last()
-    name_ends(axes, [End(a, last.loc[a, x], last.loc[a, y], palette[a]) for a in names])
-    return finished(axes, file, xlabel=xlabel, ylabel=ylabel, title=title)
-
-
-Group = tuple[tuple[str, str], pd.DataFrame]
-
-
-def _by_size(rows: pd.DataFrame) -> list[Group]:
-    """Return the rows of each machine and graph, each machine's smallest graph first."""
-    machines = machines_of(rows)
-    groups: Iterable[Any] = rows.groupby(["machine", "graph"], sort=False)
-    return sorted(groups, key=lambda item: (machines.index(item[0][0]), item[1]["m"].iloc[0], item[0][1]))
-
-
-def _few(*groups: list[Group]) -> list[Group]:
-    """Return at most `MOST_TIMES` panels: the first group's, then the next one's, evenly through their order."""
-    chosen: list[Group] = []
-    for panels in groups:
-        most = MOST_TIMES - len(chosen)
-        if len(panels) > most:
-            panels = [panels[round(i * (len(panels) - 1) / max(most - 1, 1))] for i in range(most)]
-        chosen += panels
-    return chosen
+    axes: Any
+    names = points.groupby("name")["self_speedup"].max().sort_values(ascending=False).index
+    _, axes = plt.subplots(figsize=(6.0, max(3.0, 0.19 * len(names) + 1.2)))
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    ideal = sorted(points["width"].unique())
+    axes.plot(ideal, ideal, color=GREY, linestyle=(0, (4, 3)), linewidth=1)
+    ends, used = [], dict.fromkeys(PARADIGMS, 0)
+    for name in names:
+        own = points[points["name"] == name]
+        paradigm, colour = own["paradigm"].iloc[0], PARADIGMS[own["paradigm"].iloc[0]]
+        dash = DASHES[used[paradigm] % len(DASHES)]
+        used[paradigm] += 1
+        look = mark(colour, elsewhere=(own["origin"] == "reference").any())
+        axes.plot(own["width"], own["self_speedup"], color=colour, linestyle=(0, dash or ()), linewidth=1.4)
+        axes.plot(own["width"], own["self_speedup"], **look, markersize=4.5)
+        axes.vlines(own["width"], own["low"], own["high"], colors=colour, linewidth=2.4, alpha=0.5)
+        last, graphs = own.iloc[-1], own["graphs"].iloc[0]
+        label = f"{name} ({counted(int(graphs), 'graph')})"
+        ends.append(End(label, last["width"], last["self_speedup"], colour))
+    axes.set_xticks(ideal, [str(width) for width in ideal])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.minorticks_off()
+    name_ends(axes, ends)
+    labels = {"xlabel": "threads or ranks", "ylabel": "T(1) / T(p), geometric mean"}
+    return finished(axes, file, title=points["machine"].iloc[0], **labels)

@@ -1,18 +1,15 @@
-"""One look for all figures: a colour and a marker for each algorithm, and SVG that follows the page.
+"""One look for all figures: a colour for each paradigm, a mark for each source, and SVG that follows the page.
 
-Colours alone do not distinguish thirty algorithms, and some readers see fewer of them: the marker gives the paradigm,
-and every series is also named, on an axis or at the end of its line.
+Filled marks were measured here and hollow ones on reference machines; diamonds were published. Some readers see fewer
+colours: every series is also named, on an axis or at the end of its line.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from mst import resources
 
@@ -26,32 +23,34 @@ DARK = (
     "#6088bc", "#ffc089", "#6abad9", "#d18999", "#94dcb5",
     "#a08ef7", "#bbaf6b", "#b6706b", "#e6b8ff", "#aeb4bd",
 )  # fmt: skip
-MARKERS = {"sequential": "o", "threads": "s", "cuda": "^", "mpi": "D", "peer": "X"}
+PARADIGMS = {"sequential": LIGHT[0], "threads": LIGHT[4], "cuda": LIGHT[1], "mpi": LIGHT[8], "peer": LIGHT[9]}
+"""Colours of the four paradigms, and the grey of other libraries and programs."""
+PUBLISHED = LIGHT[6]
 DASHES: tuple[Any, ...] = ("", (6, 2), (2, 1.5), (8, 2, 2, 2))
-"""Dashes of lines, by an algorithm's place."""
+"""Dashes of lines, by their place among those of one paradigm."""
 GREY = "#7A7A7A"
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 
-def places(algorithms: Sequence[str]) -> dict[str, int]:
-    """Return the place of every algorithm within its paradigm, which decides its colour and dashes.
-
-    The registry's order decides the place, so that an algorithm looks the same on every page.
-    """
-    from mst import registry
-
-    paradigms = Counter[str]()
-    place = {}
-    for algorithm in registry.algorithms().values():
-        place[algorithm.id] = paradigms[algorithm.paradigm]
-        paradigms[algorithm.paradigm] += 1
-    # Algorithms that the registry does not know keep their looks by their names.
-    return {a: place.get(a, crc32(a.encode()) % len(LIGHT)) for a in algorithms}
+def mark(colour: str, *, elsewhere: bool) -> dict[str, Any]:
+    """Return the look of a measured value's mark: filled if measured here, hollow if on a reference machine."""
+    return {
+        "marker": "o",
+        "color": colour,
+        "markerfacecolor": "none" if elsewhere else colour,
+        "linestyle": "none",
+    }
 
 
-def colours(algorithms: Sequence[str]) -> dict[str, str]:
-    """Return a colour for every algorithm."""
-    return {a: LIGHT[place % len(LIGHT)] for a, place in places(algorithms).items()}
+def published_mark(colour: str) -> dict[str, Any]:
+    """Return the look of a published value's mark: a diamond of one fill, edged in the colour of its column."""
+    return {
+        "marker": "D",
+        "color": PUBLISHED,
+        "markeredgecolor": colour,
+        "linestyle": "none",
+        "markersize": 4.5,
+    }
 
 
 def variables() -> str:

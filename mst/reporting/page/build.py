@@ -1,10 +1,11 @@
-"""The report: one HTML page that needs nothing but itself."""
+"""The report: a front page and a page for each subject, all of which need nothing but themselves."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import jinja2
 
     from mst.bench.records.reference import Reference
-    from mst.reporting.page.sections import Shown
+    from mst.reporting.page.chapters import Shown
 
 
 def write_report(
@@ -27,9 +28,9 @@ def write_report(
     out: Path,
     records: Sequence[Path] = (),
     references: Sequence[Reference] = (),
-    mirrors: Sequence[Path] = (),
+    plan: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write the page, and its figures beside it.
+    """Write the front page, and beside it the other pages and the figures.
 
     Parameters
     ----------
@@ -40,13 +41,14 @@ def write_report(
     config : mapping
         The experiment; ``title``, ``description`` and ``baseline`` are used, all of it is shown under *Method*.
     out : Path
-        The page. Its figures go to the folder ``figures`` beside it, as SVG and PDF, each with its numbers as CSV.
+        The front page. The other pages go to the folder of its name, and figures to the folder ``figures`` beside it,
+        as SVG and PDF, each with its numbers as CSV.
     records : sequence of Path
         Folders of records: they judge the papers' claims, and hold the facts of their machines.
     references : sequence of Reference
         Machines of committed records: shown apart, attributed and dated.
-    mirrors : sequence of Path
-        Folders that may hold the coordinates of a road network.
+    plan : sequence of mapping
+        Planned runs; those without a row in the table are said to be still to come.
     """
     import pandas as pd
 
@@ -54,9 +56,8 @@ def write_report(
     from mst.reporting.charts.figures import draw_all
     from mst.reporting.charts.workers import workers
     from mst.reporting.data import prepare
+    from mst.reporting.page.chapters import Shown, scope_of
     from mst.reporting.page.facts import machine_facts
-    from mst.reporting.page.roadmap import roads
-    from mst.reporting.page.sections import Shown, scope_of
     from mst.reporting.papers.observations import gather
     from mst.reporting.papers.section import papers_of
     from mst.reporting.table import set_aside_of
@@ -64,21 +65,23 @@ def write_report(
     baseline = str(config.get("baseline", "kruskal"))
     rows = prepare(pd.read_parquet(table), baseline)
     set_aside = set_aside_of(table)
-    known = _read_manifests(graphs, set_aside)
-    manifests = list(known.values())
+    manifests = _read_manifests(graphs, set_aside)
     folder = out.with_name("figures")
-    folder.mkdir(parents=True, exist_ok=True)
+    pages = out.with_suffix("") if out.suffix else out.with_name(f"{out.name}-pages")
+    for made in (folder, pages):
+        made.mkdir(parents=True, exist_ok=True)
     kind, name = scope_of(config)
     with workers(usable_cores()) as run:
-        reference = rows["origin"] == "reference"
-        marked = rows["machine"].where(~reference, rows["machine"] + " (reference)")
-        figures = draw_all(rows.assign(machine=marked), folder, baseline, run)
+        figures = draw_all(rows, folder, baseline, run)
         papers = None
-        # A page about one graph or algorithm has no papers.
+        # A report about one graph or algorithm has no papers.
         if kind in ("default", "papers"):
             sources = gather(records, rows.to_dict("records"), manifests)
+            elsewhere = frozenset(rows.loc[rows["origin"] == "reference", "machine"])
             every = kind == "papers"
-            papers = papers_of(sources, out, folder, only=name or None, every_picture=every, run=run)
+            papers = papers_of(
+                sources, pages, folder, only=name or None, every_picture=every, elsewhere=elsewhere, run=run
+            )
     shown = Shown(
         rows=rows,
         manifests=manifests,
@@ -88,51 +91,79 @@ def write_report(
         figures=figures,
         papers=papers,
         references=references,
-        road_map=roads(known, mirrors),
+        to_come=_to_come(plan, rows),
         digest=hashlib.sha256(table.read_bytes()).hexdigest(),
         set_aside=set_aside,
     )
-    write_text(out, render(shown))
+    for stem, text in render(shown, out.name, pages.name):
+        write_text(pages / f"{stem}.html" if stem else out, text)
 
 
-def _read_manifests(files: Iterable[Path], set_aside: list[str]) -> dict[Path, dict[str, Any]]:
-    """Return the manifests by their files; note the reasons of invalid ones."""
+def _read_manifests(files: Iterable[Path], set_aside: list[str]) -> list[dict[str, Any]]:
+    """Return the manifests; note the reasons of invalid ones."""
     from mst.catalog import read_manifest
 
-    known = {}
+    known = []
     for file in files:
         try:
             read_manifest(file)
-            known[file] = json.loads(file.read_text())
+            known.append(json.loads(file.read_text()))
         except MSTError as error:
             set_aside.append(str(error))
     return known
 
 
-def render(shown: Shown) -> str:
-    """Return the page's HTML: its frame around its sections, each from its own context and the frame's."""
+def _to_come(plan: Sequence[Mapping[str, Any]], rows: Any) -> int:
+    """Return how many planned runs have no row."""
+    keys = ["machine", "graph", "algorithm", "options", "width"]
+    measured = set(rows[keys].itertuples(index=False, name=None))
+    return sum(
+        run.get("status") == "planned" and tuple(run.get(key) for key in keys) not in measured for run in plan
+    )
+
+
+def render(shown: Shown, front: str = "report.html", folder: str = "report") -> Iterator[tuple[str, str]]:
+    """Yield the stem of each page and its HTML: its frame around its sections, each from its own context.
+
+    Parameters
+    ----------
+    shown : Shown
+    front, folder : str
+        Names of the front page, whose stem is empty, and of the folder of the others beside it.
+    """
     from markupsafe import Markup
 
-    from mst.reporting.page.sections import frame, sections
+    from mst.reporting.page.chapters import chapters, frame, verbatim
 
-    templates, around = environment(), frame(shown)
-    parts = []
-    for part in sections(shown):
-        template = templates.get_template(f"sections/{part.template}.html.j2")
-        parts.append((part.links, Markup(template.render(around | part.context(shown)))))
-    return templates.get_template("page.html.j2").render(around, sections=parts)
+    templates, around, made = environment(), frame(shown), chapters(shown)
+    around["front"] = front
+    for chapter in made:
+        inside = bool(chapter.stem)
+        places = {"root": "../" if inside else "", "pages": "" if inside else f"{folder}/"}
+        context = around | places
+        parts = []
+        for part in chapter.sections:
+            template = templates.get_template(f"sections/{part.template}.html.j2")
+            parts.append((part.links, Markup(template.render(context | part.context(shown)))))
+        scripts = Markup("").join(verbatim(script) for script in chapter.scripts)
+        page = templates.get_template("page.html.j2")
+        yield (
+            chapter.stem,
+            page.render(context, chapter=chapter, chapters=made, sections=parts, scripts=scripts),
+        )
 
 
 def environment() -> jinja2.Environment:
-    """Return the environment of the page's templates, which escape every value and know the units."""
+    """Return the environment of the pages' templates, which escape every value and know the units."""
     import jinja2
 
-    from mst.reporting.page.sections import FOLDER
+    from mst.reporting.page.chapters import FOLDER
 
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    made.globals |= {"number": number} | {f.__name__: f for f in (count, percent, seconds, size, times)}
+    given = (count, percent, seconds, size, times, number, strip)
+    made.globals |= {function.__name__: function for function in given}
     return made
 
 
@@ -143,3 +174,32 @@ def number(value: Any, shown: Any) -> Any:
     if not known(value):
         return Markup('<td class="number"></td>')
     return Markup('<td class="number" data-value="{}">{}</td>').format(f"{float(value):.9g}", shown)
+
+
+def strip(gain: Any, reference: bool) -> Any:
+    """Return a small dot plot of a gain: a dot for each graph, a bar for the mean, on a logarithmic axis with 1×."""
+    from markupsafe import Markup
+
+    logs = [math.log(ratio) for _, ratio in gain.ratios]
+    low, high = min(0.0, *logs) - 0.1, max(0.0, *logs) + 0.1
+
+    def at(log: float) -> str:
+        return f"{4 + 192 * (log - low) / (high - low):.1f}"
+
+    mark = Markup('<circle cx="{}" cy="11" r="3.2" class="{}"><title>{}: {}</title></circle>')
+    kind = "elsewhere" if reference else "here"
+    dots = Markup("").join(
+        mark.format(at(log), kind, graph, times(ratio))
+        for log, (graph, ratio) in zip(logs, gain.ratios, strict=True)
+    )
+    lines = Markup('<path class="one" d="M{} 2V20"/><path class="mean" d="M{} 3V19"/>').format(
+        at(0.0), at(math.log(gain.mean))
+    )
+    words = f"{times(gain.ratios[0][1])} to {times(gain.ratios[-1][1])} on {len(logs)} graphs"
+    text = Markup('<text x="{}" y="31" text-anchor="{}">{}</text>')
+    axis = text.format("200", "end", times(gain.ratios[-1][1]))
+    if float(at(0.0)) < 150:
+        axis += text.format(at(0.0), "middle", "1×")
+    return Markup('<svg class="strip" viewBox="0 0 200 34" role="img" aria-label="{}">{}{}{}</svg>').format(
+        words, lines, dots, axis
+    )

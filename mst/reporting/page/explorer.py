@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mst.reporting.charts.style import DASHES, LIGHT, MARKERS, places
+from mst.reporting.charts.style import DASHES, LIGHT, PARADIGMS
 from mst.reporting.data import representative
 
 if TYPE_CHECKING:
@@ -46,14 +46,17 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
     kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm", "exact"]].to_dict("index")
-    names = sorted(kinds, key=lambda name: (list(MARKERS).index(kinds[name]["paradigm"]), name))
-    at = places([kinds[name]["algorithm"] for name in names])
+    names = sorted(kinds, key=lambda name: (list(PARADIGMS).index(kinds[name]["paradigm"]), name))
+    paradigms = [kinds[name]["paradigm"] for name in names]
     order = {"machine": machines, "graph": list(graphs["graph"]), "name": names}
     runs = [
         *(pd.Categorical(shown[key], values).codes.tolist() for key, values in order.items()),
         shown["width"].astype(int).tolist(),
         *(map(_short, shown[column]) for column in MEASURED),
         shown["grade"],
+        shown["flags"].fillna(""),
+        shown["created"].str[:10],
+        shown["commit"].str[:10],
     ]
     return {
         "baseline": baseline if baseline in names else next(iter(names), ""),
@@ -68,13 +71,13 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
             {
                 "name": name,
                 "paradigm": kinds[name]["paradigm"],
-                "colour": at[kinds[name]["algorithm"]] % len(LIGHT),
-                "dash": at[kinds[name]["algorithm"]] % len(DASHES),
+                "colour": LIGHT.index(PARADIGMS[kinds[name]["paradigm"]]),
+                "dash": paradigms[:place].count(kinds[name]["paradigm"]) % len(DASHES),
                 "exact": kinds[name]["exact"],
             }
-            for name in names
+            for place, name in enumerate(names)
         ],
-        "runs": list(zip(*runs)),
+        "runs": [[None if value is pd.NA else value for value in run] for run in zip(*runs)],
         "chosen": _chosen(shown, [m for m in machines if m not in reference] or machines, graphs, baseline),
     }
 

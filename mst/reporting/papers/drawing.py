@@ -1,38 +1,44 @@
-"""An exhibit as pictures: printed numbers hollow, measured ones filled, one colour for each column."""
+"""An exhibit as pictures: a colour for each column, the marks of `mst.reporting.charts.style` for each source."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import cycle
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mst.reporting.charts.axes import Panel, label_ratios, readable, slug
-from mst.reporting.charts.style import GREY, LIGHT, save
+from mst.reporting.charts.style import GREY, LIGHT, mark, published_mark, save
 from mst.reporting.papers.exhibits import Cell, Filled, Grid
 from mst.reporting.papers.tables import SCALE, kind_of, unit_of
 
-_SHAPES = "os^DvPX<>*"
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
 
 
-def draw(filled: Filled, folder: Path) -> list[Panel]:
-    """Draw every panel of an exhibit, one picture for each machine.
+FEWEST = 3
+"""Fewest points of a picture."""
 
-    A panel without measured numbers is drawn once, from printed ones, if there are any.
+
+def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[Panel]:
+    """Draw every panel of an exhibit, one picture for each machine; not those of fewer than three points.
+
+    A panel without measured numbers is drawn once, from printed ones, if there are any. Numbers of the machines
+    `elsewhere` have hollow marks.
     """
     if filled.exhibit.draw == "table":
         return []
     drawn = []
     for panel in filled.panels:
         for grid, beside in panel.shown:
+            if grid.known + (beside.known if beside else 0) < FEWEST:
+                continue
             name = slug(" ".join(filter(None, (filled.slug, panel.name, grid.source))))
             title = panel.title(grid)
             if filled.exhibit.draw == "curves" and any(grid.marks):
                 # Its axis has no place for the marks of rows.
                 title += " (stand-in)"
-            figure = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title)
+            hollow = set(grid.source.split(", ")) <= set(elsewhere)
+            figure = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title, hollow)
             if figure is not None:
                 drawn.append(Panel(name, save(figure, folder / name)))
     return drawn
@@ -55,22 +61,29 @@ def _rows(grid: Grid, rows: Sequence[int], width: float, height: float, title: s
 
 
 class _Series(NamedTuple):
-    """A column: its colour, and its measured and printed numbers by row, None where there is none."""
+    """A column: its colour and mark, and its measured and printed numbers by row, None where there is none."""
 
     name: str
     colour: str
+    look: dict[str, Any]
     here: list[float | None]
     there: list[float | None]
 
 
-def _series(filled: Filled, grid: Grid, printed: Grid | None, rows: Iterable[int]) -> list[_Series]:
+def _series(
+    filled: Filled, grid: Grid, printed: Grid | None, rows: Iterable[int], hollow: bool
+) -> list[_Series]:
+    # What is printed alone has the marks of what is printed.
+    own, other = (None, grid) if grid.source == "printed" else (grid, printed)
+
     def numbers(place: int, source: Grid | None) -> list[float | None]:
         column = grid.columns[place]
         return [_scaled(filled, column, source.cells[row][place]) if source else None for row in rows]
 
     return [
-        _Series(name, LIGHT[place % len(LIGHT)], numbers(place, grid), numbers(place, printed))
+        _Series(name, colour, mark(colour, elsewhere=hollow), numbers(place, own), numbers(place, other))
         for place, name in enumerate(grid.columns)
+        for colour in [LIGHT[place % len(LIGHT)]]
     ]
 
 
@@ -79,20 +92,20 @@ def _legend(axes: Any, below: float) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=anchor, ncol=2, frameon=False, fontsize=8)
 
 
-def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
+def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
     """Rows from top to bottom, a marker for each column; a thin line joins printed and measured."""
     rows = _with_numbers(grid, printed)
     figure, axes = _rows(grid, rows, 5.2, 0.27 * len(rows) + 1.3 + 0.17 * len(grid.columns), title)
-    series = _series(filled, grid, printed, rows)
-    for one, shape in zip(series, cycle(_SHAPES)):
+    series = _series(filled, grid, printed, rows, hollow)
+    for one in series:
         for at, (here, there) in enumerate(zip(one.here, one.there)):
             if here is not None and there is not None:
                 axes.plot([there, here], [at, at], color=one.colour, linewidth=0.6, alpha=0.6)
             if there is not None:
-                axes.plot(there, at, shape, color=one.colour, markerfacecolor="none", markersize=5)
+                axes.plot(there, at, **published_mark(one.colour))
             if here is not None:
-                axes.plot(here, at, shape, color=one.colour, markersize=5)
-        axes.plot([], [], shape, color=one.colour, markersize=5, label=one.name)
+                axes.plot(here, at, **one.look, markersize=5)
+        axes.plot([], [], color=one.colour, label=one.name, linewidth=3)
     axes.set_xscale("log")
     if known := [v for one in series for v in (*one.here, *one.there) if v is not None and v > 0]:
         axes.set_xlim(min(known) / 1.3, max(known) * 1.3)
@@ -102,20 +115,20 @@ def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
     return figure
 
 
-def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
-    """Rows from top to bottom, a bar for each column and an outline for its printed number."""
+def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
+    """Rows from top to bottom, a bar for each column and a diamond for its printed number."""
     number, rows = len(grid.columns), _with_numbers(grid, printed)
     high = max(1.6, 0.2 * len(rows) * max(number, 1.3) + 1.1 + 0.17 * (number > 1) * number)
     figure, axes = _rows(grid, rows, 4.6, high, title)
     height = 0.8 / number
-    outline = {"facecolor": "none", "edgecolor": GREY, "linewidth": 1, "linestyle": "--"}
-    for place, one in enumerate(_series(filled, grid, printed, rows)):
+    for place, one in enumerate(_series(filled, grid, printed, rows, hollow)):
+        face = "none" if hollow else one.colour
         for row, (here, there) in enumerate(zip(one.here, one.there)):
             at = row - 0.4 + height * (place + 0.5)
             if here is not None:
-                axes.barh(at, here, height * 0.9, color=one.colour)
+                axes.barh(at, here, height * 0.8, facecolor=face, edgecolor=one.colour, linewidth=1.2)
             if there is not None:
-                axes.barh(at, there, height * 0.9, **outline)
+                axes.plot(there, at, **published_mark(one.colour))
         axes.barh([0], [0], color=one.colour, label=one.name)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(_label(filled))
@@ -126,15 +139,19 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
     return figure
 
 
-def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
+def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
     """Numeric rows along the axis, a line for each column: measured in full, printed dashed."""
     xs = [float(row) for row in grid.rows[: len(grid.rows) - grid.means]]
     figure, axes = _axes(4.2, 3.0, title)
-    for one in _series(filled, grid, printed, range(len(xs))):
-        for ys, style, face in ((one.here, "-", one.colour), (one.there, "--", "none")):
+    for one in _series(filled, grid, printed, range(len(xs)), hollow):
+        looks = (
+            (one.here, "-", {**one.look, "markersize": 4.5}),
+            (one.there, "--", published_mark(one.colour)),
+        )
+        for ys, style, look in looks:
             if known := [(x, y) for x, y in zip(xs, ys) if y is not None]:
-                look = {"marker": "o", "markersize": 4, "color": one.colour, "markerfacecolor": face}
-                axes.plot(*zip(*known), style, **look)
+                axes.plot(*zip(*known), color=one.colour, linestyle=style)
+                axes.plot(*zip(*known), **look)
         axes.plot([], [], color=one.colour, label=one.name)
     (name,) = filled.exhibit.rows
     if name != "r":
@@ -154,7 +171,7 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any
     return figure
 
 
-def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str) -> Any:
+def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
     """The columns of a row are a sample: whiskers to its ends, a box over the middle half."""
     rows = []
     for label, cells in zip(grid.labels, grid.cells, strict=True):

@@ -37,11 +37,12 @@ class Papers(NamedTuple):
 
 def papers_of(
     sources: Sequence[Measured],
-    out: Path,
+    pages: Path,
     folder: Path,
     *,
     only: str | None = None,
     every_picture: bool = False,
+    elsewhere: frozenset[str] = frozenset(),
     run: Run = one_by_one,
 ) -> Papers:
     """Judge claims, fill exhibits, and write their files.
@@ -50,14 +51,16 @@ def papers_of(
     ----------
     sources : sequence of Measured
         One for each machine.
-    out : Path
-        The page, which links to records and files.
+    pages : Path
+        Folder of the pages, which link to records and files.
     folder : Path
         Where pictures and tables go.
     only : str, optional
         One paper instead of all.
     every_picture : bool
         Also draw printed numbers where nothing was measured yet.
+    elsewhere : frozenset of str
+        Reference machines, whose numbers have hollow marks.
     run : callable
         Draws the pictures: `mst.reporting.charts.workers.one_by_one`, or several processes.
     """
@@ -67,14 +70,17 @@ def papers_of(
     for paper, made in book.claims.items():
         for claim in made if only in (None, paper) else ():
             outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
-            rows.append(_claim(claim, paper, outcomes, book, out))
+            row = _claim(claim, paper, outcomes, book, pages)
+            for outcome in row["outcomes"]:
+                outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
+            rows.append(row)
     filled = {
         paper: [fill(paper, exhibit, sources, names) for exhibit in made]
         for paper, made in exhibits().items()
         if only in (None, paper)
     }
     tasks = {
-        one.slug: partial(drawing.draw, one, folder)
+        one.slug: partial(drawing.draw, one, folder, elsewhere)
         for made in filled.values()
         for one in made
         if one.measured or every_picture
@@ -85,7 +91,7 @@ def papers_of(
             "id": paper,
             "title": book.papers[paper].title,
             "tally": _tally(row["overall"] for row in rows if row["paper"] == paper),
-            "exhibits": [_exhibit(one, pictures.get(one.slug, []), out, folder) for one in made],
+            "exhibits": [_exhibit(one, pictures.get(one.slug, []), pages, folder) for one in made],
         }
         for paper, made in filled.items()
     ]
@@ -103,7 +109,9 @@ def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
     return [(verdict, _SHORT[verdict], number[verdict]) for verdict in claims.VERDICTS if number[verdict]]
 
 
-def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, out: Path) -> dict[str, Any]:
+def _claim(
+    claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, pages: Path
+) -> dict[str, Any]:
     own = claims.own_value(claim, paper, book.names())
     if own is not None and "published(" in claim.quantity and min(abs(own.value), abs(own.value - 1)) < 1e-9:
         # It compares measured with printed numbers: the printed ones alone are equal to themselves.
@@ -124,7 +132,7 @@ def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document
         "overall": overall,
         "overall_class": _SHORT[overall],
         "where": _where(claim, overall, outcomes),
-        "outcomes": _outcomes(claim, outcomes, out),
+        "outcomes": _outcomes(claim, outcomes, pages),
     }
 
 
@@ -135,19 +143,19 @@ def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
     return _THEIRS if any(o.on_kind and o.verdict == overall for o in outcomes) else _OTHERS
 
 
-def _outcomes(claim: Claim, outcomes: Sequence[Outcome], out: Path) -> list[dict[str, Any]]:
+def _outcomes(claim: Claim, outcomes: Sequence[Outcome], pages: Path) -> list[dict[str, Any]]:
     """Return one entry for each machine with a value, and one for all others with the same verdict and reason."""
     entries: dict[tuple, dict[str, Any]] = {}
     for outcome in outcomes:
         alone = outcome.machine if outcome.result else None
         key = (outcome.verdict, outcome.reason, outcome.on_kind, alone)
-        entry = entries.setdefault(key, _outcome(claim, outcome, out))
+        entry = entries.setdefault(key, _outcome(claim, outcome, pages))
         if outcome.machine not in entry["machines"]:
             entry["machines"].append(outcome.machine)
     return list(entries.values())
 
 
-def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
+def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
     measured, result = "", outcome.result
     if result:
         measured = _value(claim, result.value)
@@ -163,7 +171,7 @@ def _outcome(claim: Claim, outcome: Outcome, out: Path) -> dict[str, Any]:
         "measured": measured,
         "partial": bool(result and result.missing),
         "by": {"port": "by our port", "original": "by the program itself"}.get(outcome.by, ""),
-        "records": [os.path.relpath(record, out.parent) for record in records[:_MOST_RECORDS]],
+        "records": [os.path.relpath(record, pages) for record in records[:_MOST_RECORDS]],
         "more": max(0, len(records) - _MOST_RECORDS),
     }
 
@@ -176,7 +184,7 @@ def _value(claim: Claim, value: float | None) -> str:
     return f"{100 * value:.3g} %" if claim.unit == "percent" else f"{value:.3g}"
 
 
-def _exhibit(filled: Filled, pictures: Sequence[Panel], out: Path, folder: Path) -> dict[str, Any]:
+def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Path) -> dict[str, Any]:
     exhibit = filled.exhibit
     files = tables.write_files(filled, folder / filled.slug)
     grids = [grid for panel in filled.panels for grid in panel.measured]
@@ -190,7 +198,7 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], out: Path, folder: Path)
         "printed": filled.printed,
         "stand_ins": any(any(grid.marks) for grid in grids),
         "why": "Not measured here yet." if filled.panels and not filled.measured else "",
-        "files": [os.path.relpath(file, out.parent) for file in files],
+        "files": [os.path.relpath(file, pages) for file in files],
     }
 
 

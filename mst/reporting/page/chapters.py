@@ -1,0 +1,325 @@
+"""Chapters of the report: the front page and a page for each subject, their sections, and each section's context."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from mst import __version__, advice, resources
+from mst.bench.records.store import CLAIMED
+from mst.reporting import data
+from mst.reporting.charts.style import variables
+from mst.reporting.page import answer, chooser
+from mst.reporting.page.explorer import as_json, explorer_data
+from mst.reporting.page.facts import graph_rows, missing_graphs
+from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED
+from mst.units import counted
+from mst.yaml_models import read_yaml
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mst.bench.records.reference import About, Reference
+    from mst.reporting.papers.section import Papers
+
+FOLDER = resources.path("report")
+_GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
+_HERE, _ELSEWHERE = "Measured here", "Measured elsewhere, on reference machines"
+_FRONT = ("landscape", "self-speedup", "speedup")
+"""The figures of the front page."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Everything that the chapters show, as `mst.reporting.page.build.write_report` gathered it."""
+
+    rows: pd.DataFrame
+    manifests: Sequence[Mapping[str, Any]]
+    machines: Sequence[Mapping[str, Any]]
+    config: Mapping[str, Any]
+    baseline: str
+    figures: Sequence[Any]
+    papers: Papers | None = None
+    references: Sequence[Reference] = ()
+    to_come: int = 0
+    digest: str = ""
+    set_aside: Sequence[str] = ()
+
+    @cached_property
+    def about(self) -> dict[str, About]:
+        """Attribution of each reference machine."""
+        return {reference.machine: reference.about for reference in self.references}
+
+    @cached_property
+    def used(self) -> set[str]:
+        """Names of the machines of all rows."""
+        return set(self.rows["machine"])
+
+    @cached_property
+    def cards(self) -> list[answer.Card]:
+        """The fastest algorithms by hardware and machine."""
+        return answer.cards(self.rows, self.baseline, {m["name"]: m for m in self.machines})
+
+    @cached_property
+    def described(self) -> list[dict[str, Any]]:
+        """The machines of all rows with their commits, the times of their records, and their attribution."""
+        return [_described(m, self.rows, self.about) for m in self.machines if m["name"] in self.used]
+
+    @cached_property
+    def captions(self) -> dict[str, Any]:
+        """The pages' prose."""
+        return read_yaml(FOLDER / "captions.yaml")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: its template in ``report/sections``, its links in the table of contents, its own context.
+
+    Beside its own context a template sees that of `frame`, and nothing of other sections.
+    """
+
+    template: str
+    links: Sequence[tuple[str, str]]
+    context: Callable[[Shown], dict[str, Any]] = lambda shown: {}
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A page: the stem of its file (empty for the front page), its title, its sections, and its scripts."""
+
+    stem: str
+    title: str
+    sections: Sequence[Section]
+    scripts: Sequence[str] = ()
+
+
+def chapters(shown: Shown) -> list[Chapter]:
+    """Return the front page and the other pages in their order."""
+    others = [figure for figure in shown.figures if figure.name not in _FRONT]
+    made = [
+        Chapter("", "Results", _front(shown), ["copy.js", "front.js"]),
+        *(_paper(paper) for paper in (shown.papers.papers if shown.papers else ())),
+        others and Chapter("charts", "Charts", [_charts(others)]),
+        Chapter(
+            "explorer",
+            "Explorer: every record",
+            [Section("explorer", [("explorer", "Explorer")], _explorer)],
+            ["page.js", "explorer.js"],
+        ),
+        Chapter("graphs", "Graphs", [Section("graphs", [("graphs", "Graphs")], _graphs)], ["page.js"]),
+        Chapter(
+            "proofs",
+            "Proofs: what was verified, and what failed",
+            [
+                Section("verification", [("verification", "Verification")], _verification),
+                Section("unfinished", [("unfinished", "Not finished")], _unfinished),
+            ],
+            ["page.js"],
+        ),
+        Chapter("noise", "Noise", [Section("noise", [("noise", "Noise")], _noise)]),
+        Chapter("machines", "Machines", [Section("machines", _links(shown.described, "machine"), _machines)]),
+        Chapter(
+            "method",
+            "Method",
+            [
+                Section("method", [("method", "Method")], _method),
+                Section("cite", [("cite", "How to cite")], _cite),
+            ],
+            ["copy.js"],
+        ),
+    ]
+    return [chapter for chapter in made if chapter]
+
+
+def _front(shown: Shown) -> list[Section]:
+    drawn = {figure.name: figure for figure in shown.figures}
+    charts = [_charts([drawn[name]]) for name in _FRONT if name in drawn]
+    papers = shown.papers and Section("papers", [("papers", "Five papers")], _papers)
+    parts = [
+        Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer),
+        *charts,
+        papers,
+        Section("doubts", [("doubts", "Not sure, not done")], _doubts),
+    ]
+    return [part for part in parts if part]
+
+
+def _paper(paper: Mapping[str, Any]) -> Chapter:
+    links = [("claims", "Claims"), *((e["id"], e["number"]) for e in paper["exhibits"])]
+    section = Section("paper", links, lambda shown: {"paper": paper, "claims": _claims(shown, paper)})
+    return Chapter(paper["id"], paper["title"], [section], ["page.js"])
+
+
+def _claims(shown: Shown, paper: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [claim for claim in shown.papers.claims if claim["paper"] == paper["id"]] if shown.papers else []
+
+
+def _charts(figures: Sequence[Any]) -> Section:
+    return Section("charts", [(f.name, f.short) for f in figures], lambda shown: {"figures": figures})
+
+
+def _links(items: Sequence[Mapping[str, Any]], kind: str) -> list[tuple[str, str]]:
+    return [(f"{kind}-{place}", item["name"]) for place, item in enumerate(items, 1)]
+
+
+def frame(shown: Shown) -> dict[str, Any]:
+    """Return the context of every page around its sections."""
+    rows, created = shown.rows, shown.rows["created"].dropna()
+    lead = answer.leading(shown.cards)
+    return {
+        "title": _title(shown.config),
+        "description": shown.config.get("description", ""),
+        "css": verbatim("style.css") + variables(),
+        "headline": answer.headline(shown.cards, shown.baseline),
+        "lead_badge": lead.badge if lead else None,
+        "disturbed": int(rows["disturbed"].sum()),
+        "measured": int((rows["status"] == "ok").sum()),
+        "to_come": shown.to_come,
+        "captions": shown.captions,
+        "baseline": shown.baseline,
+        "several_machines": len(shown.used) > 1,
+        "commits": sorted(rows["commit"].dropna().unique()),
+        "version": __version__,
+        "newest": str(created.max())[:16].replace("T", " ") if len(created) else "",
+    }
+
+
+def _answer(shown: Shown) -> dict[str, Any]:
+    largest = {m["name"]: m.get("maximum_degree") for m in shown.manifests}
+    table = advice.table()
+    if scope_of(shown.config)[0] != "default" or not table.cells:
+        return {"cards": shown.cards, "choices": None, "at": "", "overview": []}
+    made = chooser.choices(table)
+    at, overview = chooser.overview(made)
+    made["evidence"] = chooser.evidence(shown.rows, shown.baseline, largest)
+    return {
+        "cards": shown.cards,
+        "choices": Markup(as_json(made)),
+        "at": at,
+        "overview": (made["hardware"], overview),
+    }
+
+
+def _papers(shown: Shown) -> dict[str, Any]:
+    """Return each paper with its numbers of claims held, contradicted and not judged, and the one that matters most."""
+    rows = []
+    for paper in shown.papers.papers if shown.papers else ():
+        claims = _claims(shown, paper)
+        tally = Counter(claim["overall"] for claim in claims)
+        judged = [tally[CONFIRMED], tally[CONTRADICTED]]
+        matters = [claim for claim in claims if claim["id"] == shown.captions["matters"].get(paper["id"])]
+        rows.append((paper, [*judged, len(claims) - sum(judged)], next(iter(matters), None)))
+    return {"papers": rows}
+
+
+def _doubts(shown: Shown) -> dict[str, Any]:
+    rows = shown.rows
+    status = Counter(rows["status"])
+    return {
+        "counts": _counts(rows, shown.manifests),
+        "flagged": data.flags(rows, shown.captions["flags"]),
+        "unproved": int((rows["grade"].isna() & (rows["status"] == "ok")).sum()),
+        "claimed": int((rows["grade"] == CLAIMED).sum()),
+        "set_aside": shown.set_aside,
+        "few": int((rows["shown"] & (rows["processes"] < data.FEWEST_PROCESSES)).sum()),
+        "wrong": sorted(rows.loc[rows["status"] == "wrong", "series"].unique()),
+        "failed": {kind: status[kind] for kind in data.NOT_FINISHED if status[kind]},
+        "impossible": {kind: status[kind] for kind in data.NOT_RUN if status[kind]},
+    }
+
+
+def _explorer(shown: Shown) -> dict[str, Any]:
+    return {
+        "explorer": Markup(as_json(explorer_data(shown.rows, shown.baseline, shown.about))),
+        "anything": bool(shown.rows["shown"].any()),
+        "digest": shown.digest,
+    }
+
+
+def _graphs(shown: Shown) -> dict[str, Any]:
+    return {"graphs": graph_rows(shown.manifests), "missing_graphs": missing_graphs(shown.manifests)}
+
+
+def _unfinished(shown: Shown) -> dict[str, Any]:
+    return {"unfinished": data.unfinished(shown.rows), "not_run": data.not_run(shown.rows)}
+
+
+def _verification(shown: Shown) -> dict[str, Any]:
+    parts = _apart(shown.rows)
+    matrices = [(words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts]
+    return {"legend": data.SYMBOLS, "matrices": matrices}
+
+
+def _method(shown: Shown) -> dict[str, Any]:
+    return {"configuration": json.dumps(dict(shown.config), indent=1, default=str)}
+
+
+def _machines(shown: Shown) -> dict[str, Any]:
+    return {"machines": shown.described}
+
+
+def _noise(shown: Shown) -> dict[str, Any]:
+    return {"flags": data.flags(shown.rows, shown.captions["flags"]), "spreads": data.spreads(shown.rows)}
+
+
+def _cite(shown: Shown) -> dict[str, Any]:
+    return {"bibtex": (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)}
+
+
+def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the scope of the page: *default*, or a kind such as *papers*, and the name of one of them."""
+    kind, _, name = str(config.get("scope", "default")).partition("/")
+    return kind, name
+
+
+def _title(config: Mapping[str, Any]) -> str:
+    """Return the experiment's title, after the name of the graph or algorithm if the page shows only one."""
+    title = str(config.get("title", "Minimum spanning forests"))
+    kind, name = scope_of(config)
+    return f"{name} · {title}" if kind in ("graphs", "algorithms") else title
+
+
+def verbatim(name: str) -> Markup:
+    """Return a file of the folder ``report`` to stand in a page as it is."""
+    return Markup((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def _apart(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows measured here and those of reference machines, each under its heading."""
+    reference = rows["origin"] == "reference"
+    return [
+        (words, part) for words, part in ((_HERE, rows[~reference]), (_ELSEWHERE, rows[reference])) if len(part)
+    ]
+
+
+def _counts(rows: pd.DataFrame, manifests: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the numbers of measured and proved runs, made here and on reference machines, in words."""
+    lines = [f"{words}: {_counted(part)}" for words, part in _apart(rows)]
+    missing = [m["name"] for m in manifests if m["status"] != "ok"]
+    return lines + [f"Unavailable graphs: {', '.join(missing)}."] * bool(missing)
+
+
+def _counted(rows: pd.DataFrame) -> str:
+    ok = rows[rows["status"] == "ok"]
+    grades = Counter(ok["grade"][ok["grade"] != CLAIMED].dropna()).most_common()
+    proved = ", ".join(f"{number:,} {_GRADES.get(grade, grade)}" for grade, number in grades)
+    counts = [counted(len(ok), "run"), *(counted(ok[name].nunique(), name) for name in ("algorithm", "graph"))]
+    machines = ", ".join(sorted(ok["machine"].unique()))
+    return "{} of {} on {}".format(*counts) + f" ({machines or 'no machine'}); proved: {proved or 'none'}."
+
+
+def _described(machine: Mapping[str, Any], rows: pd.DataFrame, about: Mapping[str, About]) -> dict[str, Any]:
+    """Return a machine's facts with its commits, the times of its records, and its attribution."""
+    own = rows[rows["machine"] == machine["name"]]
+    reference = about.get(machine["name"])
+    times = [time.replace("T", " ") for time in sorted(own["created"].dropna().str[:16])] or [""]
+    dated = (reference.date if reference else "") or " to ".join(dict.fromkeys((times[0][:10], times[-1][:10])))
+    commits = sorted(own["commit"].dropna().unique())
+    span = {"first": times[0], "last": times[-1]}
+    return {**machine, "commits": commits, "reference": reference, "measured": dated, **span}

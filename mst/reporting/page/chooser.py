@@ -1,0 +1,174 @@
+"""The chooser on the front page: hardware, kind of graph and number of edges give an algorithm and the call to copy.
+
+The answers are those of `mst.advice`, the table behind ``algorithm="auto"``. Beside each stand the nearest records, so
+that a reader sees where they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mst.advice import Candidate, Choice, Table
+from mst.advice.traits import SKEWED
+from mst.reporting.data import fastest
+from mst.reporting.hardware import HARDWARE
+from mst.reporting.page.answer import badge_of
+from mst.units import count, seconds, times
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMPLETE = 0.45
+"""Edges over squared vertices of a graph that has nine tenths of all pairs."""
+KINDS = (
+    ("roads, grids", 1.5, False),
+    ("meshes, thin random graphs", 4.0, False),
+    ("random graphs of 32 neighbours", 16.0, False),
+    ("social networks, web pages", 16.0, True),
+    ("dense graphs of 200 neighbours", 100.0, False),
+    ("nearly complete graphs", None, False),
+)
+"""Kinds of graphs: in words, edges a vertex (None: nearly all pairs), and whether few vertices have many edges."""
+
+
+def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
+    """Return the place in `KINDS` of a graph.
+
+    Examples
+    --------
+    >>> from mst.reporting.page.chooser import kind_of
+    >>> kind_of(264_346, 365_050, 8), kind_of(1000, 499_500, 999), kind_of(10**6, 3 * 10**6, 28_754)
+    (0, 5, 3)
+    """
+    density = m / max(n, 1)
+    if m >= 0.25 * n * n:
+        return 5
+    if density >= 50:
+        return 4
+    if maximum_degree is not None and maximum_degree > 50 * 2 * density:
+        return 3
+    return 0 if density < 2.5 else 1 if density < 8 else 2
+
+
+def settings(table: Table) -> list[tuple[str, str, int, str | None]]:
+    """Return the hardware that the table tells apart: its id, in words, cores, and where the graph lies."""
+    cores = max(table.widths, default=1)
+    places = {Candidate.parse(name).gpu for cell in table.cells for name in cell["times"]}
+    found: list[tuple[str, str, int, str | None]] = [("core", "one core", 1, None)]
+    if cores > 1:
+        found.append(("cores", f"{cores} cores", cores, None))
+    if "host" in places:
+        found.append(("gpu", f"{cores} cores and a GPU", cores, "host"))
+    if "device" in places:
+        found.append(("gpu", "a GPU that holds the graph", 1, "device"))
+    return found
+
+
+def choices(table: Table) -> dict[str, Any]:
+    """Return every answer: for each hardware and kind, an entry for each size, None where there is no such graph."""
+    sizes = sorted({cell["m"] for cell in table.cells})
+    hardware = settings(table)
+    answers = [
+        [[_answered(table, m, kind, cores, gpu) for m in sizes] for kind in KINDS]
+        for _, _, cores, gpu in hardware
+    ]
+    checked = table.checked
+    return {
+        "hardware": [{"id": key, "name": name} for key, name, _, _ in hardware],
+        "kinds": [name for name, _, _ in KINDS],
+        "sizes": [[m, f"{count(m)} edges"] for m in sizes],
+        "answers": answers,
+        "machine": table.machine,
+        "sure": f"{checked['good']} of {checked['cases']} checks on other graphs" if checked else "",
+    }
+
+
+def _answered(table: Table, m: int, kind: tuple[str, float | None, bool], cores: int, gpu: str | None) -> Any:
+    _, density, skewed = kind
+    n = round(m / density if density else (m / COMPLETE) ** 0.5)
+    if n * (n - 1) // 2 < m:
+        return None
+    choice = table.choose(n, m, skew=SKEWED if skewed else None, width=cores, gpu=gpu)
+    others = [Candidate.parse(name).algorithm for name in choice.times]
+    second = next((name for name in others if name != choice.algorithm), "")
+    return [choice.algorithm, call(choice, gpu), times(choice.margin), second]
+
+
+def call(choice: Choice, gpu: str | None = None) -> str:
+    """Return the call to copy.
+
+    Examples
+    --------
+    >>> from mst.advice import Choice
+    >>> from mst.reporting.page.chooser import call
+    >>> call(Choice("kruskal", 1))
+    'mst.minimum_spanning_forest(graph, algorithm="kruskal")'
+    """
+    words = ["graph_on_device" if gpu == "device" else "graph", f'algorithm="{choice.algorithm}"']
+    words += [f"threads={choice.width}"] * (choice.width > 1)
+    words += [f"{name}={value!r}" for name, value in choice.options.items()]
+    return f"mst.minimum_spanning_forest({', '.join(words)})"
+
+
+def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None]) -> list[dict[str, Any]]:
+    """Return, for each hardware, machine and graph, the fastest record and what it is compared with.
+
+    Runs without the algorithm that this package has for the hardware name no fastest one, unless it was never run.
+    """
+    exact = rows[rows["shown"] & rows["exact"]]
+    found = []
+    for hardware in HARDWARE[:3]:
+        here = exact[hardware.uses(exact)]
+        if hardware.id == "cores":
+            wide = here.loc[here["width"] > 1, ["machine", "graph"]].drop_duplicates()
+            here = here.merge(wide, on=["machine", "graph"])
+        expected = (exact["algorithm"] == hardware.ours).any()
+        for (machine, graph), own in here.groupby(["machine", "graph"], sort=False):
+            if own["name"].nunique() < 2 or (expected and hardware.ours not in set(own["algorithm"])):
+                continue
+            best = fastest(own, "graph").iloc[0]
+            beside = exact[(exact["machine"] == machine) & (exact["graph"] == graph)]
+            found.append(
+                {
+                    "hardware": hardware.id,
+                    "kind": kind_of(best.n, best.m, largest.get(str(graph))),
+                    "m": int(best.m),
+                    "here": bool(best.origin != "reference"),
+                    "algorithm": best.algorithm,
+                    "text": f"on {graph} ({count(best.m)} edges) of {machine}, {best.series} is fastest: "
+                    f"{seconds(best.compute_seconds)}{_over(best, beside, baseline)}",
+                    "badge": _badge(own[own["name"] == best["name"]]),
+                }
+            )
+    return found
+
+
+def _over(best: pd.Series, beside: pd.DataFrame, baseline: str) -> str:
+    """Return how many times as long the baseline and the best library took."""
+    base = beside[(beside["algorithm"] == baseline) & (beside["width"] == 1) & (beside["options"] == "default")]
+    libraries = beside[beside["library"] & (beside["name"] != best["name"])]
+    same = libraries[libraries["on_gpu"] == best.on_gpu]
+    library = same if len(same) else libraries[~libraries["on_gpu"]]
+    others = [own.nsmallest(1, "compute_seconds") for own in (base, library) if len(own)]
+    parts = [
+        f"{row.algorithm}{' (no GPU)' if best.on_gpu and not row.on_gpu else ''} takes "
+        f"{times(row.compute_seconds / best.compute_seconds)} as long"
+        for own in others
+        for row in own.itertuples()
+        if row.algorithm != best.algorithm
+    ]
+    return "".join(f", {part}" for part in parts) if best.processes >= 3 else ""
+
+
+def _badge(rows: pd.DataFrame) -> str:
+    badge = badge_of(rows.nsmallest(1, "compute_seconds"))
+    noise = "disturbed" if badge.disturbed else "undisturbed"
+    return ", ".join([noise, badge.dates, *badge.commits])
+
+
+def overview(made: Mapping[str, Any], m: int = 1_000_000) -> tuple[str, Sequence[tuple[str, list[Any]]]]:
+    """Return the size nearest to `m` in words, and for each kind of graph the answer on each hardware."""
+    place = min(range(len(made["sizes"])), key=lambda i: abs(made["sizes"][i][0] / m - 1))
+    rows = [(kind, [own[k][place] for own in made["answers"]]) for k, kind in enumerate(made["kinds"])]
+    return made["sizes"][place][1], rows
