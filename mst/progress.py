@@ -23,7 +23,7 @@ VARIABLE = "MST_PROGRESS"
 _PATIENCE = 2.0
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 5.0
-_PREFIX = "… "
+PREFIX = "… "
 _CLEAR_LINE, _CLEAR_ABOVE = "\r\x1b[K", "\x1b[A\x1b[K"
 
 
@@ -85,7 +85,7 @@ class _Display:
             if self._verbose or not self.steps:
                 self.clear()
             if self._verbose:
-                _write(f"{_PREFIX}{printable(step.text)}: {time.monotonic() - step.began:.2f} s\n")
+                _write(f"{PREFIX}{printable(step.text)}: {time.monotonic() - step.began:.2f} s\n")
 
     def close(self) -> None:
         self._ended.set()
@@ -109,11 +109,11 @@ class _Display:
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             self.clear()
-            _write("\n".join(f"{_PREFIX}{line}"[:width] for line in lines))
+            _write("\n".join(f"{PREFIX}{line}"[:width] for line in lines))
             self._live = len(lines)
         elif self._plain_seconds and time.monotonic() - self._shown >= self._plain_seconds:
             self._shown = time.monotonic()
-            _write(f"{_PREFIX}{'; '.join(lines)}\n")
+            _write(f"{PREFIX}{'; '.join(lines)}\n")
 
 
 _display: _Display | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import types
 
 import pytest
@@ -52,6 +53,14 @@ print("rule measure:\\n    input: a\\n    jobid: 3\\n    wildcards: where=, mach
 print("2 of 9 steps (22%) done")
 sys.exit({code})
 """
+
+
+def test_an_interruption_ends_the_engine_even_if_it_ignores_the_keyboard(tmp_path, capsys):
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    code = "import os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nos.kill(os.getppid(), 2)\ntime.sleep(60)"
+    begun = time.monotonic()
+    assert experiment._watched([sys.executable, "-c", code], own, []) == 130
+    assert time.monotonic() - begun < 30 and "interrupted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("code", [0, 3])

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from mst.progress import VARIABLE, Step, duration, remark, step
+from mst.progress import PREFIX, VARIABLE, Step, duration, remark, step
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -79,7 +79,7 @@ def _first_page(settings: Config) -> None:
         return
     page = settings.root / "report.html"
     with step("writing the first page"):
-        write_page(settings, settings.root, page, description=_to_come(settings))
+        write_page(settings, settings.root, page, first=_to_come(settings))
     remark(f"first results after {duration(time.monotonic() - begun)}: {page.resolve()}; the rest follows")
 
 
@@ -90,8 +90,8 @@ def _to_come(settings: Config) -> str:
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))
     return (
         f"First results: {sum(row.status == 'done' for row in rows)} runs are measured, up to {len(left)} are still to "
-        f"come, on {graphs}. They take about {duration(_seconds(left))}; then this page is written again. If the "
-        "experiment was interrupted, make report goes on with it."
+        f"come, on {graphs}. They take about {duration(_seconds(left))}; then this page is written again, with "
+        "the papers and other machines. If the experiment was interrupted, make report goes on with it."
     )
 
 
@@ -130,7 +130,8 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
     environment = {**os.environ, VARIABLE: str(2 * _POLL_SECONDS), "PYTHONUNBUFFERED": "1"}
     with file.open("w") as log, step("the workflow") as whole, step("planning") as job:
         job.timed = False
-        # In a session of its own, so that an interruption reaches it and its jobs once, from here.
+        # In a session of its own, so that an interruption reaches it and its jobs once, from here, and as SIGTERM:
+        # a shell has the commands that it starts in the background ignore SIGINT.
         engine = subprocess.Popen(
             command,
             stdout=log,
@@ -147,13 +148,14 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
                     engine.wait(_POLL_SECONDS)
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):
-                os.killpg(engine.pid, signal.SIGINT)
+                os.killpg(engine.pid, signal.SIGTERM)
                 engine.wait()
             print(f"interrupted; the same command goes on: {file}", file=sys.stderr)
             return 130
     if engine.returncode:
         with file.open() as log:
-            print("".join(log.readlines()[-30:]), end="", file=sys.stderr)
+            lines = [line for line in log if not line.startswith(PREFIX)]
+        print("".join(lines[-30:]), end="", file=sys.stderr)
         print(f"the workflow failed; all of its output: {file}", file=sys.stderr)
     return engine.returncode
 
@@ -192,7 +194,7 @@ class _Progress:
         logs = list((self._settings.root / "logs").glob("**/runs/*/*/*.log"))
         newest = max(logs, key=lambda file: file.stat().st_mtime, default=None)
         lines = newest.read_text(errors="replace").splitlines() if newest else []
-        found = [line.removeprefix("… ") for line in lines if line.startswith("… ")]
+        found = [line.removeprefix(PREFIX) for line in lines if line.startswith(PREFIX)]
         return found[-1] if found else ""
 
     def _measured(self) -> int:

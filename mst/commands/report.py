@@ -34,14 +34,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def write_page(settings: Config, results: Path, out: Path, *, description: str = "") -> None:
-    """Write the table, the figures and the page of all records; `description` stands at the top of the page."""
+def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -> None:
+    """Write the table, the figures and the page of all records.
+
+    With `first`, which stands at the top of the page, only those of this machine: that takes seconds, and the papers
+    and other machines about a minute.
+    """
     from mst.bench.records.reference import references
     from mst.errors import InputError
     from mst.reporting.page.build import write_report
     from mst.reporting.table import write_table
 
-    others = references(results)
+    others = [] if first else references(results)
     elsewhere = [reference.records for reference in others]
     folders = [results / "records", *elsewhere]
     planned = results / "plan.json"
@@ -51,13 +55,13 @@ def write_page(settings: Config, results: Path, out: Path, *, description: str =
         table.unlink()
         table.with_suffix(".csv").unlink()
         raise InputError(f"{results / 'records'} holds no records: mst run measures one, make report all")
-    experiment = settings.experiment.model_dump()
-    if description:
-        experiment["description"] = description
+    experiment = {"scope": "default", **settings.experiment.model_dump()}
+    if first:
+        experiment |= {"scope": "first", "description": first}
     write_report(
         table=table,
         graphs=_manifests(results, [file for reference in others for file in reference.manifests]),
-        config={"scope": "default", "machine": settings.machine_name, **experiment},
+        config={"machine": settings.machine_name, **experiment},
         out=out,
         records=folders,
         references=others,
