@@ -149,8 +149,8 @@ def _blank() -> dict[str, Any]:
 
 
 def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path, set_aside: Sequence[str]) -> None:
-    import pandas as pd
     import pyarrow as pa
+    import pyarrow.csv
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
@@ -161,4 +161,4 @@ def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path, set_asi
     with replacing(out_parquet) as temporary:
         pq.write_table(table, temporary)
     with replacing(out_csv) as temporary:
-        table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(temporary, index=False)
+        pa.csv.write_csv(table, temporary)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from math import isfinite
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import from_json, to_json
 
 from mst.bench.machine import Machine
 from mst.errors import InputError
@@ -198,12 +201,21 @@ def parse_json(text: str | bytes) -> dict[str, Any]:
         In words that follow the name of a file.
     """
     try:
-        value = json.loads(text, parse_constant=_real, parse_float=_real)
+        value = _parsed(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {str(error) or type(error).__name__}") from None
     if not isinstance(value, dict):
         raise InputError("not a JSON object")
     return value
+
+
+def _parsed(text: str | bytes) -> Any:
+    # Four times as fast as json.loads, but 1e999 becomes infinite: json.loads decides about what this cannot.
+    with suppress(ValueError):
+        value = from_json(text, allow_inf_nan=False)
+        if b"Infinity" not in to_json(value, inf_nan_mode="constants"):
+            return value
+    return json.loads(text, parse_constant=_real, parse_float=_real)
 
 
 def check_measurement(value: Mapping[str, Any]) -> None:
@@ -239,9 +251,14 @@ def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
 def check_hardware(value: Mapping[str, Any]) -> None:
     """Refuse what are no facts of a machine, or have another's fingerprint; raise `InputError` as `parse_json` does."""
     _check(Hardware, value, "machine")
-    facts = {key: value[key] for key in value.keys() - {"fingerprint"}}
-    if Machine(**{**facts, "gpus": tuple(facts["gpus"])}).fingerprint != value["fingerprint"]:
+    if _machine_fingerprint(**{**value, "gpus": tuple(value["gpus"])}) != value["fingerprint"]:
         raise InputError("not a machine: its fingerprint is that of other facts")
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _machine_fingerprint(*, fingerprint: str, **facts: Any) -> str:
+    # All records of a machine have the same facts.
+    return Machine(**facts).fingerprint
 
 
 def _check(model: type[Model], value: Mapping[str, Any], kind: str) -> None:

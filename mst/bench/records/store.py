@@ -9,15 +9,16 @@ graph's content, so old versions stay and can be compared, and machines merge by
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
+import os
 import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +137,12 @@ def read_measurement(path: Path) -> dict[str, Any]:
     InputError
         It cannot be read, breaks its schema, or is of another run than its path says.
     """
+    return _measurement_of(Run.from_path(path), path)
+
+
+def _measurement_of(run: Run, path: Path) -> dict[str, Any]:
     try:
-        value = parse_json(path.read_bytes())
-        return valid_measurement(value, Run.from_path(path))
+        return valid_measurement(parse_json(path.read_bytes()), run)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except InputError as error:
@@ -217,23 +221,51 @@ def load_records(
         Takes the reason, with the path, why a record is left out; by default it is printed to stderr, once each. The
         measurement stays where only its proof is bad.
     """
-    set_aside = set_aside or _print_once
-    # Faster than Path.glob by half; names that begin with a dot do not match.
-    found = glob.glob(f"{glob.escape(str(folder))}/*/*/*/*/w*/*.json")  # noqa: PTH207
-    for path in map(Path, sorted(found, key=lambda name: name.split("/"))):
-        if path.name.endswith(".proof.json"):
-            continue
-        try:
-            run, measurement = Run.from_path(path), read_measurement(path)
-        except MSTError as error:
-            set_aside(str(error))
-            continue
-        try:
-            proof = read_proof(path, measurement)
-        except InputError as error:
-            set_aside(str(error))
-            proof = None
-        yield Record(run, path, measurement, proof, origin)
+    for path in measurement_paths(folder):
+        record = read_record(path, origin=origin, set_aside=set_aside or _print_once)
+        if record is not None:
+            yield record
+
+
+def read_record(path: Path, *, origin: str, set_aside: Callable[[str], None]) -> Record | None:
+    """Read a measurement and its proof, as `load_records` does; None where the measurement is left out."""
+    try:
+        run = Run.from_path(path)
+        measurement = _measurement_of(run, path)
+    except MSTError as error:
+        set_aside(str(error))
+        return None
+    try:
+        proof = read_proof(path, measurement)
+    except InputError as error:
+        set_aside(str(error))
+        proof = None
+    return Record(run, path, measurement, proof, origin)
+
+
+def measurement_paths(folder: Path) -> Iterator[Path]:
+    """Yield the paths of all measurements below a folder of records, sorted by their parts.
+
+    Names that begin with a dot are left out. Every folder is listed once, and no file is looked up: of 100,000 records,
+    `Path.glob` takes several times as long.
+    """
+    return map(Path, _measurements(str(folder), depth=5))
+
+
+def _measurements(folder: str, depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(
+                ((entry.name, entry) for entry in found if entry.name[0] != "."), key=itemgetter(0)
+            )
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name, entry in entries:
+        if not depth:
+            if name.endswith(".json") and not name.endswith(".proof.json"):
+                yield entry.path
+        elif (depth > 1 or name[0] == "w") and entry.is_dir():
+            yield from _measurements(entry.path, depth - 1)
 
 
 def put_invalid_aside(folder: Path) -> list[str]:
