@@ -113,7 +113,8 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
             with Source(source.path) as reopened:
                 return headed.read(reopened)
     if allow_headed and layout.columns == "uvw" and not (preamble.n or layout.delimiter):
-        if metis.could_be_adjacency_lists(*(column.parts for column in (table.u, table.v, table.w) if column)):
+        assert table.w is not None
+        if metis.could_be_adjacency_lists(table.u.parts, table.v.parts, table.w.parts):
             raise ambiguous(source, "edges", "metis")
     return _graph(source, preamble, table)
 
