@@ -1,0 +1,64 @@
+"""Ctrl-C while the result of compiled code is made a Python object must not crash."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import mst
+
+TREES = {file: ast.parse(file.read_text()) for file in Path(mst.__file__).parent.rglob("*.py")}
+
+
+def functions(*, compiled: bool) -> Iterator[tuple[Path, ast.FunctionDef]]:
+    """Yield the functions of the package that numba compiles, or the others, with their files."""
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+            if (
+                isinstance(node, ast.FunctionDef)
+                and any("njit" in ast.unparse(d) for d in decorators) == compiled
+            ):
+                yield file, node
+
+
+def called(node: ast.AST) -> str:
+    """Return the name of the function that an expression calls, or an empty string."""
+    return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+
+
+def returns_any_of(function: ast.FunctionDef, makers: set[str]) -> bool:
+    """True when a function returns what one of the makers returned, alone or in a tuple."""
+    nodes = list(ast.walk(function))
+    names = {
+        ast.unparse(target)
+        for node in nodes
+        if isinstance(node, ast.Assign) and called(node.value) in makers
+        for target in node.targets
+    }
+    returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
+    parts = [part for value in returned for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+    return any(called(part) in makers or ast.unparse(part) in names for part in parts)
+
+
+def test_python_calls_no_compiled_function_that_returns_a_named_tuple():
+    """To make it, numba calls the class, in which an interruption ends in a segmentation fault."""
+    makers = {"_replace"} | {
+        node.name
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
+    }
+    compiled, found = list(functions(compiled=True)), set()
+    while new := {f.name for _, f in compiled if returns_any_of(f, makers)} - found:
+        found |= new
+        makers |= new
+    assert found, "this test recognises none of the compiled functions that return named tuples"
+    wrong = {
+        f"{file}, {function.name} calls {called(node)}"
+        for file, function in functions(compiled=False)
+        for node in ast.walk(function)
+        if called(node) in found
+    }
+    assert not wrong
