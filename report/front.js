@@ -70,7 +70,7 @@ for (const form of document.querySelectorAll("form.toggles")) {
       swatch.style.background = getComputedStyle(kinds.get(key)[0].querySelector("use")).stroke;
       label.append(swatch);
     }
-    label.append(` ${names[key] ?? key.replaceAll("-", " ")}`);
+    label.append(` ${names[key] ?? key.replaceAll("-", " ").replace("gpu", "GPU")}`);
     box.addEventListener("change", () => {
       off[box.checked ? "delete" : "add"](key);
       for (const [name, own] of kinds) for (const group of own) group.style.display = "";

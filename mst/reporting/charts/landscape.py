@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST = 3
-LIBRARY = "Best library, no GPU"
+LIBRARY = "Best library without a GPU"
 _ORDER = ("sequential", "threads", "cuda", "mpi", "peer")
 COLOURS = {name: PARADIGMS[p] for name, p in zip([*(h.name for h in HARDWARE), LIBRARY], _ORDER, strict=True)}
 

@@ -25,13 +25,9 @@ _THEIRS, _OTHERS = "on the paper's kind of machine", "on another kind of machine
 
 
 class Papers(NamedTuple):
-    """Everything that the page's template needs of the papers.
-
-    `counts` has, for each verdict, its class, its number, and how many of these are of which kind of machine.
-    """
+    """Everything that the pages' templates need of the papers: their claims, and their titles and exhibits."""
 
     claims: list[dict[str, Any]]
-    counts: list[tuple[str, str, int, dict[str, int]]]
     papers: list[dict[str, Any]]
 
 
@@ -95,12 +91,7 @@ def papers_of(
         }
         for paper, made in filled.items()
     ]
-    counts = []
-    for verdict in claims.VERDICTS:
-        where = [row["where"] for row in rows if row["overall"] == verdict]
-        kinds = {kind: where.count(kind) for kind in (_THEIRS, _OTHERS) if kind in where}
-        counts.append((verdict, _SHORT[verdict], len(where), kinds))
-    return Papers(rows, counts, shown)
+    return Papers(rows, shown)
 
 
 def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
