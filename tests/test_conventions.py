@@ -141,5 +141,5 @@ def test_configuration_for_tests_runs_and_its_report_stands_alone(tmp_path):
         names = archive.namelist()
         (page,) = (name for name in names if name.endswith("report/report.html"))
         text = archive.read(page).decode()
-    assert "a trial" in text and any(name.endswith("throughput-test.svg") for name in names), names
+    assert "a trial" in text and any(name.endswith("explorer.html") for name in names), names
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=\"https?://", text)

@@ -41,10 +41,15 @@ def test_the_first_page_says_what_is_still_to_come(settings):
 def test_a_page_that_the_engine_removed_comes_back(tmp_path):
     page = tmp_path / "report.html"
     page.write_text("first")
+    other = tmp_path / "report" / "method.html"
+    other.parent.mkdir()
+    other.write_text("method")
     with pytest.raises(KeyboardInterrupt), experiment._kept(page):
         page.unlink()
+        other.unlink()
         raise KeyboardInterrupt
-    assert page.read_text() == "first" and list(tmp_path.iterdir()) == [page]
+    assert page.read_text() == "first" and other.read_text() == "method"
+    assert sorted(tmp_path.iterdir()) == [other.parent, page]
 
 
 ENGINE = """

@@ -288,7 +288,12 @@ def test_the_front_page_says_how_many_records_were_disturbed(rows):
 def test_reasons_of_files_set_aside_are_escaped(rows):
     reason = "</script><script>window.taken=2</script>"
     stem, front = next(render(Shown(rows, [], [], {}, "kruskal", [], set_aside=[reason])))
-    assert stem == "" and "1 file set aside" in front and str(escape(reason)) in front and reason not in front
+    assert (
+        stem == ""
+        and "1 file of records set aside" in front
+        and str(escape(reason)) in front
+        and reason not in front
+    )
 
 
 def test_sections_hold_their_own_content_only(rows):

@@ -108,16 +108,23 @@ def _seconds(rows: list[Planned]) -> float:
 
 @contextlib.contextmanager
 def _kept(page: Path) -> Iterator[None]:
-    """Bring the page back if the engine, which removes the outputs of a job that it starts, is interrupted."""
-    copy = page.with_name(f".{page.name}.before")
-    if page.is_file():
-        shutil.copy2(page, copy)
+    """Bring the pages back if the engine, which removes the outputs of a job that it starts, is interrupted."""
+    copies = {made: made.with_name(f".{made.name}.before") for made in (page, page.with_suffix(""))}
+    for made, copy in copies.items():
+        shutil.rmtree(copy, ignore_errors=True)
+        if made.is_dir():
+            shutil.copytree(made, copy)
+        elif made.is_file():
+            shutil.copy2(made, copy)
     try:
         yield
     finally:
-        if copy.is_file() and not page.is_file():
-            copy.replace(page)
-        copy.unlink(missing_ok=True)
+        for made, copy in copies.items():
+            if copy.exists() and not (page if made == page else made / "method.html").is_file():
+                shutil.rmtree(made, ignore_errors=True)
+                copy.replace(made)
+            shutil.rmtree(copy, ignore_errors=True)
+            copy.unlink(missing_ok=True)
 
 
 def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:

@@ -193,7 +193,7 @@ def frame(shown: Shown) -> dict[str, Any]:
 def _answer(shown: Shown) -> dict[str, Any]:
     largest = {m["name"]: m.get("maximum_degree") for m in shown.manifests}
     table = advice.table()
-    if scope_of(shown.config)[0] != "default" or not table.cells:
+    if scope_of(shown.config)[0] not in ("default", "first") or not table.cells:
         return {"cards": shown.cards, "choices": None, "at": "", "overview": []}
     made = chooser.choices(table)
     at, overview = chooser.overview(made)
