@@ -333,7 +333,7 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
     from mst.kernels.proof.replay import move_light
 
     wanted = light_edges_by_density(len(ids), trees, PROOF)
-    if share > PROOF.useless or takes_all(wanted, len(ids), PROOF):
+    if share > PROOF.max_kept_share or takes_all(wanted, len(ids), PROOF):
         return ids, ids[:0]
     some = ids[stratified(len(ids), 8192)]
     split = Sample(some, w[some], np.sort(w[some]), len(ids)).split(wanted)

@@ -74,7 +74,9 @@ def compare(graph, width, turn):
     """Assert that every algorithm finds the forest; `turn` chooses the tuning, delays and the input's form."""
     expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
     contended = turn // 2 % 2 * 4096
-    policy = replace(THREADS, smallest_chunk=16, largest_chunk=16, wait=turn % 5 / 100, contended=contended)
+    policy = replace(
+        THREADS, smallest_chunk=16, largest_chunk=16, batch_wait=turn % 5 / 100, contended=contended
+    )
     storage = ours.rows(graph) if turn % 2 else ours.edge_list(graph, graph.w)
     options = ours.Options(policy, delay_seed=turn % 3)
     found = ours.solve_storage(graph, storage, width, options, scratch=SCRATCH).edge_ids

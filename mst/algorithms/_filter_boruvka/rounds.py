@@ -153,7 +153,7 @@ def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False)
         whole = rules.takes_all(light, sampled.edges, policy)
     else:
         spared = (sampled.edges - light) * rules.expected_drop_share(sampled.edges, p.heavy)
-        whole = spared * policy.rescan < p.size + 2 * p.n + policy.round_cost * p.width
+        whole = spared * policy.reads_per_join < p.size + 2 * p.n + policy.round_cost * p.width
     share = 1.0 if whole else light / sampled.edges
     count = rules.batch_count(sampled.edges * share, p.trees, p.width, policy)
     keys, ids = sampled.bounds(np.arange(1, count + (not whole)) * (share / count))

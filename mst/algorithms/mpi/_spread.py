@@ -121,8 +121,8 @@ def sample_own(rows: EdgeList | CopiedEdges, size: int, draws: Draws) -> tuple[n
     """
     if not len(rows.words):
         return np.empty(0, rows.words.dtype), np.empty(0, np.int64), 0
-    count = max(1, min(draws.times * len(rows.words) // max(size, 1), len(rows.words)))
-    keys, ids = sample_edges(rows, draws._replace(times=count))
+    count = max(1, min(draws.size * len(rows.words) // max(size, 1), len(rows.words)))
+    keys, ids = sample_edges(rows, draws._replace(size=count))
     return keys, ids, count
 
 

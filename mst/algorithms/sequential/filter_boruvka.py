@@ -167,7 +167,7 @@ def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_la
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     lap("select heavy")
     while rest.size and forest.missing:
-        at_once = edges.at_once if share_left > ONE_CORE.useless else 0
+        at_once = edges.at_once if share_left > ONE_CORE.max_kept_share else 0
         lightest, largest_level, rest = cut_light(rest, heavy_window.largest_level, forest.missing, at_once)
         lap("cut")
         forest.join(lightest, largest_level)
@@ -199,7 +199,7 @@ def cut_light(
     """
     codes, ends, size = candidates.codes, candidates.ends, candidates.size
     wanted = max(int(ONE_CORE.light * missing), size // 4)
-    if size <= max(ONE_CORE.few, 2 * wanted, at_once):
+    if size <= max(ONE_CORE.max_unfiltered, 2 * wanted, at_once):
         return candidates, largest_level, Candidates(codes, ends, 0)
     levels = np.sort(codes[stratified(size, 1024)] >> np.uint64(32))
     limit = levels[len(levels) * wanted // size]
@@ -297,7 +297,7 @@ class EdgeList:
         giant, share = giant_label(label)
         if share > ONE_CORE.giant:
             outside = mark_outside(label, giant)
-        elif share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.useless:
+        elif share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.max_kept_share:
             outside = np.full(len(label) // 32 + 1, _ALL, np.uint32)
         else:
             outside = np.empty(0, np.uint32)
@@ -349,7 +349,7 @@ class Rows:
         wanted = select_rows.Wanted(split, True, window)
         if share <= ONE_CORE.giant:
             heavy = self._of_all_rows(wanted)
-            useless = share_between_trees(self.u, self.v, label, split) > ONE_CORE.useless
+            useless = share_between_trees(self.u, self.v, label, split) > ONE_CORE.max_kept_share
             return heavy if useless else heavy.between_trees(label)
         selected = self._empty()
         count = select_rows.select_heavy_rows(self.rows, wanted, label, giant, selected)
@@ -379,4 +379,4 @@ def share_between_trees(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: 
     """Estimate the share of the heavy edges that join two trees; none of the light ones does."""
     places = stratified(len(u), 1024)
     joining = np.count_nonzero(label[u[places]] != label[v[places]])
-    return float(joining / len(places) * len(u) / max(1, len(u) - split.about))
+    return float(joining / len(places) * len(u) / max(1, len(u) - split.expected))

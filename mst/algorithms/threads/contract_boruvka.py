@@ -3,9 +3,9 @@
 A reimplementation from the description of C. da Silva Sousa, A. Mariano and A. Proença, "A Generic and Highly
 Efficient Parallel Variant of Boruvka's Algorithm" (PDP 2015), as Biagiotti (*GPU implementation*) and the ECL-MST paper
 (§2) describe it; it is not their program, and proves nothing about it. In every round each vertex chooses its lightest
-edge; of two vertices that chose the same one, one becomes a root (*remove mirrored edges*); colors spread from
-the roots until none changes (*propagation*); colors are numbered, degrees counted and scanned, and the edges between
-colors inserted into new rows, parallel ones included.
+edge; of two vertices that chose the same one, one becomes a root (*remove mirrored edges*); colours spread from
+the roots until none changes (*propagation*); colours are numbered, degrees counted and scanned, and the edges between
+colours inserted into new rows, parallel ones included.
 
 Theirs breaks ties by the smaller other end; here the edge id decides. One thread scans the degrees.
 """
@@ -87,31 +87,31 @@ def solve_in_chunks(problem: Problem, smallest: int = 256, delay_seed: int = 0) 
             vertices.append(n)
             slots.append(len(rows.neighbours))
             schedule = Schedule(width, grain_for(n, width, smallest=smallest, largest=1 << 12), shared)
-            colors = _merge(rows, forest, schedule)
-            rows = _contract(rows, colors, schedule)
+            colours = _merge(rows, forest, schedule)
+            rows = _contract(rows, colours, schedule)
     return Result(forest[: shared[FOREST]], vertices, slots)
 
 
 def _merge(rows: PackedRows, forest: np.ndarray, schedule: Schedule) -> np.ndarray:
-    """Append every vertex's lightest edge to the forest and return the colors of the resulting trees."""
+    """Append every vertex's lightest edge to the forest and return the colours of the resulting trees."""
     n = len(rows.offsets) - 1
-    lightest, colors = np.empty(n, np.int64), np.empty(n, rows.neighbours.dtype)
-    kernel.choose_lightest(schedule, rows, lightest, colors)
-    kernel.remove_mirrors(schedule, rows, lightest, colors, forest)
-    while kernel.propagate_colors(schedule, colors):
+    lightest, colours = np.empty(n, np.int64), np.empty(n, rows.neighbours.dtype)
+    kernel.choose_lightest(schedule, rows, lightest, colours)
+    kernel.remove_mirrors(schedule, rows, lightest, colours, forest)
+    while kernel.propagate_colours(schedule, colours):
         pass
-    return colors
+    return colours
 
 
-def _contract(rows: PackedRows, colors: np.ndarray, schedule: Schedule) -> PackedRows:
-    """Return the contracted graph, with a vertex for each color."""
-    n = len(colors)
-    counts, names = np.empty(-(-n // schedule.grain), np.int64), np.empty_like(colors)
-    kernel.count_roots(schedule, colors, counts)
-    kernel.number_roots(schedule, colors, starts(counts), names)
+def _contract(rows: PackedRows, colours: np.ndarray, schedule: Schedule) -> PackedRows:
+    """Return the contracted graph, with a vertex for each colour."""
+    n = len(colours)
+    counts, names = np.empty(-(-n // schedule.grain), np.int64), np.empty_like(colours)
+    kernel.count_roots(schedule, colours, counts)
+    kernel.number_roots(schedule, colours, starts(counts), names)
     supervertices = int(counts.sum())
     kept, degrees = np.empty(n, np.int64), np.zeros(supervertices, np.int64)
-    kernel.count_slots(schedule, rows, colors, names, kept, degrees)
+    kernel.count_slots(schedule, rows, colours, names, kept, degrees)
     offsets = np.empty(supervertices + 1, np.int64)
     kernel.prefix(degrees, offsets)
     size = int(offsets[-1])
@@ -120,5 +120,5 @@ def _contract(rows: PackedRows, colors: np.ndarray, schedule: Schedule) -> Packe
         np.empty(size, np.uint64),
         np.empty(size if len(rows.ids) else 0, np.int64),
     )
-    kernel.insert_slots(schedule, rows, colors, names, kept, degrees, out)
+    kernel.insert_slots(schedule, rows, colours, names, kept, degrees, out)
     return PackedRows(offsets, *out)

@@ -30,15 +30,15 @@ class Policy:
     giant : float
         Share of the vertices in one tree from which on a bitmap of that tree stands for all roots. Threads and ranks
         copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
-    useless : float
+    max_kept_share : float
         If a filter kept more than this share of the heavy edges, no further one is tried: weights then follow
         communities (``many-cores.md``, step 23). Threads and ranks use `expected_drop_share` instead.
     uneven : float
         Share of the sampled keys in one of 64 equal ranges from which on buckets of equal width would differ too much
         in size.
-    few : int
+    max_unfiltered : int
         Up to this many edges are joined without a further filter: a sample would cost more.
-    rescan : float
+    reads_per_join : float
         Edges that can be read in the time that it takes to scatter and join one. A further filter pays if it saves
         more time in joining than it takes to read all others again.
     round_cost : int
@@ -46,7 +46,7 @@ class Policy:
         others. Ranks synchronise some ten times a round (``message-passing.md``), threads three times.
     batches_per_tree : int
         Trees per edge of a batch at width 1: smaller batches gain nothing (``many-cores.md``, step 22).
-    wait : float
+    batch_wait : float
         The time that both waits of a batch take, per further worker, in edges whose cycles can be dropped in that time
         (``many-cores.md``, steps 16 and 17).
     contended : int
@@ -60,13 +60,13 @@ class Policy:
     light: float = 1.3
     take_all: float = 0.75
     giant: float = 0.25
-    useless: float = 0.8
+    max_kept_share: float = 0.8
     uneven: float = 1 / 8
-    few: int = 4096
-    rescan: float = 10.0
+    max_unfiltered: int = 4096
+    reads_per_join: float = 10.0
     round_cost: int = 0
     batches_per_tree: int = 128
-    wait: float = 15.0
+    batch_wait: float = 15.0
     contended: int = 4096
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
@@ -74,7 +74,7 @@ class Policy:
 
 ONE_CORE = Policy()
 
-PROOF = Policy(useless=0.5)
+PROOF = Policy(max_kept_share=0.5)
 """A proof sorts its edges, so that a filter that spares half of them pays already."""
 
 THREADS = Policy(take_all=1.3 / 1.7, giant=0.5)
@@ -145,7 +145,7 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     cycle edges while the others have nothing left to do. The sum of both is least where the size of a batch is
     proportional to the square root of the edges.
     """
-    size = max(trees // policy.batches_per_tree, int(sqrt(policy.wait * (width - 1) * edges)), 1)
+    size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), MOST_BATCHES))
 
 

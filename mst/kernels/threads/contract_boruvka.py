@@ -4,9 +4,9 @@ Arrays that the kernels share:
 
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows` of the round's graph: both slots of every edge between two
   supervertices, parallel edges included;
-- ``colors``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A
-  vertex ``x`` with ``colors[x] == x`` is a root, and becomes one supervertex, which is a vertex of the next round;
-- ``new_labels``: like `colors`: of each root its vertex in the next round's graph, from 0 on.
+- ``colours``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A
+  vertex ``x`` with ``colours[x] == x`` is a root, and becomes one supervertex, which is a vertex of the next round;
+- ``new_labels``: like `colours`: of each root its vertex in the next round's graph, from 0 on.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 
 
 @njit(parallel=True)
-def choose_lightest(schedule, rows, lightest, colors):
-    """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there to `colors`.
+def choose_lightest(schedule, rows, lightest, colours):
+    """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there to `colours`.
 
-    A vertex with an empty row becomes its own color, and its entry of `lightest` is no slot of its row.
+    A vertex with an empty row becomes its own colour, and its entry of `lightest` is no slot of its row.
     """
     width, grain, counters = schedule
     offsets, neighbours, words, ids = rows
     reset_queue(counters, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 best = offsets[x]
@@ -39,15 +39,15 @@ def choose_lightest(schedule, rows, lightest, colors):
                         best = i
                 empty = offsets[x] == offsets[x + 1]
                 lightest[x] = best
-                colors[x] = x if empty else neighbours[best]
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+                colours[x] = x if empty else neighbours[best]
+            first, last = next_chunk(counters, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
-def remove_mirrors(schedule, rows, lightest, colors, forest):
+def remove_mirrors(schedule, rows, lightest, colours, forest):
     """Append the ids of the rows' lightest edges to `forest`, int64 (vertices of the input - 1,).
 
-    Of two vertices that chose the same edge, the smaller one becomes a root instead: it is written as its own color,
+    Of two vertices that chose the same edge, the smaller one becomes a root instead: it is written as its own colour,
     and appends nothing. `lightest` is that of `choose_lightest`, and ``counters[FOREST]`` the length of the forest,
     whose order is left to the schedule.
     """
@@ -56,67 +56,67 @@ def remove_mirrors(schedule, rows, lightest, colors, forest):
     reset_queue(counters, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             count = 0
             for x in range(first, last):
                 if offsets[x] == offsets[x + 1]:
                     continue
                 other = neighbours[lightest[x]]
-                # The choices are read from `lightest`, which no worker writes: colors change meanwhile.
+                # The choices are read from `lightest`, which no worker writes: colours change meanwhile.
                 if x < other and neighbours[lightest[other]] == x:
-                    colors[x] = x
+                    colours[x] = x
                 else:
                     won[count] = edge_id(words, ids, lightest[x])
                     count += 1
             if count:
                 place = fetch_add(counters, FOREST, count)
                 forest[place : place + count] = won[:count]
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
-def propagate_colors(schedule, colors):
-    """Give every vertex the color of its color (one step of pointer jumping); return how many colors changed.
+def propagate_colours(schedule, colours):
+    """Give every vertex the colour of its colour (one step of pointer jumping); return how many colours changed.
 
-    In place, for many threads: whether a worker reads a color before or after another one has replaced it, the color is
-    an ancestor. Every vertex has its root as color once nothing changes.
+    In place, for many threads: whether a worker reads a colour before or after another one has replaced it, it is an
+    ancestor. Every vertex has its root as colour once nothing changes.
     """
     width, grain, counters = schedule
     reset_queue(counters, width)
     counters[LIVE] = 0
     for worker in prange(width):
         changed = 0
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
-                color = load(colors, x)
-                further = load(colors, color)
-                if further != color:
-                    store(colors, x, further)
+                colour = load(colours, x)
+                further = load(colours, colour)
+                if further != colour:
+                    store(colours, x, further)
                     changed += 1
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colours.size)
         fetch_add(counters, LIVE, changed)
     return counters[LIVE]
 
 
 @njit(parallel=True)
-def count_roots(schedule, colors, counts):
-    """Count the roots, ``colors[x] == x``, of each chunk of vertices in `counts`, int64 of shape (chunks,)."""
+def count_roots(schedule, colours, counts):
+    """Count the roots, ``colours[x] == x``, of each chunk of vertices in `counts`, int64 of shape (chunks,)."""
     width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             total = 0
             for x in range(first, last):
-                total += colors[x] == x
+                total += colours[x] == x
             counts[first // grain] = total
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
-def number_roots(schedule, colors, starts, new_labels):
+def number_roots(schedule, colours, starts, new_labels):
     """Write the numbers 0, 1, 2 … of the roots, in ascending order, to `new_labels`; other entries are not written.
 
     ``starts[c]``, int64 of shape (chunks,), is the first number of chunk `c`: the exclusive prefix sum of the counts of
@@ -125,37 +125,37 @@ def number_roots(schedule, colors, starts, new_labels):
     width, grain, counters = schedule
     reset_queue(counters, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             label = starts[first // grain]
             for x in range(first, last):
-                if colors[x] == x:
+                if colours[x] == x:
                     new_labels[x] = label
                     label += 1
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
-def count_slots(schedule, rows, colors, new_labels, kept, degrees):
+def count_slots(schedule, rows, colours, new_labels, kept, degrees):
     """Write how many slots of each row lead to another supervertex to `kept`, int64 (n,).
 
     The counts are also added to the degree of the row's supervertex in `degrees`, int64 (supervertices,), which the
-    caller has set to 0. ``colors`` are roots.
+    caller has set to 0. ``colours`` are roots.
     """
     width, grain, counters = schedule
     offsets, neighbours, _, _ = rows
     reset_queue(counters, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 total = 0
                 for i in range(offsets[x], offsets[x + 1]):
-                    total += colors[neighbours[i]] != colors[x]
+                    total += colours[neighbours[i]] != colours[x]
                 kept[x] = total
                 if total:
-                    fetch_add(degrees, new_labels[colors[x]], total)
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+                    fetch_add(degrees, new_labels[colours[x]], total)
+            first, last = next_chunk(counters, worker, width, grain, colours.size)
 
 
 @njit
@@ -171,14 +171,14 @@ def prefix(degrees, offsets):
 
 
 @njit(parallel=True)
-def insert_slots(schedule, rows, colors, new_labels, kept, cursors, out):
+def insert_slots(schedule, rows, colours, new_labels, kept, cursors, out):
     """Copy the slots that lead to another supervertex to the row of their own; the schedule decides their order.
 
     Parameters
     ----------
     schedule : Schedule
     rows : PackedRows
-    colors, new_labels : array of int32 or int64, shape (n,)
+    colours, new_labels : array of int32 or int64, shape (n,)
     kept : array of int64, shape (n,)
         From `count_slots`.
     cursors : array of int64, shape (supervertices,)
@@ -191,17 +191,17 @@ def insert_slots(schedule, rows, colors, new_labels, kept, cursors, out):
     out_neighbours, out_words, out_ids = out
     reset_queue(counters, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colors.size)
+        first, last = next_chunk(counters, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 if kept[x] == 0:
                     continue
-                place = fetch_add(cursors, new_labels[colors[x]], kept[x])
+                place = fetch_add(cursors, new_labels[colours[x]], kept[x])
                 for i in range(offsets[x], offsets[x + 1]):
-                    color = colors[neighbours[i]]
-                    if color != colors[x]:
-                        out_neighbours[place], out_words[place] = new_labels[color], words[i]
+                    colour = colours[neighbours[i]]
+                    if colour != colours[x]:
+                        out_neighbours[place], out_words[place] = new_labels[colour], words[i]
                         if ids.size:
                             out_ids[place] = ids[i]
                         place += 1
-            first, last = next_chunk(counters, worker, width, grain, colors.size)
+            first, last = next_chunk(counters, worker, width, grain, colours.size)

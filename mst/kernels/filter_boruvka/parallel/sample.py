@@ -28,7 +28,7 @@ class Draws(NamedTuple):
     low_id : int
     roots : numpy.ndarray of an unsigned integer, shape (n,), or None
         None where every edge above the bound is a hit.
-    times : int
+    size : int
         Number of draws.
     seed : int
     """
@@ -36,7 +36,7 @@ class Draws(NamedTuple):
     low: np.unsignedinteger
     low_id: int
     roots: np.ndarray | None
-    times: int
+    size: int
     seed: int
 
 
@@ -61,9 +61,9 @@ def sample_chunk(begin, end, storage, draws, keys, ids):
     """Write the hits among the draws ``begin … end - 1`` of `sample_edges` from ``keys[begin]`` on; return their end.
 
     `storage` and `draws` are as for `sample_edges`; `keys` and `ids`, of the dtypes that it returns, have the shape
-    (``draws.times``,).
+    (``draws.size``,).
     """
-    hits, size, samples = begin, storage.words.size, draws.times
+    hits, size, samples = begin, storage.words.size, draws.size
     low, low_id = draws.low, draws.low_id
     places = np.empty(_BLOCK, np.int64)
     # One draw from each of as many equal ranges. Their bounds advance by addition: a division takes as long as a draw.
@@ -100,10 +100,10 @@ def sample_edges(storage, draws):
     -------
     keys : numpy.ndarray of uint32 or uint64, shape (hits,)
     ids : numpy.ndarray of int64, shape (hits,)
-        ``hits / draws.times`` estimates the share of all places.
+        ``hits / draws.size`` estimates the share of all places.
     """
-    keys, ids = np.empty(draws.times, storage.words.dtype), np.empty(draws.times, np.int64)
-    hits = sample_chunk(0, draws.times, storage, draws, keys, ids)
+    keys, ids = np.empty(draws.size, storage.words.dtype), np.empty(draws.size, np.int64)
+    hits = sample_chunk(0, draws.size, storage, draws, keys, ids)
     return keys[:hits], ids[:hits]
 
 
@@ -113,7 +113,7 @@ def sample_edges_parallel(width, storage, draws, counters):
 
     `storage` and `draws` are as for that; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
     """
-    samples = draws.times
+    samples = draws.size
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
     reset_queue(counters, width)

@@ -23,13 +23,13 @@ class Split(NamedTuple):
     ----------
     key : unsigned integer of 32 or 64 bits
     tie : int
-    about : int
+    expected : int
         The estimated number of light edges.
     """
 
     key: np.unsignedinteger
     tie: int
-    about: int
+    expected: int
 
     @classmethod
     def of_all(cls, keys: LazyKeys, m: int) -> Split:
@@ -40,7 +40,7 @@ class Split(NamedTuple):
 @njit
 def is_selective(split, m):
     """Return whether a `Split` makes so few of `m` edges light that most blocks of a vector loop have none."""
-    return 2 * split.about * _BLOCK < m
+    return 2 * split.expected * _BLOCK < m
 
 
 class Window(NamedTuple):
@@ -78,18 +78,18 @@ class Sample(NamedTuple):
     keys : numpy.ndarray of uint32 or uint64, shape (k,)
     ordered : numpy.ndarray of the dtype of `keys`, shape (k,)
         The keys once more, ascending.
-    of : int
+    population : int
         Edges that the sample was drawn from.
     """
 
     ids: np.ndarray
     keys: np.ndarray
     ordered: np.ndarray
-    of: int
+    population: int
 
     def split(self, wanted: int) -> Split:
         """Return the split that makes about `wanted` edges light."""
-        at = min(len(self.ordered) - 1, wanted * len(self.ordered) // self.of)
+        at = min(len(self.ordered) - 1, wanted * len(self.ordered) // self.population)
         key = self.ordered[at]
         equals = np.sort(self.ids[self.keys == key])
         return Split(key, int(equals[at - np.searchsorted(self.ordered, key)]) + 1, wanted)
@@ -131,7 +131,7 @@ def stratified(m, size):
     return places
 
 
-def sample(keys: LazyKeys, places: np.ndarray, ids: np.ndarray, of: int) -> Sample:
+def sample(keys: LazyKeys, places: np.ndarray, ids: np.ndarray, population: int) -> Sample:
     """Return the sample of the keys at `places`; `ids` are those of the edges there, both int64 of one length."""
     drawn = keys_at(keys, places)
-    return Sample(ids, drawn, np.sort(drawn), of)
+    return Sample(ids, drawn, np.sort(drawn), population)
