@@ -179,7 +179,6 @@ def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
         ("def build_csr(", "return", "return 1 *", ROWS),
         ("_BLOCK_SLOTS = ", "= ", "= 1 + ", ROWS),
         ("def sort_words(", "m <= _FEW", "m < _FEW", LIBRARIES | SORTERS | KRUSKALS | FILTERS),
-        ("def _argsort(keys", "bitwidth == 32", "bitwidth <= 32", LIBRARIES | SORTERS),
         ("def yield_core(", "sched_yield", "pause", SHARED_TREES),
         ("def lightest_of_parallel_edges(", "return", "return 1 *", LIBRARIES),
         ("def permuted(", "return", "return 1 +", set()),

@@ -78,15 +78,6 @@ def test_radix_sorts_a_range_alone(packed, rng):
     assert np.array_equal(words[700:], before[700:])
 
 
-def test_argsort_in_compiled_code(rng):
-    @njit
-    def ranked(keys):
-        return radix.argsort(keys)
-
-    for keys in (rng.integers(0, 50, 300).astype(U32), rng.integers(0, 2**63, 300).astype(U64)):
-        assert np.array_equal(ranked(keys), np.argsort(keys, kind="stable"))
-
-
 # Partition and Kruskal's loop
 
 

@@ -67,7 +67,9 @@ def test_edges_of_a_range_of_keys_are_picked_once(form, selective, bitmap, graph
     low, high = np.unique(keys(graph.w))[[3, 20]]
     member = rng.random(90) < 0.7
     in_giant = np.packbits(member, bitorder="little")
-    in_giant = np.append(in_giant, np.zeros(-len(in_giant) % 8, np.uint8)).view(np.uint64) if bitmap else None
+    in_giant = np.append(in_giant, np.zeros(-len(in_giant) % 8, np.uint8)).view(np.uint64)[
+        : None if bitmap else 0
+    ]
     asked = Wanted(low, -1, high, graph.m, selective, in_giant, np.empty(0, np.uint32), False)
     cuts = [0, 1, 333, 700] if form == "edges" else [0, 5, 500, len(storage.words)]
     found = np.concatenate([picked_edges(storage, a, b, asked) for a, b in itertools.pairwise(cuts)])
@@ -125,7 +127,7 @@ def test_of_many_trees_none_is_joined_with_itself(width, rng):
 @pytest.mark.parametrize("labelled", [False, True])
 def test_all_workers_draw_the_same_sample_as_one(samples, labelled, graph, rng):
     words, kind = words_of(graph.w, 1)
-    labels = rng.integers(0, 5, graph.n).astype(np.int32) if labelled else None
+    labels = rng.integers(0, 5, graph.n if labelled else 0).astype(np.int32)
     storage, low = EdgeList(words, kind, graph.u, graph.v), np.sort(keys(graph.w))[200]
     draws = Draws(low, 300, labels, samples, 7)
     with workers(2):
@@ -179,7 +181,8 @@ def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
 def test_batches_ascend_and_divide_ties(highest, rng):
     weights = rng.integers(0, highest, 20_000).astype(np.int32)
     words, kind = words_of(weights, 1)
-    sample_keys, ids = sample_edges(EdgeList(words, kind, words, words), Draws(np.uint32(0), -1, None, 4096, 1))
+    draws = Draws(np.uint32(0), -1, np.empty(0, np.uint32), 4096, 1)
+    sample_keys, ids = sample_edges(EdgeList(words, kind, words, words), draws)
     bounds = bounds_of(*quantiles(sample_keys, ids, np.arange(1, 64) / 64))
     batch = [batch_of(key, e, bounds) for e, key in enumerate(keys(weights))]
     order = np.lexsort((np.arange(len(weights)), weights))

@@ -124,9 +124,8 @@ class Progress:
         """Return the edges that a round selects."""
         # Without a giant tree, most edges lie outside the bitmap of the largest, so that roots are compared.
         compare_roots = self.in_giant is not None and not self.has_giant
-        return Wanted(
-            *self.low, *following.high, following.selective, self.in_giant, self.parent, compare_roots
-        )
+        in_giant = np.empty(0, np.uint64) if self.in_giant is None else self.in_giant
+        return Wanted(*self.low, *following.high, following.selective, in_giant, self.parent, compare_roots)
 
 
 def lowest_bound(key_type: Any) -> Bound:

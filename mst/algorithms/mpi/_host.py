@@ -123,7 +123,7 @@ class Host:
         """Return a sample as `mst.algorithms.mpi._spread.sample` does, exchanged through shared memory."""
         p = self.progress
         count = rules.draw_count(p.size, p.trees, p.width)
-        draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
+        draws = Draws(*p.low, p.parent if p.flat else p.parent[:0], count, p.trees)
         keys, ids, drawn = sample_own(self.rows, p.size, draws)
         hits, draws_of_all = self._gathered("hits", np.array([len(keys), drawn])).T
         last = np.cumsum(hits)

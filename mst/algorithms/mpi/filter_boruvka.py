@@ -160,7 +160,7 @@ def filtered_join(comm: Any, edges: Slice, trees: Replicated | Distributed) -> i
         trees.lap("select")
         trees.join(everywhere, last=True)
         return 0
-    drawn = sample(comm, edges, total, Draws(*low, None, _SAMPLES, 1))
+    drawn = sample(comm, edges, total, Draws(*low, np.empty(0, np.uint32), _SAMPLES, 1))
     keys, ids = drawn.bounds(np.array([light_edges / total]))
     split = keys[0], int(ids[0])
     trees.lap("sample")

@@ -242,7 +242,7 @@ def _read_from(run: _Run, storage: Storage) -> None:
 def _sample(run: _Run) -> Sampled:
     p = run.progress
     count = rules.draw_count(p.size, p.trees, p.width)
-    draws = Draws(*p.low, p.parent if p.flat else None, count, p.trees)
+    draws = Draws(*p.low, p.parent if p.flat else p.parent[:0], count, p.trees)
     keys, ids = sample_edges_parallel(p.width, run.storage, draws, run.counters)
     return Sampled(keys, ids, p.size * len(keys) / count)
 

@@ -87,7 +87,7 @@ def solve_in_chunks(problem: Problem, grain: int = 4096, delay_seed: int = 0) ->
     bottom, top = (words.dtype.type(0), -1), (~words.dtype.type(0), m)
     ranges = [(bottom, top)]
     if prefix * n < m and sample:
-        keys, ids = sample_edges(EdgeList(words, kind, u, v), Draws(*bottom, None, sample, 1))
+        keys, ids = sample_edges(EdgeList(words, kind, u, v), Draws(*bottom, np.empty(0, np.uint32), sample, 1))
         pivot = tuple(bound[0] for bound in quantiles(keys, ids, np.array([prefix * n / m])))
         ranges = [(bottom, pivot), (pivot, top)]
     found, rounds = [], 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.bitmap import count_ones, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
@@ -65,34 +65,44 @@ def compact(
     return out
 
 
-@njit(parallel=True)
+@njit
 def count_bits(width, grain, mask, counts, counters):
     """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`.
 
     `mask` is uint64 of shape (words,), of which a chunk has `grain`; `counts` is int64 of shape (chunks,).
     """
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _count_bits_worker, width, grain, mask, counts, counters)
+
+
+@njit
+def _count_bits_worker(worker, width, grain, mask, counts, counters):
+    """One worker of `count_bits`."""
+    first, last = next_chunk(counters, worker, width, grain, mask.size)
+    while first < last:
+        total = 0
+        for j in range(first, last):
+            total += count_ones(mask[j])
+        counts[first // grain] = total
         first, last = next_chunk(counters, worker, width, grain, mask.size)
-        while first < last:
-            total = 0
-            for j in range(first, last):
-                total += count_ones(mask[j])
-            counts[first // grain] = total
-            first, last = next_chunk(counters, worker, width, grain, mask.size)
 
 
-@njit(parallel=True)
+@njit
 def write_positions(width, grain, mask, starts, out, counters):
     """Write the ascending positions of the set bits of chunk `c` of `mask` from ``out[starts[c]]`` on.
 
     `mask` and `grain` are as for `count_bits`; `starts` is int64 of shape (chunks,), `out` int of shape (set bits,).
     """
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _write_positions_worker, width, grain, mask, starts, out, counters)
+
+
+@njit
+def _write_positions_worker(worker, width, grain, mask, starts, out, counters):
+    """One worker of `write_positions`."""
+    first, last = next_chunk(counters, worker, width, grain, mask.size)
+    while first < last:
+        at = starts[first // grain]
+        for j in range(first, last):
+            at = write_positions_of_ones(mask[j], 64 * j, out, at)
         first, last = next_chunk(counters, worker, width, grain, mask.size)
-        while first < last:
-            at = starts[first // grain]
-            for j in range(first, last):
-                at = write_positions_of_ones(mask[j], 64 * j, out, at)
-            first, last = next_chunk(counters, worker, width, grain, mask.size)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange, types
+from numba import types
 from numba.extending import overload
 
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import grain_for, new_counters, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import extremes, fits_float32
@@ -112,59 +113,84 @@ def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.nda
     return keys
 
 
-@njit(parallel=True)
+@njit
 def _keys_at(width, grain, words, kind, ids, keys, counters):
     """Write the keys of the edges `ids`, int (k,), to `keys`, (k,), of the dtype of `words`, (m,); see `words_of`."""
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _keys_at_worker, width, grain, words, kind, ids, keys, counters)
+
+
+@njit
+def _keys_at_worker(worker, width, grain, words, kind, ids, keys, counters):
+    """One worker of `_keys_at`."""
+    first, last = next_chunk(counters, worker, width, grain, ids.size)
+    while first < last:
+        for i in range(first, last):
+            keys[i] = key_of(words[ids[i]], kind)
         first, last = next_chunk(counters, worker, width, grain, ids.size)
-        while first < last:
-            for i in range(first, last):
-                keys[i] = key_of(words[ids[i]], kind)
-            first, last = next_chunk(counters, worker, width, grain, ids.size)
 
 
-@njit(parallel=True)
+@njit
 def _extremes(width, grain, weights, low, high, counters):
     """Write the least and the greatest of each chunk of `weights`, (m,), to `low` and `high`, (chunks,); all int64."""
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _extremes_worker, width, grain, weights, low, high, counters)
+
+
+@njit
+def _extremes_worker(worker, width, grain, weights, low, high, counters):
+    """One worker of `_extremes`."""
+    first, last = next_chunk(counters, worker, width, grain, weights.size)
+    while first < last:
+        low[first // grain], high[first // grain] = extremes(weights[first:last])
         first, last = next_chunk(counters, worker, width, grain, weights.size)
-        while first < last:
-            low[first // grain], high[first // grain] = extremes(weights[first:last])
-            first, last = next_chunk(counters, worker, width, grain, weights.size)
 
 
-@njit(parallel=True)
+@njit
 def _offsets(width, grain, weights, lowest, words, counters):
     """Write ``weights - lowest`` to `words`, uint32 (m,), which it fits; `weights` are int64 (m,)."""
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _offsets_worker, width, grain, weights, lowest, words, counters)
+
+
+@njit
+def _offsets_worker(worker, width, grain, weights, lowest, words, counters):
+    """One worker of `_offsets`."""
+    first, last = next_chunk(counters, worker, width, grain, weights.size)
+    while first < last:
+        for i in range(first, last):
+            words[i] = np.uint32(np.uint64(weights[i]) - np.uint64(lowest))
         first, last = next_chunk(counters, worker, width, grain, weights.size)
-        while first < last:
-            for i in range(first, last):
-                words[i] = np.uint32(np.uint64(weights[i]) - np.uint64(lowest))
-            first, last = next_chunk(counters, worker, width, grain, weights.size)
 
 
-@njit(parallel=True)
+@njit
 def _fit(width, grain, weights, fits, counters):
     """Write to `fits`, bool (chunks,), whether each chunk of `weights`, float64 (m,), is exact in float32."""
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _fit_worker, width, grain, weights, fits, counters)
+
+
+@njit
+def _fit_worker(worker, width, grain, weights, fits, counters):
+    """One worker of `_fit`."""
+    first, last = next_chunk(counters, worker, width, grain, weights.size)
+    while first < last:
+        fits[first // grain] = fits_float32(weights[first:last])
         first, last = next_chunk(counters, worker, width, grain, weights.size)
-        while first < last:
-            fits[first // grain] = fits_float32(weights[first:last])
-            first, last = next_chunk(counters, worker, width, grain, weights.size)
 
 
-@njit(parallel=True)
+@njit
 def _narrow(width, grain, weights, narrow, counters):
     """Write `weights`, float64 (m,), to `narrow`, float32 (m,)."""
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _narrow_worker, width, grain, weights, narrow, counters)
+
+
+@njit
+def _narrow_worker(worker, width, grain, weights, narrow, counters):
+    """One worker of `_narrow`."""
+    first, last = next_chunk(counters, worker, width, grain, weights.size)
+    while first < last:
+        for i in range(first, last):
+            narrow[i] = np.float32(weights[i])
         first, last = next_chunk(counters, worker, width, grain, weights.size)
-        while first < last:
-            for i in range(first, last):
-                narrow[i] = np.float32(weights[i])
-            first, last = next_chunk(counters, worker, width, grain, weights.size)

@@ -7,8 +7,8 @@ own keys: the order is the same at every width and schedule.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import Schedule, new_counters, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 
@@ -57,22 +57,27 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     return np.arange(m, dtype=id_dtype) if order is None else order
 
 
-@njit(parallel=True)
+@njit
 def count_digits(schedule, keys, shift, counts):
     """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often chunk `c` of `keys` has the digit `d`.
 
     `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on.
     """
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _count_digits_worker, schedule, keys, shift, counts)
+
+
+@njit
+def _count_digits_worker(worker, schedule, keys, shift, counts):
+    """One worker of `count_digits`."""
     width, grain, counters = schedule
-    reset_queue(counters, width)
-    for worker in prange(width):
+    first, last = next_chunk(counters, worker, width, grain, keys.size)
+    while first < last:
+        mine = counts[first // grain]
+        mine[:] = 0
+        for i in range(first, last):
+            mine[(np.uint64(keys[i]) >> shift) & _MASK] += 1
         first, last = next_chunk(counters, worker, width, grain, keys.size)
-        while first < last:
-            mine = counts[first // grain]
-            mine[:] = 0
-            for i in range(first, last):
-                mine[(np.uint64(keys[i]) >> shift) & _MASK] += 1
-            first, last = next_chunk(counters, worker, width, grain, keys.size)
 
 
 @njit
@@ -92,7 +97,7 @@ def prefix_digits(counts, m):
     return True
 
 
-@njit(parallel=True)
+@njit
 def scatter(schedule, keys, ids, shift, places, out_keys, out_ids):
     """Write every key and its id to the next place of its digit.
 
@@ -109,20 +114,25 @@ def scatter(schedule, keys, ids, shift, places, out_keys, out_ids):
     out_keys, out_ids : numpy.ndarray of the dtypes of `keys` and `ids`, shape (m,)
         Overwritten; they share no memory with `keys` and `ids`.
     """
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _scatter_worker, schedule, keys, ids, shift, places, out_keys, out_ids)
+
+
+@njit
+def _scatter_worker(worker, schedule, keys, ids, shift, places, out_keys, out_ids):
+    """One worker of `scatter`."""
     width, grain, counters = schedule
-    reset_queue(counters, width)
-    for worker in prange(width):
+    first, last = next_chunk(counters, worker, width, grain, keys.size)
+    while first < last:
+        mine = places[first // grain]
+        for i in range(first, last):
+            key = keys[i]
+            d = (np.uint64(key) >> shift) & _MASK
+            at = mine[d]
+            mine[d] = at + 1
+            out_keys[at] = key
+            if ids is None:
+                out_ids[at] = i
+            else:
+                out_ids[at] = ids[i]
         first, last = next_chunk(counters, worker, width, grain, keys.size)
-        while first < last:
-            mine = places[first // grain]
-            for i in range(first, last):
-                key = keys[i]
-                d = (np.uint64(key) >> shift) & _MASK
-                at = mine[d]
-                mine[d] = at + 1
-                out_keys[at] = key
-                if ids is None:
-                    out_ids[at] = i
-                else:
-                    out_ids[at] = ids[i]
-            first, last = next_chunk(counters, worker, width, grain, keys.size)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from mst.kernels.parallel.launch import run
 from mst.kernels.primitives.atomics import fetch_add, load
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
@@ -159,17 +160,22 @@ _HUGE_PAGE = 1 << 21
 _PAGE = 1 << 12
 
 
-@njit(parallel=True)
+@njit
 def _touch(width, raw, head, counters):
     """Write to every page of `raw`, uint8 (k,), whose first huge page begins at `head`; a chunk is a huge page."""
     reset_queue(counters, width)
-    for worker in numba.prange(width):
+    run(width, _touch_worker, width, raw, head, counters)
+
+
+@njit
+def _touch_worker(worker, width, raw, head, counters):
+    """One worker of `_touch`."""
+    first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
+    while first < last:
+        start, stop = max(first + head - _HUGE_PAGE, 0), min(last + head - _HUGE_PAGE, raw.size)
+        for i in range(start, stop, _PAGE):
+            raw[i] = 0
         first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
-        while first < last:
-            start, stop = max(first + head - _HUGE_PAGE, 0), min(last + head - _HUGE_PAGE, raw.size)
-            for i in range(start, stop, _PAGE):
-                raw[i] = 0
-            first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
 
 
 @contextmanager
@@ -238,8 +244,8 @@ def facts() -> dict[str, str | int]:
         ``layer``: the threading layer in use (``omp``; it is pinned in `mst.kernels.primitives.jit`), ``library``: its
         vendor, ``launched``: the largest number of threads that a run can have.
     """
-    with workers(1):
-        _start(1)
+    with workers(1):  # numba chooses the threading layer then
+        pass
     layer = numba.threading_layer()
     library = ""
     if layer == "omp":
@@ -247,10 +253,3 @@ def facts() -> dict[str, str | int]:
 
         library = omppool.openmp_vendor
     return {"layer": layer, "library": library, "launched": launched()}
-
-
-@njit(parallel=True)
-def _start(width):
-    """Start `width` threads: numba chooses the threading layer then."""
-    for _ in numba.prange(width):
-        pass

@@ -26,6 +26,10 @@ else:
     from numba.extending import intrinsic  # noqa: F401
 
 
+BY_NAME: dict[tuple[str, str], Any] = {}
+"""The functions that `njit` has compiled, by their module's name and their own."""
+
+
 def njit(*args: Any, **options: Any) -> Any:
     """Like `numba.njit`, with the machine code kept on disk; used with options, or as a bare decorator.
 
@@ -38,6 +42,7 @@ def njit(*args: Any, **options: Any) -> Any:
     def decorate(function: Callable) -> Any:
         dispatcher = numba.njit(**{"error_model": "numpy", "boundscheck": False, **options})(function)
         keep_code(dispatcher, function)
+        BY_NAME[function.__module__, function.__qualname__] = dispatcher
         return dispatcher
 
     if len(args) == 1 and callable(args[0]) and not options:

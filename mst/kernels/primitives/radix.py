@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch_to_write
@@ -74,7 +73,7 @@ def id_at(words, ids, i):
 def argsort(keys: np.ndarray) -> np.ndarray:
     """Return the places of `keys`, uint32 or uint64 of shape (m,), in their stable ascending order.
 
-    int32, or int64 from 2³¹ keys on. Compiled code may call it too, and always gets int64.
+    int32, or int64 from 2³¹ keys on.
 
     Examples
     --------
@@ -85,27 +84,6 @@ def argsort(keys: np.ndarray) -> np.ndarray:
     """
     words, ids = sorted_records(*records(keys))
     return (ids if len(ids) else words & _LOW).astype(np.int32 if len(keys) < 2**31 else np.int64)
-
-
-@overload(argsort)
-def _argsort(keys):
-    packed = keys.dtype.bitwidth == 32
-
-    def compiled(keys):
-        words, order = np.empty(keys.size, np.uint64), np.arange(keys.size)
-        _write_words(keys, packed, words)
-        # Packed, a word holds its place.
-        ids = order[:0] if packed else order
-        spare_words, spare_ids = np.empty_like(words), np.empty_like(ids)
-        in_spare = sort_words(words, ids, 0, words.size, spare_words, spare_ids)
-        if not packed:
-            return spare_ids if in_spare else ids
-        words = spare_words if in_spare else words
-        for i in range(words.size):
-            order[i] = words[i] & _LOW
-        return order
-
-    return compiled
 
 
 def sorted_records(words: np.ndarray, ids: np.ndarray) -> Records:

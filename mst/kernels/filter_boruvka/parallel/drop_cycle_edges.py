@@ -21,13 +21,14 @@ import numpy as np
 from mst.kernels.filter_boruvka.parallel.records import ends_at, in_order, is_dropped, set_dropped
 from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import find
 
 FIRST, CLOSING, LAST = 0, 1, 2
 """Columns of `chunks`: where a chunk's edges between two trees begin, where its closing edges begin, and the end."""
 
 _SLOTS_PER_CLOSING, _SAMPLE, _SMALLEST, _MOST_ROUNDS = 16, 32, 512, 8
-_FILTER = 1 << 14
+_FILTER, _KINDS = 1 << 14, 1 << 12
 _FILTER_MASK = np.uint64(_FILTER - 1)
 _COUNTS, _FULL = 8, np.uint8(255)
 _ONE, _FOUR, _HALF = np.uint64(1), np.uint64(4), np.uint64(32)
@@ -93,7 +94,7 @@ def drop_cycle_edges(records, chunks, closing, scratch):
         Closing edges of the batch.
     scratch : Scratch
     """
-    table, found = candidates(records, chunks, closing, scratch)
+    table, found = call(candidates, records, chunks, closing, scratch)
     words = scratch.words[:found]
     order = in_order(
         records, scratch.places[:found], scratch.spare_places[:found], words, scratch.spare_words[:found]
@@ -117,15 +118,25 @@ def candidates(records, chunks, closing, scratch):
 
     Their places are written to ``scratch.places``; the other arguments are as for `drop_cycle_edges`.
     """
-    count = np.sum(chunks[:, LAST] - chunks[:, FIRST])
+    count = edges_between(chunks, FIRST, LAST)
     size = table_size(_SLOTS_PER_CLOSING * closing)
     if size < count:
         table = empty_table(scratch, size)
-        found = expand(records, chunks, table, scratch.places)
+        found = call(expand, records, chunks, table, scratch.places)
         if found:
             return table, found
-    found = prune_leaves(records, chunks, scratch.degrees[: table_size(_COUNTS * count)], scratch.places)
+    degrees = scratch.degrees[: table_size(_COUNTS * count)]
+    found = call(prune_leaves, records, chunks, degrees, scratch.places)
     return empty_table(scratch, table_size(4 * found)), found
+
+
+@njit
+def edges_between(chunks, begin, end):
+    """Return how many edges lie between two columns of `chunks`, `begin` and `end`, in all chunks together."""
+    count = np.int64(0)
+    for chunk in range(len(chunks)):
+        count += chunks[chunk, end] - chunks[chunk, begin]
+    return count
 
 
 @njit
@@ -231,23 +242,21 @@ def possibly_reached(records, first, last, seen):
 
 @njit
 def most_common_end(records, chunks):
-    """Return the most common end in a sample of the linking edges, a uint64."""
+    """Return an end that is common in a sample of the linking edges, nearly always the most common one: a uint64.
+
+    Ends are counted by their hash, up to 65,535 of them.
+    """
     each = (_SAMPLE + len(chunks) - 1) // len(chunks)
-    sample = np.empty(2 * each * len(chunks), np.uint64)
+    counts, most, best = np.zeros(_KINDS, np.uint16), np.uint16(0), _FREE
     for chunk in range(len(chunks)):
         first, last = chunks[chunk, FIRST], chunks[chunk, CLOSING]
-        for j in range(each):
-            at = 2 * (chunk * each + j)
-            if first < last:
-                sample[at], sample[at + 1] = ends_at(records, first + j * (last - first) // each)
-            else:
-                sample[at], sample[at + 1] = _FREE, _FREE
-    sample.sort()
-    best, longest, run = sample[0], 1, 1
-    for j in range(1, sample.size):
-        run = run + 1 if sample[j] == sample[j - 1] else 1
-        if run > longest and sample[j] != _FREE:
-            best, longest = sample[j], run
+        for j in range(each if first < last else 0):
+            a, b = ends_at(records, first + j * (last - first) // each)
+            for end in (np.uint64(a), np.uint64(b)):
+                at = _hashed(end, counts)
+                counts[at] += np.uint16(1)
+                if counts[at] > most:
+                    most, best = counts[at], end
     return best
 
 

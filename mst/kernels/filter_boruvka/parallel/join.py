@@ -17,19 +17,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from mst.kernels.filter_boruvka.parallel.drop_cycle_edges import (
     CLOSING,
     FIRST,
     LAST,
     drop_cycle_edges,
+    edges_between,
     new_scratch,
 )
 from mst.kernels.filter_boruvka.parallel.records import ends_at, id_at, is_dropped, move, swap
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import FOREST, inject_delay
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, store_where, yield_core
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.union_find.concurrent import find, unite
 
@@ -109,34 +111,29 @@ class Shared(NamedTuple):
     counters: np.ndarray
 
 
+def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches:
+    """Return the batches that hold an edge, cut into chunks for `width` workers; the others are as in `Batches`."""
+    return Batches(*_filled_batches(starts, any_order, width))
+
+
 @njit
-def without_empty(starts, any_order):
-    """Return the `starts` and `any_order` of `Batches`, without the batches that hold no edge."""
-    kept_starts, kept = np.empty_like(starts), np.empty_like(any_order)
+def _filled_batches(starts, any_order, width):
+    """Return the fields of the result of `batches_of`."""
     count = 0
     for batch in range(any_order.size):
-        kept_starts[count], kept[count] = starts[batch], any_order[batch]
         count += starts[batch] < starts[batch + 1]
-    kept_starts[count] = starts[-1]
-    return kept_starts[: count + 1], kept[:count]
-
-
-def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches:
-    """Return the batches that hold an edge, cut into chunks for `width` workers; see `without_empty`."""
-    starts, any_order = without_empty(starts, any_order)
-    lengths, chunks = chunked(starts, width)
-    return Batches(starts, lengths, chunks, any_order)
-
-
-@njit
-def chunked(starts, width):
-    """Return the ``(lengths, chunks)`` of `Batches` with these `starts` for `width` workers."""
-    lengths, chunks = np.empty(starts.size - 1, np.int64), np.zeros(starts.size, np.int64)
-    for batch in range(lengths.size):
+    kept, lengths = np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    chunks, kept_order = np.zeros(count + 1, np.int64), np.empty(count, np.bool_)
+    at = 0
+    kept[0] = starts[0]
+    for batch in range(any_order.size):
         size = starts[batch + 1] - starts[batch]
-        lengths[batch] = min(max(-(-size // (8 * width)), 64), LONGEST_CHUNK)
-        chunks[batch + 1] = chunks[batch] - (-size // lengths[batch])
-    return lengths, chunks
+        if size > 0:
+            length = min(max(-(-size // (8 * width)), 64), LONGEST_CHUNK)
+            lengths[at], kept_order[at] = length, any_order[batch]
+            kept[at + 1], chunks[at + 1] = starts[batch + 1], chunks[at] - (-size // length)
+            at += 1
+    return kept, lengths, chunks, kept_order
 
 
 # -- one chunk of a phase ---------------------------------------------------------------------------------------
@@ -339,7 +336,7 @@ def work(worker, width, shared, batches, records, joined, forest):
     starts, lengths, chunks_before, any_order = batches
     chunks, closing = joined
     end = np.int64(2 * any_order.size)
-    scratch = new_scratch(0)
+    scratch = new_scratch(np.int64(0))
     phase = load(state, _PHASE)
     while phase < end:
         for step in range(width):
@@ -358,20 +355,21 @@ def work(worker, width, shared, batches, records, joined, forest):
                 else:
                     last = min(first + lengths[batch], starts[batch + 1])
                     chunks[chunk, FIRST] = first
-                    chunks[chunk, LAST] = find_roots(records, first, last, parent, contended)
+                    chunks[chunk, LAST] = call(find_roots, records, first, last, parent, contended)
                 done += 1
                 phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
             # At once: while the others' shares are looked through, a worker may wait for this report.
             if report_done(state, chunks_before, phase, done):
                 if phase & 1:
                     inject_delay(counters, phase)
-                    scratch = append_batch(phase >> 1, batches, records, joined, forest, counters, scratch)
+                    batch = phase >> 1
+                    scratch = call(append_batch, batch, batches, records, joined, forest, counters, scratch)
                 break
         wait_for_end(state, phase)
         phase = load(state, _PHASE)
 
 
-@njit(parallel=True)
+@njit
 def join(width, shared, batches, records, joined, forest):
     """Join the edges of all batches to the forest.
 
@@ -389,8 +387,7 @@ def join(width, shared, batches, records, joined, forest):
         Edge ids are appended.
     """
     open_first_phase(shared.state, width, batches.chunks)
-    for worker in prange(width):
-        work(worker, width, shared, batches, records, joined, forest)
+    run(width, work, width, shared, batches, records, joined, forest)
 
 
 # -- the forest -------------------------------------------------------------------------------------------------
@@ -405,12 +402,21 @@ def append_batch(batch, batches, records, joined, forest, counters, scratch):
     chunks = joined.chunks[batches.chunks[batch] : batches.chunks[batch + 1]]
     if joined.closing[batch] and not batches.any_order[batch]:
         if scratch.places.size < batches.starts[batch + 1] - batches.starts[batch]:
-            scratch = new_scratch(np.max(np.diff(batches.starts)))
-        drop_cycle_edges(records, chunks, joined.closing[batch], scratch)
+            scratch = new_scratch(largest_batch(batches.starts))
+        call(drop_cycle_edges, records, chunks, joined.closing[batch], scratch)
         append_remaining(records, chunks, forest.edges, counters)
     else:
         append_linking(records, chunks, forest.edges, counters)
     return scratch
+
+
+@njit
+def largest_batch(starts):
+    """Return the size of the largest batch; `starts` is that of `Batches`."""
+    most = np.int64(0)
+    for batch in range(starts.size - 1):
+        most = max(most, starts[batch + 1] - starts[batch])
+    return most
 
 
 @njit
@@ -419,7 +425,7 @@ def append_linking(records, chunks, edges, counters):
 
     `chunks` are the rows of ``Joined.chunks`` that belong to the batch.
     """
-    place = fetch_add(counters, FOREST, np.sum(chunks[:, CLOSING] - chunks[:, FIRST]))
+    place = fetch_add(counters, FOREST, edges_between(chunks, FIRST, CLOSING))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, CLOSING]):
             edges[place] = id_at(records, i)
@@ -429,7 +435,7 @@ def append_linking(records, chunks, edges, counters):
 @njit
 def append_remaining(records, chunks, edges, counters):
     """As `append_linking` for the edges that are not dropped, which are as many as linked two trees."""
-    place = fetch_add(counters, FOREST, np.sum(chunks[:, CLOSING] - chunks[:, FIRST]))
+    place = fetch_add(counters, FOREST, edges_between(chunks, FIRST, CLOSING))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
             if not is_dropped(records, i):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.bitmap import count_ones
 from mst.kernels.primitives.jit import njit
@@ -95,18 +95,23 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
     return total
 
 
-@njit(parallel=True)
+@njit
 def mark(schedule, words, kind, key_range, mask, counts):
     """Run `mark_chunk` over all edges; `words`, `kind`, `key_range` and `mask` are as for that.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
     (chunks,), is written: the marked edges of each chunk.
     """
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _mark_worker, schedule, words, kind, key_range, mask, counts)
+
+
+@njit
+def _mark_worker(worker, schedule, words, kind, key_range, mask, counts):
+    """One worker of `mark`."""
     width, grain, counters = schedule
-    reset_queue(counters, width)
-    for worker in prange(width):
-        flags = np.empty(64, np.uint8)
+    flags = np.empty(64, np.uint8)
+    first, last = next_chunk(counters, worker, width, grain, words.size)
+    while first < last:
+        counts[first // grain] = mark_chunk(first, last, words, kind, key_range, mask, flags)
         first, last = next_chunk(counters, worker, width, grain, words.size)
-        while first < last:
-            counts[first // grain] = mark_chunk(first, last, words, kind, key_range, mask, flags)
-            first, last = next_chunk(counters, worker, width, grain, words.size)

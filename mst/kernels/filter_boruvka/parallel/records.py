@@ -17,6 +17,7 @@ import numpy as np
 from numba.extending import overload
 
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch
 from mst.kernels.primitives.radix import sort_words
 
@@ -310,6 +311,6 @@ def _sorted_by(values, places, spare, words, spare_words):
     """
     for i in range(places.size):
         words[i] = values[places[i]]
-    if sort_words(words, places, 0, places.size, spare_words, spare):
+    if call(sort_words, words, places, 0, places.size, spare_words, spare):
         return spare, places
     return places, spare

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from mst.kernels.filter_boruvka.parallel.storage import edge_at, find_row
 from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.hashing import short_hash
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch
-from mst.kernels.primitives.radix import argsort
+from mst.kernels.primitives.radix import sort_words
 
 _GRAIN, _BLOCK, _STRETCHES = 512, 64, 1024
 _HALF = np.uint64(32)
@@ -26,8 +27,8 @@ class Draws(NamedTuple):
     ----------
     low : unsigned integer of the keys' width
     low_id : int
-    roots : numpy.ndarray of an unsigned integer, shape (n,), or None
-        None where every edge above the bound is a hit.
+    roots : numpy.ndarray of an unsigned integer, shape (n,) or (0,)
+        Empty where every edge above the bound is a hit.
     size : int
         Number of draws.
     seed : int
@@ -35,7 +36,7 @@ class Draws(NamedTuple):
 
     low: np.unsignedinteger
     low_id: int
-    roots: np.ndarray | None
+    roots: np.ndarray
     size: int
     seed: int
 
@@ -49,8 +50,8 @@ def draw(i, first, last, seed):
 
 @njit
 def _between_trees(storage, place, roots):
-    """Return whether the ends of the edge at a place have different `roots`, (n,); True if `roots` is None."""
-    if roots is None:
+    """Return whether the ends of the edge at a place have different `roots`, (n,); True if `roots` is empty."""
+    if roots.size == 0:
         return True
     a, b, _ = edge_at(storage, place, find_row(storage, place))
     return roots[a] != roots[b]
@@ -103,11 +104,11 @@ def sample_edges(storage, draws):
         ``hits / draws.size`` estimates the share of all places.
     """
     keys, ids = np.empty(draws.size, storage.words.dtype), np.empty(draws.size, np.int64)
-    hits = sample_chunk(0, draws.size, storage, draws, keys, ids)
+    hits = call(sample_chunk, 0, draws.size, storage, draws, keys, ids)
     return keys[:hits], ids[:hits]
 
 
-@njit(parallel=True)
+@njit
 def sample_edges_parallel(width, storage, draws, counters):
     """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
 
@@ -117,17 +118,23 @@ def sample_edges_parallel(width, storage, draws, counters):
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
     reset_queue(counters, width)
-    for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, _GRAIN, samples)
-        while first < last:
-            ends[first // _GRAIN] = sample_chunk(first, last, storage, draws, keys, ids)
-            first, last = next_chunk(counters, worker, width, _GRAIN, samples)
+    run(width, _sample_edges_parallel_worker, width, storage, draws, counters, keys, ids, ends)
     hits = 0
     for chunk in range(ends.size):
         for i in range(chunk * _GRAIN, ends[chunk]):
             keys[hits], ids[hits] = keys[i], ids[i]
             hits += 1
     return keys[:hits], ids[:hits]
+
+
+@njit
+def _sample_edges_parallel_worker(worker, width, storage, draws, counters, keys, ids, ends):
+    """One worker of `sample_edges_parallel`."""
+    samples = draws.size
+    first, last = next_chunk(counters, worker, width, _GRAIN, samples)
+    while first < last:
+        ends[first // _GRAIN] = call(sample_chunk, first, last, storage, draws, keys, ids)
+        first, last = next_chunk(counters, worker, width, _GRAIN, samples)
 
 
 @njit
@@ -148,27 +155,44 @@ def quantiles(keys, ids, fractions):
     -------
     keys, ids : numpy.ndarray of the given dtypes, shape (q,)
     """
-    if np.any(ids[1:] < ids[:-1]):
-        by_id = argsort(ids)
-        keys, ids = keys[by_id], ids[by_id]
+    size = np.int64(keys.size)
     ranks = np.empty(fractions.size, np.int64)
     for i in range(ranks.size):
-        ranks[i] = min(np.int64(fractions[i] * keys.size), keys.size - 1)
-    if ranks.size and 4 * ranks[-1] < keys.size:
-        few = among_lightest(keys, ranks[-1] + 1)
-        keys, ids = keys[few], ids[few]
-    at = argsort(keys)[ranks]
-    return keys[at], ids[at]
+        ranks[i] = min(np.int64(fractions[i] * size), size - 1)
+    count = ranks[-1] + 1 if ranks.size else 0
+    places = np.empty(size, np.int64)
+    if 4 * count < size:
+        size = among_lightest(keys, count, places)
+    else:
+        for i in range(size):
+            places[i] = i
+    places, spare = places[:size], np.empty(size, np.int64)
+    words, spare_words = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    descents = 0
+    for i in range(1, size):
+        descents += ids[places[i - 1]] > ids[places[i]]
+    for by_key in range(np.int64(descents == 0), 2):
+        for i in range(size):
+            words[i] = keys[places[i]] if by_key else np.uint64(ids[places[i]])
+        if call(sort_words, words, places, np.int64(0), size, spare_words, spare):
+            places, spare = spare, places
+    bound_keys, bound_ids = np.empty(ranks.size, keys.dtype), np.empty(ranks.size, np.int64)
+    for i in range(ranks.size):
+        bound_keys[i], bound_ids[i] = keys[places[ranks[i]]], ids[places[ranks[i]]]
+    return bound_keys, bound_ids
 
 
 @njit
-def among_lightest(keys, count):
-    """Return the places of at least the `count` smallest of `keys`, unsigned (k,): int64, ascending.
+def among_lightest(keys, count, places):
+    """Write the places of at least the `count` smallest keys to `places`, ascending; return how many.
 
-    Keys are counted in equal ranges, and all keys of the last range are included.
+    Keys are counted in equal ranges, and all keys of the last range are included. `keys` is unsigned, of shape (k,),
+    `places` int64 of the same shape.
     """
-    low, span, shift = keys.min(), np.uint64(keys.max() - keys.min()), np.uint64(0)
-    while span >> shift >= _STRETCHES:
+    low, high, shift = keys[0], keys[0], np.uint64(0)
+    for key in keys:
+        low, high = min(low, key), max(high, key)
+    while np.uint64(high - low) >> shift >= _STRETCHES:
         shift += np.uint64(1)
     held = np.zeros(_STRETCHES, np.int64)
     for key in keys:
@@ -177,8 +201,8 @@ def among_lightest(keys, count):
     while below < count:
         last += 1
         below += held[last]
-    places, found = np.empty(keys.size, np.int64), np.int64(0)
+    found = np.int64(0)
     for i in range(keys.size):
         places[found] = i
         found += np.uint64(keys[i] - low) >> shift <= np.uint64(last)
-    return places[:found]
+    return found

@@ -7,14 +7,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from mst.kernels.filter_boruvka.parallel.records import prefetch_edge, put
 from mst.kernels.filter_boruvka.parallel.select import BLOCK
 from mst.kernels.filter_boruvka.parallel.storage import advance_row, edge_at, find_row
 from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 
 _AHEAD = 32
 
@@ -82,16 +83,22 @@ def scatter_chunk(first, last, storage, selected, next_places, records, to):
             put(records, to[i], a, b, key_of(storage.words[place], storage.kind), e)
 
 
-@njit(parallel=True)
+@njit
 def scatter(schedule, storage, selected, records):
     """Write all selected edges to `records`, by batch; `first_places` has been called for ``selected.counts``."""
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _scatter_worker, schedule, storage, selected, records)
+
+
+@njit
+def _scatter_worker(worker, schedule, storage, selected, records):
+    """One worker of `scatter`."""
     width, grain, counters = schedule
     begins, ends, next_places = selected.begins, selected.ends, selected.counts
-    reset_queue(counters, width)
-    for worker in prange(width):
-        to = np.empty(BLOCK, np.int64)
+    to = np.empty(BLOCK, np.int64)
+    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    while first < last:
+        chunk = first // grain
+        places = next_places[chunk]
+        call(scatter_chunk, begins[chunk], ends[chunk], storage, selected, places, records, to)
         first, last = next_chunk(counters, worker, width, grain, storage.words.size)
-        while first < last:
-            chunk = first // grain
-            scatter_chunk(begins[chunk], ends[chunk], storage, selected, next_places[chunk], records, to)
-            first, last = next_chunk(counters, worker, width, grain, storage.words.size)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange, types
 from numba.extending import overload
 
 from mst.kernels.filter_boruvka.parallel.storage import (
@@ -25,10 +24,12 @@ from mst.kernels.filter_boruvka.parallel.storage import (
     vertex_type,
 )
 from mst.kernels.parallel.keys import key_of
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add
 from mst.kernels.primitives.bitmap import get_bit
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 
 SELECTED = LIVE
 """The place in the counters where selected or copied edges are counted."""
@@ -50,8 +51,8 @@ class Wanted(NamedTuple):
     low_id, high_id : int
     selective : bool
         Whether most blocks of edges have none in the range.
-    in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,), or None
-        Bitmap of the vertices of the giant tree: edges with both ends there are left out.
+    in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,) or (0,)
+        Bitmap of the vertices of the giant tree: edges with both ends there are left out. Empty without a giant.
     roots : numpy.ndarray of an unsigned integer, shape (n,)
         Parents; where roots are compared, every vertex points at its root.
     compare_roots : bool
@@ -63,7 +64,7 @@ class Wanted(NamedTuple):
     high: np.unsignedinteger
     high_id: int
     selective: bool
-    in_giant: np.ndarray | None
+    in_giant: np.ndarray
     roots: np.ndarray
     compare_roots: bool
 
@@ -186,34 +187,24 @@ def pick(storage, first, last, wanted, picked):
 def pick_outside(storage, first, last, in_giant, picked):
     """Write the places of edges with an end outside the giant tree to `picked`; return how many.
 
-    `in_giant` is as in `Wanted`; for `Rows` it may be None: then all edges are picked, each once.
+    `in_giant` is as in `Wanted`; for `Rows` it may be empty: then all edges are picked, each once.
     """
     return _compiled_only()
 
 
 @overload(pick)
 def _pick(storage, first, last, wanted, picked):
-    if isinstance(wanted.types[wanted.fields.index("in_giant")], types.NoneType):
-        if not has_rows(storage):
-            return lambda storage, first, last, wanted, picked: _pick_between(
-                storage, first, last, wanted, picked
-            )
+    by_rows = has_rows(storage)
 
-        def pick(storage, first, last, wanted, picked):
-            if wanted.selective:
-                size = _pick_between(storage, first, last, wanted, picked)
-                return _keep_at_smaller_end(storage, picked, size)
-            size = np.uint64(pick_outside(storage, first, last, None, picked))
-            return _keep_between(storage, wanted, picked, size)
-
-        return pick
-
-    def pick_in_giant(storage, first, last, wanted, picked):
+    def pick(storage, first, last, wanted, picked):
+        if wanted.in_giant.size == 0 and (wanted.selective or not by_rows):
+            size = _pick_between(storage, first, last, wanted, picked)
+            return _keep_at_smaller_end(storage, picked, size) if by_rows else size
         # Ends first, then the keys of the few that are left: most heavy edges lie in the giant tree.
         size = np.uint64(pick_outside(storage, first, last, wanted.in_giant, picked))
         return _keep_between(storage, wanted, picked, size)
 
-    return pick_in_giant
+    return pick
 
 
 @overload(pick_outside)
@@ -322,14 +313,14 @@ def _keep_at_smaller_end(storage, picked, size):
 
 @njit
 def _pick_outside_of_rows(storage, first, last, in_giant, picked):
-    """Write the result of `pick_outside` for `Rows`; `in_giant` may be None."""
+    """Write the result of `pick_outside` for `Rows`; `in_giant` may be empty."""
     neighbours, offsets = storage.neighbours, storage.offsets
     size = np.uint64(0)
     x = find_row(storage, first)
     start = first
     while start < last:
         end = min(np.int64(offsets[x + 1]), last)
-        if in_giant is None:
+        if in_giant.size == 0:
             for i in range(np.uint64(start), np.uint64(end)):
                 picked[size] = i
                 size += np.uint64(x < neighbours[i])
@@ -395,30 +386,35 @@ def _append_picked(storage, picked, wanted, bounds, chunk, at):
     return at
 
 
-@njit(parallel=True)
+@njit
 def select(schedule, storage, wanted, bounds, selected):
     """Write the places and batches of all wanted edges to a `Selected`; ``counters[SELECTED]`` is their number.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule`.
     """
+    reset_queue(schedule.counters, schedule.width)
+    schedule.counters[SELECTED] = 0
+    run(schedule.width, _select_worker, schedule, storage, wanted, bounds, selected)
+
+
+@njit
+def _select_worker(worker, schedule, storage, wanted, bounds, selected):
+    """One worker of `select`."""
     width, grain, counters = schedule
     places, batch, begins, ends, counts = selected
-    reset_queue(counters, width)
-    counters[SELECTED] = 0
-    for worker in prange(width):
-        # By way of arrays of the worker, so that no more of `places` is touched than is selected.
-        own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
-        picked = np.empty(BLOCK + 1, np.uint64)
+    # By way of arrays of the worker, so that no more of `places` is touched than is selected.
+    own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
+    picked = np.empty(BLOCK + 1, np.uint64)
+    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    while first < last:
+        chunk = first // grain
+        own = SelectedChunk(own_places, own_batch, counts[chunk])
+        count = call(select_chunk, first, last, storage, wanted, bounds, own, picked)
+        begin = fetch_add(counters, SELECTED, count)
+        begins[chunk], ends[chunk] = begin, begin + count
+        places[begin : begin + count] = own_places[:count]
+        batch[begin : begin + count] = own_batch[:count]
         first, last = next_chunk(counters, worker, width, grain, storage.words.size)
-        while first < last:
-            chunk = first // grain
-            own = SelectedChunk(own_places, own_batch, counts[chunk])
-            count = select_chunk(first, last, storage, wanted, bounds, own, picked)
-            begin = fetch_add(counters, SELECTED, count)
-            begins[chunk], ends[chunk] = begin, begin + count
-            places[begin : begin + count] = own_places[:count]
-            batch[begin : begin + count] = own_batch[:count]
-            first, last = next_chunk(counters, worker, width, grain, storage.words.size)
 
 
 @njit
@@ -433,19 +429,24 @@ def assign_batches(first, last, storage, bounds, batch, counts):
         counts[b] += 1
 
 
-@njit(parallel=True)
+@njit
 def select_all(schedule, storage, bounds, selected):
     """As `select` if every edge is wanted and has one place, so not for `Rows`: ``selected.places`` is not written."""
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _select_all_worker, schedule, storage, bounds, selected)
+
+
+@njit
+def _select_all_worker(worker, schedule, storage, bounds, selected):
+    """One worker of `select_all`."""
     width, grain, counters = schedule
     _, batch, begins, ends, counts = selected
-    reset_queue(counters, width)
-    for worker in prange(width):
+    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    while first < last:
+        chunk = first // grain
+        begins[chunk], ends[chunk] = first, last
+        call(assign_batches, first, last, storage, bounds, batch, counts[chunk])
         first, last = next_chunk(counters, worker, width, grain, storage.words.size)
-        while first < last:
-            chunk = first // grain
-            begins[chunk], ends[chunk] = first, last
-            assign_batches(first, last, storage, bounds, batch, counts[chunk])
-            first, last = next_chunk(counters, worker, width, grain, storage.words.size)
 
 
 # -- copying ----------------------------------------------------------------------------------------------------
@@ -497,15 +498,20 @@ def copy_outside_serially(storage, wanted, copy, counters):
         copy_chunk(first, min(first + BLOCK, storage.words.size), storage, wanted, copy, counters, picked)
 
 
-@njit(parallel=True)
+@njit
 def copy_outside(schedule, storage, wanted, copy):
     """Run `copy_chunk` over all chunks by the workers of a `Schedule`."""
+    reset_queue(schedule.counters, schedule.width)
+    schedule.counters[SELECTED] = 0
+    run(schedule.width, _copy_outside_worker, schedule, storage, wanted, copy)
+
+
+@njit
+def _copy_outside_worker(worker, schedule, storage, wanted, copy):
+    """One worker of `copy_outside`."""
     width, grain, counters = schedule
-    reset_queue(counters, width)
-    counters[SELECTED] = 0
-    for worker in prange(width):
-        picked = np.empty(grain + 1, np.uint64)
+    picked = np.empty(grain + 1, np.uint64)
+    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    while first < last:
+        call(copy_chunk, first, last, storage, wanted, copy, counters, picked)
         first, last = next_chunk(counters, worker, width, grain, storage.words.size)
-        while first < last:
-            copy_chunk(first, last, storage, wanted, copy, counters, picked)
-            first, last = next_chunk(counters, worker, width, grain, storage.words.size)

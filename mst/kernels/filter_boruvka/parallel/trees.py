@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
+from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.atomics import load, store
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.concurrent import find
 
 
@@ -29,15 +30,20 @@ def new_parents(
     return parent
 
 
-@njit(parallel=True)
+@njit
 def _make_all_singletons(width, grain, parent, counters):
     """Make all vertices trees of one vertex each, by `width` workers."""
     reset_queue(counters, width)
-    for worker in prange(width):
+    run(width, _make_all_singletons_worker, width, grain, parent, counters)
+
+
+@njit
+def _make_all_singletons_worker(worker, width, grain, parent, counters):
+    """One worker of `_make_all_singletons`."""
+    first, last = next_chunk(counters, worker, width, grain, parent.size)
+    while first < last:
+        call(make_singletons, parent, first, last)
         first, last = next_chunk(counters, worker, width, grain, parent.size)
-        while first < last:
-            make_singletons(parent, first, last)
-            first, last = next_chunk(counters, worker, width, grain, parent.size)
 
 
 @njit
@@ -47,16 +53,21 @@ def make_singletons(parent, first, last):
         parent[x] = x
 
 
-@njit(parallel=True)
+@njit
 def flatten(schedule, parent):
     """Make every vertex point at the root of its tree."""
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _flatten_worker, schedule, parent)
+
+
+@njit
+def _flatten_worker(worker, schedule, parent):
+    """One worker of `flatten`."""
     width, grain, counters = schedule
-    reset_queue(counters, width)
-    for worker in prange(width):
+    first, last = next_chunk(counters, worker, width, grain, parent.size)
+    while first < last:
+        call(flatten_chunk, parent, first, last)
         first, last = next_chunk(counters, worker, width, grain, parent.size)
-        while first < last:
-            flatten_chunk(parent, first, last)
-            first, last = next_chunk(counters, worker, width, grain, parent.size)
 
 
 @njit
@@ -69,19 +80,24 @@ def flatten_chunk(parent, first, last):
         store(parent, x, r)
 
 
-@njit(parallel=True)
+@njit
 def mark_giant(schedule, parent, giant, in_giant):
     """Set bit `x` of `in_giant` where vertex `x` points at the root `giant`; the grain counts words.
 
     `in_giant` is uint64 of shape (⌈n / 64⌉,); every vertex points at its root.
     """
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _mark_giant_worker, schedule, parent, giant, in_giant)
+
+
+@njit
+def _mark_giant_worker(worker, schedule, parent, giant, in_giant):
+    """One worker of `mark_giant`."""
     width, grain, counters = schedule
-    reset_queue(counters, width)
-    for worker in prange(width):
+    first, last = next_chunk(counters, worker, width, grain, in_giant.size)
+    while first < last:
+        call(mark_giant_chunk, parent, giant, first, last, in_giant)
         first, last = next_chunk(counters, worker, width, grain, in_giant.size)
-        while first < last:
-            mark_giant_chunk(parent, giant, first, last, in_giant)
-            first, last = next_chunk(counters, worker, width, grain, in_giant.size)
 
 
 @njit

@@ -17,6 +17,7 @@ import numpy as np
 
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch_to_write
 from mst.kernels.union_find.sequential import fourth_ancestor
 
@@ -81,12 +82,12 @@ def join(records, buckets, smallest, largest, keys, forest, size):
         if stop - start < smallest and bucket < buckets.size - 1:
             continue
         if stop - start <= largest:
-            size, conflict = _join_batch(records, start, stop, keys, forest, size, batch)
+            size, conflict = call(_join_batch, records, start, stop, keys, forest, size, batch)
             conflicts += conflict
         else:
             for cut in range(start, stop, smallest):
                 end = min(cut + smallest, stop)
-                size, conflict = _join_batch(records, cut, end, keys, forest, size, batch)
+                size, conflict = call(_join_batch, records, cut, end, keys, forest, size, batch)
                 conflicts += conflict
         start = stop
     return size, conflicts
@@ -123,7 +124,7 @@ def _join_batch(records, start, stop, keys, forest, size, batch):
         x, y = _root(parent, a[i]), _root(parent, b[i])
         if x == y:
             _undo(parent, a, b, i)
-            return _join_in_order(keys, forest, size, batch, kept), 1
+            return call(_join_in_order, keys, forest, size, batch, kept), 1
         parent[max(x, y)] = min(x, y)
         forest.edges[size + i] = ids[i]
     return size + kept, 0
@@ -150,7 +151,7 @@ def _join_in_order(keys, forest, size, batch, count):
     """Join the first `count` edges of a batch by (key, id), one by one; return the size of the forest."""
     parent = forest.parent
     order = np.empty(count, np.uint32)
-    sort_by_key(keys, batch.ids, order)
+    call(sort_by_key, keys, batch.ids, order)
     for i in order:
         x, y = _root(parent, batch.a[i]), _root(parent, batch.b[i])
         if x != y:

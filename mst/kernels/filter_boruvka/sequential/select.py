@@ -19,6 +19,7 @@ from mst.kernels.filter_boruvka.sequential.sample import is_selective, level_of
 from mst.kernels.primitives.bitmap import get_bit
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.out_of_line import call
 
 _BLOCK, _LONG_BLOCK = np.uint64(64), np.uint64(1024)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -92,10 +93,12 @@ def select_light(keys, split, window, codes):
     """
     tie, m = np.uint64(split.tie), np.uint64(keys.words.size)
     selective = is_selective(split, keys.words.size)
-    count = _select_up_to(keys, IdRange(_ZERO, tie, split.key), window, selective, codes, _ZERO)
+    light = IdRange(_ZERO, tie, split.key)
+    count = call(_select_up_to, keys, light, window, selective, codes, _ZERO)
     if split.key > 0:
         below = keys.words.dtype.type(split.key - keys.words.dtype.type(1))
-        count = _select_up_to(keys, IdRange(tie, m, below), window, selective, codes, count)
+        light = IdRange(tie, m, below)
+        count = call(_select_up_to, keys, light, window, selective, codes, count)
     return np.int64(count)
 
 
@@ -129,8 +132,10 @@ def select_heavy(keys, split, ends, trees, window, codes):
     tie, m, count = np.uint64(split.tie), np.uint64(keys.words.size), _ZERO
     above = keys.words.dtype.type(split.key + keys.words.dtype.type(1))
     if above > split.key:
-        count = _select_from(keys, IdRange(_ZERO, tie, above), ends, trees, window, codes, count)
-    return np.int64(_select_from(keys, IdRange(tie, m, split.key), ends, trees, window, codes, count))
+        heavy = IdRange(_ZERO, tie, above)
+        count = call(_select_from, keys, heavy, ends, trees, window, codes, count)
+    heavy = IdRange(tie, m, split.key)
+    return np.int64(call(_select_from, keys, heavy, ends, trees, window, codes, count))
 
 
 @njit

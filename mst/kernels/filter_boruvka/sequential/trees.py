@@ -22,21 +22,21 @@ def giant_label(label: np.ndarray, size: int = 512) -> tuple[np.unsignedinteger,
 
     `label`, unsigned of shape (n,), is the root of each vertex's tree.
     """
-    giant, share = _most_common(label, size)
-    return label.dtype.type(giant), share
+    seen = np.sort(label[stratified(len(label), size)])
+    at, times = longest_run(seen)
+    return seen[at], times / len(seen)
 
 
 @njit
-def _most_common(label, size):
-    """Return the result of `giant_label`."""
-    seen = np.sort(label[stratified(label.size, size)])
+def longest_run(values):
+    """Return a place in the longest run of equal `values`, (k,), and the run's length, both int64."""
     first = best = most = 0
-    for i in range(seen.size):
-        if seen[i] != seen[first]:
+    for i in range(values.size):
+        if values[i] != values[first]:
             first = i
         if i + 1 - first > most:
             best, most = i, i + 1 - first
-    return seen[best], most / seen.size
+    return best, most
 
 
 @njit

@@ -1,0 +1,87 @@
+"""Calls a compiled function by many threads, in place of numba's `prange`, which takes far longer to compile.
+
+`prange` makes a function of its loop's body, types it twice, and optimises it, with all that it calls, once for each of
+three wrappers around it. Our workers are compiled functions already, and numba's thread pool can call them directly.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.np.ufunc.parallel import _launch_threads
+
+from mst.kernels.primitives.jit import intrinsic
+from mst.kernels.primitives.out_of_line import address_of, called_as, unpacked
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_ANY = ir.IntType(8).as_pointer()
+# What the thread pool calls, and itself; see `numba.np.ufunc.parallel`.
+_TASK = ir.FunctionType(ir.VoidType(), [_ANY.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), _ANY])
+_POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
+
+
+@intrinsic
+def run(typing_context, width, function, *arguments):
+    """Call ``function(worker, *arguments)`` for the workers ``0 … width - 1``, each by a thread; return when all have.
+
+    `width` is int, and `function` a function of a module, compiled by `njit`, that returns nothing; `worker` is an
+    int64. Other Python threads may run meanwhile. Raises MemoryError if a worker did. For compiled code only.
+    """
+    called = called_as(typing_context, function, (types.int64, *arguments))
+    if called.return_type != types.none:
+        raise TypingError(f"a worker returns nothing, not {called.return_type}")
+
+    def generate(context, builder, signature, values):
+        _launch_threads()
+        context.active_code_library._reload_init.add(_launch_threads)
+        width_value, _, arguments_value = values
+        frame = cgutils.alloca_once(builder, ir.LiteralStructType([arguments_value.type, _I32]))
+        failed = _field(builder, frame, 1)
+        builder.store(arguments_value, _field(builder, frame, 0))
+        builder.store(_I32(0), failed)
+        target = address_of(context, builder, function.dispatcher, called)
+        task = _task(context, builder.module, target, called, arguments, frame.type)
+        # For each worker, the pool adds one step more to the address of the only argument: to null, a byte each.
+        address = cgutils.alloca_once_value(builder, cgutils.get_null_value(_ANY))
+        workers, step = (cgutils.alloca_once_value(builder, value) for value in (width_value, _I64(1)))
+        pointers = [builder.bitcast(pointer, _ANY) for pointer in (task, address, workers, step, frame)]
+        pool = cgutils.get_or_insert_function(builder.module, _POOL, "numba_parallel_for")
+        threads = ir.FunctionType(_I64, [])
+        threads = cgutils.get_or_insert_function(builder.module, threads, "get_num_threads")
+        python = context.get_python_api(builder)
+        lock = python.gil_ensure()
+        state = python.save_thread()
+        builder.call(pool, [*pointers, _I64(0), _I64(1), builder.call(threads, [])])
+        python.restore_thread(state)
+        python.gil_release(lock)
+        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, builder.load(failed))):
+            context.call_conv.return_user_exc(builder, MemoryError, ("a worker ran out of memory",))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, function, types.StarArgTuple.from_types(arguments)), generate
+
+
+def _field(builder, frame, number):
+    """Return the address of a field of `frame`: 0 holds the arguments, 1 whether a worker failed."""
+    return builder.gep(frame, [_I32(0), _I32(number)], inbounds=True)
+
+
+def _task(context, module, target, called, arguments, frame_type):
+    """Return a new function of type `_TASK`: it calls `target`, of the signature `called`, as one worker.
+
+    `arguments` are the types of the elements of the tuple in the frame, to which the function's last argument points.
+    """
+    task = ir.Function(module, _TASK, module.get_unique_name("mst.task"))
+    task.linkage = "internal"
+    builder = ir.IRBuilder(task.append_basic_block())
+    addresses, _, _, data = task.args
+    frame = builder.bitcast(data, frame_type)
+    worker = builder.ptrtoint(builder.load(addresses), _I64)
+    rest = unpacked(context, builder, builder.load(_field(builder, frame, 0)), arguments, called.args[1:])
+    kinds = called.return_type, called.args
+    status, _ = context.call_conv.call_function(builder, target, *kinds, [worker, *rest])
+    with cgutils.if_unlikely(builder, status.is_error):
+        builder.store(_I32(1), _field(builder, frame, 1))
+    builder.ret_void()
+    return task
