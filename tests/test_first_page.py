@@ -62,9 +62,14 @@ sys.exit({code})
 
 def test_an_interruption_ends_the_engine_even_if_it_ignores_the_keyboard(tmp_path, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
-    code = "import os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nos.kill(os.getppid(), 2)\ntime.sleep(60)"
+    lines = (
+        "import os, signal, time",
+        "signal.signal(2, signal.SIG_IGN)",
+        "os.kill(os.getppid(), 2)",
+        "time.sleep(60)",
+    )
     begun = time.monotonic()
-    assert experiment._watched([sys.executable, "-c", code], own, []) == 130
+    assert experiment._watched([sys.executable, "-c", "\n".join(lines)], own, []) == 130
     assert time.monotonic() - begun < 30 and "interrupted" in capsys.readouterr().err
 
 
