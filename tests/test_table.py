@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
+from dataclasses import replace
 from pathlib import Path
 
+import fake_records
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from mst import registry
+from mst.bench.records import store
 from mst.cli import main
 from mst.commands.table import PARTS, table
 from mst.config import load
+from mst.reporting import rows
+from mst.reporting.table import set_aside_of, write_table
 
 BENCHMARKS = Path(__file__).parent.parent / "config/benchmarks"
 
@@ -81,3 +90,71 @@ def test_proof_is_timed_as_an_algorithm_and_returns_the_forest(proof_registered)
     graph = generate("uniform", n=200, m=900)
     found = minimum_spanning_forest(graph, algorithm="proof")
     assert found.edge_ids.tolist() == minimum_spanning_forest(graph, algorithm="kruskal").edge_ids.tolist()
+
+
+@pytest.fixture
+def settled(tmp_path) -> Path:
+    """A folder of 2,000 records that were written a while ago."""
+    algorithm = fake_records.ALGORITHMS[0]
+    for i in range(2_000):
+        graph = replace(fake_records.GRAPHS[0], name=f"graph-{i:04}")
+        run, value = fake_records.measurement("fake-desktop", graph, algorithm, 1, samples=[[1.0, 2.0]] * 5)
+        fake_records.write_record(tmp_path / "records", run, value)
+    time.sleep(rows._SETTLED)
+    return tmp_path
+
+
+def rewritten(folder: Path, monkeypatch) -> tuple[list[dict], int]:
+    """Write the table; return its rows and how many records were read."""
+    read, own = [], store.read_record
+    monkeypatch.setattr(store, "read_record", lambda path, **others: read.append(path) or own(path, **others))
+    write_table([folder / "records"], [], folder / "table.parquet", folder / "table.csv")
+    monkeypatch.undo()
+    return pq.read_table(folder / "table.parquet").to_pylist(), len(read)
+
+
+def test_only_new_and_changed_records_are_read_again(settled, monkeypatch):
+    monkeypatch.setattr(rows, "CHUNK", 2_000)
+    begun = time.process_time()
+    first, read = rewritten(settled, monkeypatch)
+    # Some 0.25 ms each, where nothing else runs.
+    assert time.process_time() - begun < 2_000 * 2e-3 + 2
+    assert read == len(first) == 2_000
+    assert rewritten(settled, monkeypatch) == (first, 0)
+    changed, broken, gone, unproved, *_ = store.measurement_paths(settled / "records")
+    value = json.loads(changed.read_text())
+    times = changed.stat().st_atime_ns, changed.stat().st_mtime_ns
+    value["samples"]["compute"] = [[3.0, 4.0]] * 5
+    store.write_json(changed, value)
+    os.utime(changed, ns=times)
+    broken.write_text("{")
+    gone.unlink()
+    store.proof_path(unproved).unlink()
+    second, read = rewritten(settled, monkeypatch)
+    assert read == 3 and len(second) == 1_998
+    assert second[0] == {
+        **first[0],
+        **dict.fromkeys(("compute_seconds", "compute_low", "compute_high"), 3.5),
+    } | {"edges_per_second": first[0]["m"] / 3.5}
+    assert second[1] == first[3] | {"grade": None} and second[2:] == first[4:]
+    assert [text.split(":")[0] for text in set_aside_of(settled / "table.parquet")] == [str(broken)]
+
+
+def test_damaged_file_of_kept_rows_is_made_anew(settled, monkeypatch):
+    first, _ = rewritten(settled, monkeypatch)
+    kept = settled / ".table-rows.parquet"
+    whole = kept.read_bytes()
+    middle = len(whole) // 3
+    for content in (b"", whole[:-9], whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :]):
+        kept.write_bytes(content)
+        assert rewritten(settled, monkeypatch) == (first, 2_000)
+        assert rewritten(settled, monkeypatch) == (first, 0)
+
+
+def test_processes_return_the_rows_of_one(settled, monkeypatch):
+    first, _ = rewritten(settled, monkeypatch)
+    (settled / ".table-rows.parquet").unlink()
+    monkeypatch.setattr(rows, "CHUNK", 500)
+    monkeypatch.setattr(rows, "usable_cores", lambda: 2)
+    write_table([settled / "records"], [], settled / "table.parquet", settled / "table.csv")
+    assert pq.read_table(settled / "table.parquet").to_pylist() == first

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mst.atomic import replacing
-from mst.bench.records.store import load_records, table_rows
+from mst.reporting.rows import rows_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
@@ -81,7 +84,7 @@ def write_table(
         status is ``unsupported`` or ``unavailable`` (with its reason) becomes a row of the table unless the run
         has a record. A row with a ``fingerprint`` says which version of the code and graph is the current one.
     out_parquet, out_csv : Path
-        Where the table goes, twice.
+        Where the table goes, twice. Rows are kept beside it for the next call (see `mst.reporting.rows`).
     only_planned : bool
         Leave out records of runs that are not in the plan; machine and width do not matter, so that other machines'
         records of the same runs stay.
@@ -92,9 +95,9 @@ def write_table(
     """
     plan = [dict(row) for row in plan_rows]
     set_aside: list[str] = []
-    rows = _records(
-        [*((f, "measured") for f in records_folders), *((f, "reference") for f in references)], set_aside.append
-    )
+    folders = [*((f, "measured") for f in records_folders), *((f, "reference") for f in references)]
+    kept = out_parquet.with_name(f".{out_parquet.stem}-rows.parquet")
+    rows = _distinct(rows_of(folders, _schema(), kept, set_aside.append))
     if only_planned:
         others = stand_ins or {}
         planned = {
@@ -121,11 +124,10 @@ def set_aside_of(table: Path) -> list[str]:
     return json.loads((pq.read_schema(table).metadata or {}).get(_SET_ASIDE, b"[]"))
 
 
-def _records(folders: Iterable[tuple[Path, str]], set_aside: Callable[[str], None]) -> list[dict[str, Any]]:
+def _distinct(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows: dict[tuple, dict[str, Any]] = {}
-    for folder, origin in folders:
-        for row in table_rows(load_records(Path(folder), origin=origin, set_aside=set_aside)):
-            rows.setdefault((*_key(row), row["fingerprint"]), {**_blank(), **row})
+    for row in found:
+        rows.setdefault((*_key(row), row["fingerprint"]), {**_blank(), **row})
     return list(rows.values())
 
 
@@ -148,13 +150,18 @@ def _blank() -> dict[str, Any]:
     return {**dict.fromkeys(COLUMNS), "options": "default", "layout": "", "flags": "", "oversubscribed": False}
 
 
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
+
+
 def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path, set_aside: Sequence[str]) -> None:
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-    schema = schema.with_metadata({_SET_ASIDE: json.dumps(list(set_aside)).encode()})
+    schema = _schema().with_metadata({_SET_ASIDE: json.dumps(list(set_aside)).encode()})
     table = pa.Table.from_pylist(rows, schema=schema)
     for path in (out_parquet, out_csv):
         path.parent.mkdir(parents=True, exist_ok=True)

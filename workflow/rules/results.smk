@@ -1,7 +1,11 @@
 # One tidy table of all measurements, of this and other machines, and the last gate.
 
 TABLE_SOURCES = sources(
-    "mst/bench/records/store.py", "mst/bench/statistics.py", "mst/reporting/table.py"
+    "mst/bench/records/schema.py",
+    "mst/bench/records/store.py",
+    "mst/bench/statistics.py",
+    "mst/reporting/rows.py",
+    "mst/reporting/table.py",
 )
 
 

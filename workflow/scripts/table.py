@@ -8,14 +8,16 @@ from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.table import write_table
 
-with logged(snakemake.log[0]):
-    settings = config.load()
-    write_table(
-        [settings.records],
-        json.loads(Path(snakemake.input.plan).read_text()),
-        Path(snakemake.output.parquet),
-        Path(snakemake.output.csv),
-        only_planned=snakemake.params.only_planned,
-        references=[reference.records for reference in references(config.COMMITTED)],
-        stand_ins=config.stand_ins(config.papers(settings), snakemake.params.scope),
-    )
+# The processes that read records import this file again.
+if __name__ == "__main__":
+    with logged(snakemake.log[0]):
+        settings = config.load()
+        write_table(
+            [settings.records],
+            json.loads(Path(snakemake.input.plan).read_text()),
+            Path(snakemake.output.parquet),
+            Path(snakemake.output.csv),
+            only_planned=snakemake.params.only_planned,
+            references=[reference.records for reference in references(config.COMMITTED)],
+            stand_ins=config.stand_ins(config.papers(settings), snakemake.params.scope),
+        )
