@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly test-cluster lint docs report lock audit schemas clean
+.PHONY: help install test test-all nightly test-cluster lint docs report lock audit schemas clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,9 +32,12 @@ help:  ## this list
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
 # Distribute whole files, in the order of tests/conftest.py; without pytest-xdist one worker runs all tests.
-TWO_WORKERS = --dist loadfile --no-loadscope-reorder -n 2
-test: $(SETUP_DEV)  ## the test suite (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
-	$(PYTHON) -m pytest $(or $(TESTS),$$($(PYTHON) -c 'import xdist' 2>/dev/null && echo $(TWO_WORKERS)))
+PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n 2)
+test: $(SETUP_DEV)  ## the test suite but its longest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
+	$(if $(TESTS),$(PYTHON) -m pytest $(TESTS),$(PYTEST) -m 'not slow and not cluster and not nightly')
+
+test-all: $(SETUP_DEV)  ## the whole test suite: races at length, SLURM (as root), trials of the workflow, all browser widths
+	$(PYTEST)
 
 # MST_NIGHTLY=0.01 runs a hundredth of it.
 nightly: $(SETUP_DEV)  ## hours of attacks on parsers, proofs and solvers (TESTS=… selects some, MST_NIGHTLY=… a share)
