@@ -1,10 +1,15 @@
-"""Ctrl-C while the result of compiled code is made a Python object must not crash."""
+"""Ctrl-C while compiled code runs, or while its result is made a Python object, raises `KeyboardInterrupt`."""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import mst
 
@@ -62,3 +67,42 @@ def test_python_calls_no_compiled_function_that_returns_a_named_tuple():
         if called(node) in found
     }
     assert not wrong
+
+
+INTERRUPTED = """
+    import random, signal, sys, time
+    import numpy as np
+    from mst import Graph, minimum_spanning_forest
+    from mst.proof import check_forest, prove
+
+    rng, dice = np.random.default_rng(1), random.Random(1)
+    graph = Graph(60, rng.integers(0, 60, 400), rng.integers(0, 60, 400), rng.random(400))
+    work, attempts = sys.argv[1], int(sys.argv[2])
+    ids = minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+
+    def once():
+        if work == "proof":
+            assert prove(graph, ids).ok and check_forest(graph, ids, reference_weight=float(graph.w[ids].sum())).ok
+        else:
+            minimum_spanning_forest(graph, algorithm=work)
+
+    once()
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    ended = 0
+    for _ in range(attempts):
+        stop = time.monotonic() + 60
+        try:
+            signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.0005, 0.01))
+            while time.monotonic() < stop:
+                once()
+        except KeyboardInterrupt:
+            ended += 1
+    print(ended)
+"""
+
+
+@pytest.mark.parametrize("work", ["proof", "boruvka", "qkruskal", "filter-kruskal", "filter-boruvka-threads"])
+def test_every_interruption_raises_keyboard_interrupt(work):
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, "100"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert (ended.returncode, ended.stdout) == (0, "100\n"), ended.stderr[-2000:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,13 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 import numba
+from numba.core import serialize
 
 from mst.kernels.primitives.code_cache import keep_code
+
+# Compiled code calls this function for the dtype of each array that it returns, where nothing handles an exception:
+# an interruption in its Python code would end in a SystemError or a crash. A hit in this cache runs none.
+serialize._numba_unpickle = functools.lru_cache(maxsize=None)(serialize._numba_unpickle)
 
 if TYPE_CHECKING:
 
