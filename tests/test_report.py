@@ -21,6 +21,8 @@ from mst.reporting import data
 from mst.reporting.charts import figures
 from mst.reporting.charts.figures import all_widths, comparable, draw_all, mean_of
 from mst.reporting.charts.style import PARADIGMS
+from mst.reporting.data import prepare
+from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
 from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame
 from mst.reporting.papers.section import Papers
@@ -351,3 +353,16 @@ def test_other_quantities():
     assert [count(x) for x in (999, 9999, 12_345, 2_700_000, None)] == ["999", "9,999", "12.3 k", "2.7 M", ""]
     assert [times(x) for x in (1.234, 12.34, 123.4)] == ["1.23×", "12.3×", "123×"]
     assert [size(x) for x in (512, 2**20, 3 * 2**30)] == ["512 B", "1 MiB", "3 GiB"]
+
+
+@pytest.mark.parametrize(("most", "graphs"), [(10**6, 100), (600, 20), (29, 1)])
+def test_explorer_holds_a_limited_number_of_runs(report, monkeypatch, most, graphs):
+    monkeypatch.setattr(explorer, "MOST_RUNS", most)
+    rows = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    one = pd.concat([rows[rows["shown"]]] * 30)[:30]
+    data = explorer.explorer_data(
+        pd.concat([one.assign(graph=f"g{i:02}", m=i + 1) for i in range(100)]), "kruskal"
+    )
+    names = [graph["name"] for graph in data["graphs"]]
+    assert len(names) == graphs == 100 - data["left_out"] and len(data["runs"]) == 30 * graphs
+    assert names[0] == "g00" and (names[-1] == "g99" or graphs == 1)

@@ -235,8 +235,10 @@ def _doubts(shown: Shown) -> dict[str, Any]:
 
 
 def _explorer(shown: Shown) -> dict[str, Any]:
+    runs = explorer_data(shown.rows, shown.baseline, shown.about)
     return {
-        "explorer": Markup(as_json(explorer_data(shown.rows, shown.baseline, shown.about))),
+        "left_out": runs["left_out"],
+        "explorer": Markup(as_json(runs)),
         "anything": bool(shown.rows["shown"].any()),
         "digest": shown.digest,
     }

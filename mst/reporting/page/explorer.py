@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FEW_GRAPHS, FEW_ALGORITHMS = 6, 7
 """Most graphs and algorithms that are chosen at first."""
+MOST_RUNS = 20_000
+"""Most runs in the page, each of some 120 bytes."""
 MEASURED = (
     "compute_seconds",
     "compute_low",
@@ -31,6 +33,9 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] = ()) -> dict[str, Any]:
     """Return lists of machines, graphs, algorithms and runs; a run names the others by their places.
 
+    Above `MOST_RUNS` runs, only so many graphs are in them, from the smallest to the largest; ``left_out`` counts the
+    others.
+
     Parameters
     ----------
     rows : DataFrame
@@ -42,7 +47,8 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     """
     import pandas as pd
 
-    shown = rows[rows["shown"]]
+    every = rows[rows["shown"]]
+    shown = _within_limit(every)
     machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
     kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm", "exact"]].to_dict("index")
@@ -78,6 +84,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
             for place, name in enumerate(names)
         ],
         "runs": [[None if value is pd.NA else value for value in run] for run in zip(*runs)],
+        "left_out": every["graph"].nunique() - len(graphs),
         "chosen": _chosen(shown, [m for m in machines if m not in reference] or machines, graphs, baseline),
     }
 
@@ -108,8 +115,17 @@ def _chosen(
     }
 
 
-def _spread(graphs: list[str]) -> list[str]:
+def _within_limit(shown: pd.DataFrame) -> pd.DataFrame:
+    """Return at most `MOST_RUNS` runs, or those of one graph: all runs of evenly spaced graphs by size."""
+    graphs = list(shown.drop_duplicates("graph").sort_values(["m", "graph"])["graph"])
+    while len(shown) > MOST_RUNS and len(graphs) > 1:
+        graphs = _spread(graphs, max(1, min(len(graphs) - 1, len(graphs) * MOST_RUNS // len(shown))))
+        shown = shown[shown["graph"].isin(graphs)]
+    return shown
+
+
+def _spread(graphs: list[str], most: int = FEW_GRAPHS) -> list[str]:
     """Return a few graphs, from the smallest to the largest."""
-    if len(graphs) <= FEW_GRAPHS:
+    if len(graphs) <= most:
         return graphs
-    return [graphs[round(i * (len(graphs) - 1) / (FEW_GRAPHS - 1))] for i in range(FEW_GRAPHS)]
+    return [graphs[round(i * (len(graphs) - 1) / max(1, most - 1))] for i in range(most)]
