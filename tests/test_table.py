@@ -158,3 +158,16 @@ def test_processes_return_the_rows_of_one(settled, monkeypatch):
     monkeypatch.setattr(rows, "usable_cores", lambda: 2)
     write_table([settled / "records"], [], settled / "table.parquet", settled / "table.csv")
     assert pq.read_table(settled / "table.parquet").to_pylist() == first
+
+
+def test_records_that_have_just_been_written_are_read_each_time(tmp_path, monkeypatch):
+    run, value = fake_records.measurement(
+        "fake-desktop", fake_records.GRAPHS[0], fake_records.ALGORITHMS[0], 1, samples=[[1.0]]
+    )
+    path = fake_records.write_record(tmp_path / "records", run, value)
+    assert [row["compute_seconds"] for row in rewritten(tmp_path, monkeypatch)[0]] == [1.0]
+    state = path.stat()
+    store.write_json(path, value | {"samples": value["samples"] | {"compute": [[2.0]]}})
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    second, read = rewritten(tmp_path, monkeypatch)
+    assert read == 1 and [row["compute_seconds"] for row in second] == [2.0]

@@ -64,7 +64,7 @@ def rows_of(
     kept = _load(kept_in, version)
     files = [file for folder, origin in folders for file in _files(folder, origin)]
     known = dict(zip(_list(kept, _PATH), _list(kept, _STATE), strict=True))
-    new = [file for file in files if known.get(file[0], "") != file[2]]
+    new = [file for file in files if not file[2] or known.get(file[0]) != file[2]]
     made = []
     for rows, reasons in _read(new, columns):
         made.append(rows)
