@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,9 @@ ARGUMENTS = [
 
 # Tests compare what commands write to standard error, and a busy machine needs more than two seconds for anything.
 os.environ.setdefault("MST_PROGRESS", "0")
+
+# A shell's background jobs ignore Ctrl-C, and so would all processes that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
