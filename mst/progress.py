@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from mst.errors import printable
+from mst.units import duration
 
 VARIABLE = "MST_PROGRESS"
 """Seconds between plain lines; 0 shows none of them."""
@@ -182,23 +183,6 @@ def clear() -> None:
     """Remove live lines before something else is written; the next ones follow it."""
     if _display is not None:
         _display.clear()
-
-
-def duration(seconds: float) -> str:
-    """Return whole seconds, with minutes and hours where there are any.
-
-    Examples
-    --------
-    >>> from mst.progress import duration
-    >>> duration(7.4), duration(200), duration(7265)
-    ('7 s', '3 min 20 s', '2 h 1 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def _write(text: str) -> None:

@@ -33,6 +33,23 @@ def seconds(value: float | None, digits: int = DIGITS) -> str:
     return f"{value * 1e9:.0f} ns"
 
 
+def duration(seconds: float) -> str:
+    """Return whole seconds, with minutes and hours where there are any.
+
+    Examples
+    --------
+    >>> from mst.units import duration
+    >>> duration(7.4), duration(200), duration(7265)
+    ('7 s', '3 min 20 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def prefixed(value: float, digits: int = DIGITS) -> str:
     """Return a number with k, M or G from a thousand on.
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from mst.progress import PREFIX, VARIABLE, Step, duration, remark, step
+from mst.progress import PREFIX, VARIABLE, Step, remark, step
+from mst.units import duration
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -215,6 +216,6 @@ class _Progress:
 
 def _known_plan(settings: Config, scope: str) -> list[Planned]:
     """Return the plan of a target, or nothing if it is no scope but a file."""
-    with contextlib.suppress(KeyError, LookupError):
+    with contextlib.suppress(LookupError):
         return _plan(settings, scope)
     return []

@@ -1,4 +1,4 @@
-"""What an experiment asks of a cluster: predicted before anything is submitted, and used afterwards."""
+"""The usage of a cluster by an experiment: predicted before anything is submitted, and used afterwards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Usage:
 
 
 def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
-    """Return what the missing runs of a plan will use, by kind of node.
+    """Return the predicted usage of the missing runs of a plan, by kind of node.
 
     A run takes as long as its newest measurement did, or else its budget.
     """
