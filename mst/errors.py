@@ -71,7 +71,7 @@ class OutOfMemoryError(MSTError):
 def printable(text: str, keep: str = "") -> str:
     """Return `text` with an escape for each control character and each that turns the direction of text around.
 
-    Names of files and of what is in them come from others, and a terminal obeys what they hold.
+    Names of files and of their members come from others, and a terminal obeys the codes in them.
 
     Examples
     --------

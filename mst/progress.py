@@ -1,7 +1,6 @@
 """Progress on standard error: live lines on a terminal, elsewhere a plain line every few seconds.
 
-Only the command line shows it (`show_progress`); the library is silent. Nothing is shown of what takes less than two
-seconds.
+Only the command line shows it (`show_progress`); the library is silent. Steps of less than two seconds show nothing.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ def silence() -> Iterator[None]:
 
 
 def remark(text: str, file: TextIO | None = None) -> None:
-    """Print what is no result, on standard error unless `file` is given; nothing under `silence`."""
+    """Print a line that is no result, on standard error unless `file` is given; nothing under `silence`."""
     if not _silent:
         print(text, file=file or sys.stderr)
 

@@ -66,7 +66,9 @@ def _refuse_expansion(content: bytes) -> None:
     for event in yaml.parse(content, Loader=_LOADER):
         problem, anchor = "", getattr(event, "anchor", None) or ""
         if isinstance(event, yaml.AliasEvent):
-            problem = "" if sizes.get(anchor, 1) else f"alias {anchor!r} lies inside of what it stands for"
+            problem = (
+                "" if sizes.get(anchor, 1) else f"alias {anchor!r} lies inside the value that it stands for"
+            )
             total += sizes.get(anchor, 1)
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, before = open_nodes.pop()

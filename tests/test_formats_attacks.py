@@ -262,7 +262,7 @@ NESTED_ALIASES = "a0: &a0 [x, x]\n" + "".join(
         ("- " * 100_000, "line 1: nested deeper than 64"),
         (NESTED_ALIASES, "line 6: more than 100,000 values"),
         (NESTED_ALIASES.replace(": &", ":\n  <<: &").replace("[x, x]", "{x: 1}"), "more than 100,000 values"),
-        ("a: &a [*a]", "alias 'a' lies inside of what it stands for"),
+        ("a: &a [*a]", "alias 'a' lies inside the value that it stands for"),
         ("a: 2001-99-99", "a value cannot be read: month must be in 1..12"),
         ("a: " + "9" * 5000, "a value cannot be read: Exceeds the limit"),
         ("a: !!bool maybe", "a value cannot be read"),

@@ -85,7 +85,7 @@ def _first_page(settings: Config) -> None:
 
 
 def _to_come(settings: Config) -> str:
-    """Return what the first page lacks."""
+    """Return the sentences about the runs that the first page lacks."""
     rows = _plan(settings, "default")
     left = [row for row in rows if row.status in ("planned", "waiting")]
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))

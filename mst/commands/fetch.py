@@ -62,7 +62,7 @@ def run(args: Namespace) -> int:
 
 
 def _print(graph: dict[str, Any]) -> None:
-    """Print the line about a graph, and on standard error what is wrong with it."""
+    """Print the line about a graph, and its faults on standard error."""
     if graph["status"] != "ok":
         print(graph["reason"], file=sys.stderr)
     elif "check" in graph:

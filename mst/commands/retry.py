@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Remove the files and say which; say what makes them again."""
+    """Remove the files, and name them and the command that makes them again."""
     from mst import catalog, config
     from mst.bench.records.store import put_invalid_aside
     from mst.errors import ConfigError, nearest

@@ -203,7 +203,7 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
 
 
 def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Raise the errors that `write` would raise for a target whatever the graph, before there is one.
+    """Raise the errors that `write` would raise for a target and any graph, before there is one.
 
     Parameters
     ----------

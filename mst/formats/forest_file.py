@@ -72,7 +72,7 @@ def match(graph: RawGraph, forest: RawGraph) -> Match:
     Parameters
     ----------
     graph, forest : RawGraph
-        Weights are equal if they are the same number, whatever their types; -0.0 is 0.0.
+        Weights are equal if they are the same number, of any types; -0.0 is 0.0.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def _stat(path: Path) -> tuple[int, ...]:
 
 
 def _read(files: Sequence[File], columns: pa.Schema) -> Iterator[tuple[pa.Table, list[str]]]:
-    """Yield the rows of files, with their paths and states, and the reasons of what is left out, chunk by chunk."""
+    """Yield the rows of files, with their paths and states, and the reasons of records left out, chunk by chunk."""
     rest = iter(files)
     chunks = list(iter(lambda: list(islice(rest, CHUNK)), []))
     task = partial(_rows_of_chunk, columns=columns)

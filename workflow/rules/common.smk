@@ -52,7 +52,7 @@ os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
 DEAD_HOSTS = Path(".snakemake", "mst-dead-hosts").resolve()
 CHECKOUT = Path(mst.__file__).resolve().parents[1]
 os.environ.update(MST_DEAD_HOSTS=str(DEAD_HOSTS), MST_CHECKOUT=str(CHECKOUT))
-# A run ends with the engine, whatever ends that.
+# A run ends with the engine, however that ends.
 name_workflow()
 
 if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
@@ -193,7 +193,7 @@ def proved(scope):
 
 
 def indexes(scope):
-    """Return an input function of a target: the engine makes what a target misses, also where it has no metadata."""
+    """Return an input function of a target: the engine makes missing files of a target, also where it has no metadata."""
     return lambda wildcards: proved(scope)
 
 

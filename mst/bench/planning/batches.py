@@ -68,7 +68,7 @@ def batches(possible: Iterable[Planned], rows: Iterable[Planned], *, apart: bool
     Parameters
     ----------
     possible : iterable of Planned
-        The plan without any graph: its ``waiting`` rows decide which batches there are, whatever the graphs turn out
+        The plan without any graph: its ``waiting`` rows decide which batches there are, independently of the graphs
         to be.
     rows : iterable of Planned
         The plan with the graphs that are on disk.

@@ -97,7 +97,7 @@ def _waiting(node: Node) -> float | None:
 
 
 def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
-    """Return what the jobs used that measured these runs, by kind of node, from the records and the scheduler."""
+    """Return the usage of the jobs that measured these runs, by kind of node, from records and scheduler."""
     paths = {records / run.path for run in wanted}
     spans: dict[tuple[str, str], list[tuple[datetime, datetime, str]]] = {}
     for record in load_records(records):

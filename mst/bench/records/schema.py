@@ -210,7 +210,7 @@ def parse_json(text: str | bytes) -> dict[str, Any]:
 
 
 def _parsed(text: str | bytes) -> Any:
-    # Four times as fast as json.loads, but 1e999 becomes infinite: json.loads decides about what this cannot.
+    # Four times as fast as json.loads, but 1e999 becomes infinite: json.loads decides about all that this refuses.
     with suppress(ValueError):
         value = from_json(text, allow_inf_nan=False)
         if b"Infinity" not in to_json(value, inf_nan_mode="constants"):
@@ -219,14 +219,14 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def check_measurement(value: Mapping[str, Any]) -> None:
-    """Refuse what is no measurement of the current schema; raise `InputError` as `parse_json` does."""
+    """Refuse all but a measurement of the current schema; raise `InputError` as `parse_json` does."""
     check_version(value, MEASUREMENT_VERSIONS, "measurement")
     _check(Measurement, value, "measurement")
     check_hardware(value["machine"])
 
 
 def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:
-    """Refuse what is no proof, or none of this measurement; raise `InputError` as `parse_json` does."""
+    """Refuse all but a proof of this measurement; raise `InputError` as `parse_json` does."""
     check_version(value, PROOF_VERSIONS, "proof")
     _check(ProofFacts, value, "proof")
     if value["status"] == "ok" and measurement["status"] != "ok":
@@ -249,7 +249,7 @@ def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
 
 
 def check_hardware(value: Mapping[str, Any]) -> None:
-    """Refuse what are no facts of a machine, or have another's fingerprint; raise `InputError` as `parse_json` does."""
+    """Refuse all but facts of a machine that match its fingerprint; raise `InputError` as `parse_json` does."""
     _check(Hardware, value, "machine")
     if _machine_fingerprint(**{**value, "gpus": tuple(value["gpus"])}) != value["fingerprint"]:
         raise InputError("not a machine: its fingerprint is that of other facts")

@@ -81,7 +81,7 @@ class _CacheImpl(CompileResultCacheImpl):
 
 
 class _Files(IndexDataCacheFile):
-    """An index and machine code on disk, with a checksum after the code: what is damaged counts as missing."""
+    """An index and machine code on disk, with a checksum after the code: damaged code counts as missing."""
 
     def _load_index(self) -> dict[Any, str]:
         # Unpickling damaged bytes raises anything.

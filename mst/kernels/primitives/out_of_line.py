@@ -1,4 +1,4 @@
-"""Calls between compiled functions that are compiled once: the caller gets no copy of what it calls.
+"""Calls between compiled functions that are compiled once: the caller gets no copy of its callee.
 
 numba copies the code of a compiled function into each of its callers, to inline it, and optimises it there again: code
 at the end of a chain of calls is compiled once for every function above it. That pays for small functions in loops.

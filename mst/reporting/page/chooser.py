@@ -112,7 +112,7 @@ def call(choice: Choice, gpu: str | None = None) -> str:
 
 
 def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None]) -> list[dict[str, Any]]:
-    """Return, for each hardware, machine and graph, the fastest record and what it is compared with.
+    """Return, for each hardware, machine and graph, the fastest record and the one beside it.
 
     Runs without the algorithm that this package has for the hardware name no fastest one, unless it was never run.
     """

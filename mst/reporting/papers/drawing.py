@@ -73,7 +73,7 @@ class _Series(NamedTuple):
 def _series(
     filled: Filled, grid: Grid, printed: Grid | None, rows: Iterable[int], hollow: bool
 ) -> list[_Series]:
-    # What is printed alone has the marks of what is printed.
+    # Values that are only published have the marks of published ones.
     own, other = (None, grid) if grid.source == "printed" else (grid, printed)
 
     def numbers(place: int, source: Grid | None) -> list[float | None]:
