@@ -154,7 +154,8 @@ SYMBOLS = {
     "unavailable": ("∅", "not run: graph unavailable"),
 }
 """Symbol and meaning of every kind of cell."""
-_SEVERITY = (*NOT_RUN, "identical", "edges", "weight", "timeout", "out-of-memory", "error", "unproved", "wrong")
+_PROVED = ("identical", "edges", "weight")
+_SEVERITY = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
 
 
 MatrixRow = tuple[str, str, list[Cell | None]]
