@@ -16,6 +16,7 @@ Examples
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import sys
@@ -235,7 +236,9 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
     if not folder.is_dir():
         raise InputError(f"{path} cannot be written: there is no such folder; create it first")
     if not os.access(folder, os.W_OK):
-        raise InputError(f"{path} cannot be written: no permission to write to {folder}")
+        read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+        reason = os.strerror(errno.EROFS) if read_only else "no permission to write to it"
+        raise InputError(f"{path} cannot be written: {folder}: {reason}")
 
 
 def detect(path: str | os.PathLike[str]) -> str:
