@@ -95,7 +95,8 @@ def written_samples(folder) -> dict[str, bytes]:
     w = rng.integers(-99, 99, 30)[edges]
     samples = {}
     for format in (f.id for f in FORMATS.values() if f.writable):
-        write(folder / "sample", Graph(12, u[edges], v[edges], w.astype(np.int32)), format=format)
+        weights = w.astype(np.float32 if format == "galois-float" else np.int32)
+        write(folder / "sample", Graph(12, u[edges], v[edges], weights), format=format)
         samples[format] = (folder / "sample").read_bytes()
     buffer = io.BytesIO()
     scipy.sparse.save_npz(buffer, scipy.sparse.random_array((6, 6), density=0.4, rng=rng, format="csr"))
@@ -234,8 +235,10 @@ def plain_dimacs(text: str) -> tuple[int, list]:
 
 
 def plain_edges(text: str) -> tuple[int, list]:
-    """Return the graph of two or three columns separated by blanks, without counts and header row."""
+    """Return the graph of two or three columns separated by blanks or commas, without counts and header row."""
     rows = [words for words in plain_rows(text) if words[0][0] not in "#%/"]
+    if all(len(words) == 1 and "," in words[0] for words in rows):
+        rows = [words[0].split(",") for words in rows]
     width = len(rows[0]) if rows else 0
     if width not in (2, 3) or any(len(words) != width for words in rows):
         raise Refused

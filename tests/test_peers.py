@@ -238,9 +238,9 @@ def test_the_configuration_lists_programs_before_it_reads_experiments(program):
     "mode,fields,status,grade",
     [
         ("fine", EDGES, "ok", "identical"),
-        ("heavy", EDGES, "wrong", "edges"),
+        ("heavy", EDGES, "wrong", None),
         ("fine", TOTAL, "ok", "weight"),
-        ("wrong", TOTAL, "wrong", "weight"),
+        ("wrong", TOTAL, "wrong", None),
     ],
 )
 def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fields, status, grade):
