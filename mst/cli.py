@@ -18,13 +18,17 @@ EXIT_ERROR = 2
 
 
 class _Printable:
-    """A text stream to which control characters are written as escapes, except in the end of a line."""
+    """A text stream to which control characters are written as escapes; in `names`, ends of lines are, too."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, names: Sequence[str]) -> None:
         self._stream = self.unescaped = stream
+        parts = [part for name in names for part in name.split("/")]
+        self._names = [part for part in parts if part.strip() and printable(part, "\n\t") != printable(part)]
 
     def write(self, text: str) -> int:
         progress.clear()
+        for name in self._names:
+            text = text.replace(name, printable(name))
         return self._stream.write(text if text == "\r" else printable(text, "\n\t"))
 
     def __getattr__(self, name: str) -> Any:
@@ -33,18 +37,18 @@ class _Printable:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code. Control characters in names do not reach the terminal."""
-    out, err = (cast(TextIO, _Printable(stream)) for stream in (sys.stdout, sys.stderr))
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    out, err = (cast(TextIO, _Printable(stream, arguments)) for stream in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         return _main(arguments)
 
 
-def _main(arguments: Sequence[str] | None) -> int:
+def _main(arguments: list[str]) -> int:
     """Run a command.
 
     Errors that `mst` raises on purpose are one or two lines on standard error with exit code 2; ``--debug``
     shows the traceback.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
     # Those after -- are for the program that a command starts.
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     given = {flag for flag in EVERYWHERE if flag in own}

@@ -87,12 +87,14 @@ def test_names_of_files_do_not_command_the_terminal(place, capsys):
     shutil.copy(place / "graph.txt", place / f"{HOSTILE}.txt")
     (place / f"bad{HOSTILE}\n.txt").write_text("nothing\n")
     (place / os.fsdecode(b"bytes\xff.txt")).write_text("nothing\n")
-    for name in (f"{HOSTILE}.txt", f"bad{HOSTILE}\n.txt", os.fsdecode(b"bytes\xff.txt"), "missing\x1b"):
+    lines = f"two\nlines\tof{HOSTILE}"
+    for name in (f"{HOSTILE}.txt", f"bad{HOSTILE}\n.txt", os.fsdecode(b"bytes\xff.txt"), "missing\x1b", lines):
         for arguments in (["info", name], ["solve", name], ["convert", name, str(place / f"{HOSTILE}.gr")]):
             main([arguments[0], str(place / arguments[1]), *arguments[2:]])
     printed = "".join(capsys.readouterr())
     assert "a\\x1b[2Jb\\x9b\\u202ec" in printed and "\\udcff" in printed
     assert not set(printed) & set("\x1b\x9b\u202e\r")
+    assert "two\\nlines\\tof" in printed and "two\n" not in printed
 
 
 def test_names_in_archives_are_escaped_in_errors(tmp_path):
