@@ -326,7 +326,7 @@ def _write_manifests(folder: Path, graphs: tuple[FakeGraph, ...]) -> list[Path]:
             "components": graph.components, "average_degree": 2 * graph.m / graph.n,
             "maximum_degree": graph.max_degree, "weight_dtype": graph.weight_dtype, "weight_min": 1,
             "weight_max": 255, "merged": {} if generated else {"loops": 3, "parallel": graph.m // 50},
-            "generator": {"family": graph.family, "parameters": {"n": graph.n}, "seed": 1} if generated else None,
+            "generator": {"name": graph.family, "parameters": {"n": graph.n}, "seed": 1} if generated else None,
             "raw": None if generated else {
                 "location": f"https://example.org/{text}.txt.gz", "sha256": _hex(text + "raw", 64), "bytes": 9,
                 "check": "first", "format": "edges", "rows": graph.m, "ids": "as in the file, from 0",

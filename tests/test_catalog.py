@@ -511,7 +511,7 @@ def test_generated_graphs_are_described_too(tmp_path, sources):
     manifest = materialise(entry, tmp_path / "out", sources=sources)
     assert (manifest.n, manifest.m, manifest.components) == (200, 17_847, 1)
     assert manifest.mismatches == () and manifest.raw is None
-    assert manifest.generator == {"family": "uniform", "parameters": entry.parameters, "seed": 1}
+    assert manifest.generator == {"name": "uniform", "parameters": entry.parameters, "seed": 1}
     graph = read_canonical(tmp_path / "out" / "graph.arrow")
     assert len(np.unique(graph.w)) == graph.m
     again = materialise(entry, tmp_path / "again", sources=sources)

@@ -210,8 +210,7 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
         graph = generate(
             entry.generator, seed=entry.seed, weights=entry.weights.spec(), name=entry.name, **parameters
         )
-    # Manifests have always named the generator under this key.
-    made = dict(family=entry.generator, parameters=entry.parameters, seed=entry.seed)
+    made = dict(name=entry.generator, parameters=entry.parameters, seed=entry.seed)
     return graph, dict(generator=made, weights=_origin_of_weights(entry))
 
 

@@ -88,6 +88,8 @@ def _source(manifest: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
     generator = manifest.get("generator")
     if generator:
         given = ", ".join(f"{key}={value}" for key, value in (generator.get("parameters") or {}).items())
-        return f"generated: {generator.get('family')}({given}), seed {generator.get('seed')}"
+        # Bundles of before the first release name the generator under "family".
+        name = generator.get("name", generator.get("family"))
+        return f"generated: {name}({given}), seed {generator.get('seed')}"
     location = str(raw.get("location", "")).rsplit("/", 1)[-1]
     return f"{location} ({raw['format']})" if location else ""
