@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
@@ -17,6 +17,7 @@ from mst.graph import Graph
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
+    from mst.streaming import StreamForest
 
 
 @overload
@@ -32,20 +33,22 @@ def minimum_spanning_forest(
 @overload
 def minimum_spanning_forest(
     graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
-) -> Forest | DeviceForest: ...
+) -> Forest | DeviceForest | StreamForest: ...
 
 
 def minimum_spanning_forest(
     graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
-) -> Forest | DeviceForest:
+) -> Forest | DeviceForest | StreamForest:
     """Return the minimum spanning forest of a graph.
 
     Parameters
     ----------
-    graph : Graph, tuple (n, u, v, w), path, SciPy sparse array, networkx graph, or edge table
+    graph : Graph, tuple (n, u, v, w), path, SciPy sparse array, networkx graph, edge table, or batches of edges
         A tuple holds the vertex count and three arrays of one length; a path names a file of any known
         format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays on a CUDA device stay
-        there, and so does the forest, which is then a `DeviceForest` with CuPy arrays.
+        there, and so does the forest, which is then a `DeviceForest` with CuPy arrays. An iterator or a list of batches
+        (tuples ``(u, v, w)``, record batches) or an Arrow dataset may be larger than the memory
+        (`mst.streaming.forest_of_batches`); its forest is a `StreamForest`.
     algorithm : str
         An id of ``mst list``, or ``"auto"``: the algorithm that was measured to be fastest for such a graph on the
         usable cores, and on the GPU if CuPy is loaded (`mst.advice`).
@@ -53,11 +56,12 @@ def minimum_spanning_forest(
         Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this. More
         than the usable cores are refused.
     **options
-        The algorithm's own options, as ``mst list --json`` shows them.
+        The algorithm's own options, as ``mst list --json`` shows them. With batches, also ``n``, the number of
+        vertices, and ``memory``, the bytes that they may take (or a text such as ``"8G"``).
 
     Returns
     -------
-    Forest or DeviceForest
+    Forest, DeviceForest or StreamForest
         Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids. A tuple with an array
         on a CUDA device gives a `DeviceForest`, which has `edge_ids`, `weight`, `components` and `edges()` too, and
         everything else a `Forest`.
@@ -91,11 +95,33 @@ def minimum_spanning_forest(
         from mst.interop.device import forest_on_device
 
         return forest_on_device(*graph, algorithm=algorithm, **options)
+    if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
+        return _of_stream(graph, algorithm, threads, options)
     graph = as_graph(graph)
     try:
         return _of_graph(graph, algorithm, threads, options)
     except MemoryError as error:
         raise OutOfMemoryError(f"no memory for a forest of {graph!r}: {error or 'none is left'}") from error
+
+
+def _is_stream(graph: Any) -> bool:
+    """Return whether this is an iterator or a list of batches, or an Arrow dataset: a table is a graph in memory."""
+    if hasattr(graph, "__arrow_c_stream__"):
+        return False
+    return isinstance(graph, Iterator | list) or hasattr(graph, "to_batches")
+
+
+def _of_stream(batches: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> StreamForest:
+    """Return the forest of batches: the options of a stream are its own, the others are those of the algorithm."""
+    from mst.streaming import forest_of_batches
+
+    _check_cores(_whole_threads(threads) or 1)
+    own = {name: options.pop(name) for name in ("n", "memory") if name in options}
+
+    def solve(graph: Graph) -> Forest:
+        return _of_graph(graph, algorithm, threads, options)
+
+    return forest_of_batches(batches, solve=solve, width=threads or usable_width(), **own)
 
 
 def _of_graph(graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:

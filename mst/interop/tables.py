@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,44 @@ def from_table(table: Any) -> Graph:
     >>> from_table(pandas.DataFrame({"source": [0, 1], "target": [1, 2], "weight": [0.5, 0.25]})).n
     3
     """
+    u, v, weights, declared = edge_columns(table)
+    if len(u) == 0:
+        return Graph(declared or 0, u, v, weights)
+    largest = int(max(u.max(), v.max()))
+    if declared is None and largest >= _MOST_VERTICES_PER_EDGE * len(u) + 10**6:
+        raise InputError(
+            f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
+            "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
+        )
+    return Graph(largest + 1 if declared is None else declared, u, v, weights)
+
+
+class EdgeColumns(NamedTuple):
+    """The columns of an edge table.
+
+    Attributes
+    ----------
+    u, v : numpy.ndarray of int, shape (m,)
+    w : numpy.ndarray of numbers, shape (m,)
+        Ones (int32) where the table has no weights.
+    n : int or None
+        The vertex count that the table declares.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    n: int | None
+
+
+def edge_columns(table: Any) -> EdgeColumns:
+    """Return the columns of an edge table, as `from_table` takes it.
+
+    Raises
+    ------
+    InputError
+        As of `from_table`.
+    """
     declared = None
     if not hasattr(table, "columns") or not hasattr(table, "loc"):
         table, declared = _arrow_columns(table)
@@ -57,15 +95,7 @@ def from_table(table: Any) -> Graph:
         raise InputError(f"which columns count? {', '.join(taken)}: keep two for the ends, one for the weight")
     u, v = (_ids(table[name], name) for name in ends[0])
     weights = _numbers(table[weighing[0]], weighing[0]) if weighing else np.ones(len(u), np.int32)
-    if len(u) == 0:
-        return Graph(declared or 0, u, v, weights)
-    largest = int(max(u.max(), v.max()))
-    if declared is None and largest >= _MOST_VERTICES_PER_EDGE * len(u) + 10**6:
-        raise InputError(
-            f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
-            "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
-        )
-    return Graph(largest + 1 if declared is None else declared, u, v, weights)
+    return EdgeColumns(u, v, weights, declared)
 
 
 def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:

@@ -110,7 +110,7 @@ def _scan(low, high, edges, forest, strict):
         for j in range(stop - start):
             ids[count] = start + j
             count += _ONE - np.uint64(in_forest[j])
-        count = _keep_undecided(edges, root_paths, ids, count, a, b)
+        count = keep_undecided(edges, root_paths, ids, count, a, b)
         if tie_bounds.size > 0:
             count = _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b)
         find_joining_ranks(links, a, b, count, pairs, ranks)
@@ -121,7 +121,7 @@ def _scan(low, high, edges, forest, strict):
 
 
 @njit
-def _keep_undecided(edges, root_paths, ids, count, a, b):
+def keep_undecided(edges, root_paths, ids, count, a, b):
     """Drop the edges that are certainly no violation; return how many are kept.
 
     The path between two vertices of one tree is part of their paths to the root: an edge heavier than the maxima of
@@ -152,9 +152,9 @@ def _keep_undecided(edges, root_paths, ids, count, a, b):
 
 @njit
 def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
-    """As `_keep_undecided`, but an edge as heavy as the maximum of a path counts as heavier if its id is larger, too.
+    """As `keep_undecided`, but an edge as heavy as the maximum of a path counts as heavier if its id is larger, too.
 
-    `a` and `b`, from `_keep_undecided`, are read, and overwritten; `tie_bounds` is as in `PathMaxima`.
+    `a` and `b`, from `keep_undecided`, are read, and overwritten; `tie_bounds` is as in `PathMaxima`.
     """
     kept = _ZERO
     for j in range(count):

@@ -1,0 +1,158 @@
+"""Batches of edges, from arrays or Arrow data, read ahead by a thread while earlier ones are processed."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.errors import InputError
+from mst.graph import WEIGHT_DTYPES, frozen
+from mst.interop.tables import edge_columns
+
+
+class Batch(NamedTuple):
+    """Consecutive edges of a stream.
+
+    Attributes
+    ----------
+    u, v : numpy.ndarray of int32, uint32 or int64, shape (k,)
+        Of one dtype; not checked yet.
+    w : numpy.ndarray, shape (k,)
+        int32, int64, float32 or float64.
+    name : str
+        For messages.
+    first : int
+        The place of the first edge in what `name` names.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    name: str
+    first: int = 0
+
+    def slices(self, rows: int) -> Iterator[Batch]:
+        """Yield slices of up to `rows` edges."""
+        for start in range(0, len(self.w), rows):
+            part = slice(start, start + rows)
+            yield Batch(self.u[part], self.v[part], self.w[part], self.name, self.first + start)
+
+    def fault(self, row: int, problem: str) -> InputError:
+        """Return an error that names one of these edges."""
+        return InputError(f"{self.name}, row {self.first + row}: {problem}")
+
+
+def batch_of(given: Any, name: str) -> Batch:
+    """Return a batch from a tuple ``(u, v, w)`` or an edge table (`mst.interop.tables`).
+
+    Raises
+    ------
+    InputError
+        It is neither, or its columns cannot be those of edges; named by `name`.
+    """
+    try:
+        if isinstance(given, tuple | list):
+            if len(given) != 3:
+                raise InputError(f"a batch is a tuple (u, v, w) of three arrays, got {len(given)} values")
+            u, v, w = (_column(values, field) for values, field in zip(given, "uvw"))
+        else:
+            u, v, w, _ = edge_columns(given)
+        return Batch(*_same_type(_ends(u, "u"), _ends(v, "v")), _weights(w, len(u), len(v)), name)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _column(values: Any, field: str) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{field} is not an array of numbers: {error}") from error
+    if array.ndim != 1:
+        raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
+    return array
+
+
+def _ends(ids: np.ndarray, field: str) -> np.ndarray:
+    """Return ids as int32, uint32 or int64; those of uint64 that do not fit turn negative."""
+    if ids.size == 0:
+        return np.empty(0, np.int32)
+    if ids.dtype.kind not in "iu":
+        raise InputError(f"{field} must hold integers, got dtype {ids.dtype}: convert the ids first")
+    dtype = ids.dtype.newbyteorder("=")
+    if dtype not in (np.int32, np.uint32):
+        dtype = np.dtype(np.int32 if dtype.itemsize < 4 else np.int64)
+    return np.ascontiguousarray(ids, dtype)
+
+
+def _same_type(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    common = np.promote_types(u.dtype, v.dtype)
+    return frozen(u.astype(common, copy=False)), frozen(v.astype(common, copy=False))
+
+
+def _weights(w: np.ndarray, *lengths: int) -> np.ndarray:
+    """Return weights in the dtype that a graph would store them in."""
+    if any(length != len(w) for length in lengths):
+        raise InputError(f"u, v and w must be of one length, got {', '.join(map(str, (*lengths, len(w))))}")
+    kind, size = w.dtype.kind, w.dtype.itemsize
+    if kind == "u" and size == 8 and w.size and int(w.max()) > np.iinfo(np.int64).max:
+        row = int(np.argmax(w))
+        raise InputError(f"w[{row}] = {w[row]} does not fit int64: scale the weights or use float64")
+    stored = {"b": np.int32, "u": np.int32 if size < 4 else np.int64, "i": np.int32 if size < 4 else w.dtype}
+    dtype = np.dtype(stored.get(kind, np.float32 if (kind, size) == ("f", 2) else w.dtype)).newbyteorder("=")
+    if dtype not in WEIGHT_DTYPES:
+        raise InputError(
+            f"w has dtype {w.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
+        )
+    return frozen(np.ascontiguousarray(w, dtype))
+
+
+def batches_of(stream: Any) -> Iterator[Batch]:
+    """Yield the batches of an iterable of tuples or tables, of a dataset, or of a reader of record batches."""
+    batches: Iterable[Any] = stream.to_batches() if hasattr(stream, "to_batches") else stream
+    for number, given in enumerate(batches):
+        yield batch_of(given, f"batch {number}")
+
+
+_END = object()
+
+
+def read_ahead(batches: Iterator[Any], depth: int = 2) -> Generator[Any, None, None]:
+    """Yield what `batches` yields; a thread reads up to `depth` items ahead.
+
+    Its errors are raised here. When this iterator is closed, the thread ends after the item that it is reading.
+    """
+    items: queue.Queue = queue.Queue(depth)
+    closed = threading.Event()
+
+    def put(item: Any) -> None:
+        while not closed.is_set():
+            with suppress(queue.Full):
+                items.put(item, timeout=0.1)
+                return
+
+    def read() -> None:
+        try:
+            for item in batches:
+                put((item, None))
+                if closed.is_set():
+                    return
+            put((_END, None))
+        except BaseException as error:
+            put((_END, error))
+
+    threading.Thread(target=read, daemon=True, name="mst reads ahead").start()
+    try:
+        while True:
+            item, error = items.get()
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item
+    finally:
+        closed.set()

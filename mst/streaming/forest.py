@@ -1,0 +1,68 @@
+"""The forest of a stream, which has no graph in memory: its edges themselves, and their ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from mst import order
+
+
+@dataclass(frozen=True, eq=False)
+class StreamForest:
+    """A minimum spanning forest of a stream of edges.
+
+    Attributes
+    ----------
+    n, m : int
+        Vertices, and edges of the stream.
+    u, v : numpy.ndarray of int32 or int64, shape (n - components,)
+        Ends of the forest's edges.
+    w : numpy.ndarray, of the same shape
+        Their weights: int32, int64, float32 or float64.
+    edge_ids : numpy.ndarray of int64, of the same shape
+        Their places in the stream, ascending; the first edge of the stream has place 0.
+    algorithm : str
+        Id of the algorithm of the last solve in memory.
+    seconds : dict of str to float
+        Wall time by part, in seconds: ``read``, waiting for batches; ``filter``, waiting for their filtering;
+        ``solve``, solves in memory; ``trees``, preparing the filter after each.
+
+    Examples
+    --------
+    >>> import mst
+    >>> forest = mst.minimum_spanning_forest(iter([([0, 0], [1, 1], [3, 2]), ([1], [2], [1])]))
+    >>> forest.n, forest.m, forest.edge_ids.tolist(), forest.weight
+    (3, 3, [1, 2], 3)
+    """
+
+    n: int
+    m: int
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    edge_ids: np.ndarray
+    algorithm: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.edge_ids)
+
+    def __repr__(self) -> str:
+        return f"<StreamForest {len(self):,} edges, weight {self.weight}, {self.components:,} components>"
+
+    @cached_property
+    def weight(self) -> int | float:
+        """Total weight, as of `mst.Forest`."""
+        return order.total(self.w)
+
+    @property
+    def components(self) -> int:
+        """Number of trees, isolated vertices included."""
+        return self.n - len(self)
+
+    def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the arrays ``(u, v, w)`` of the forest's edges, in the order of `edge_ids`."""
+        return self.u, self.v, self.w

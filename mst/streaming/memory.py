@@ -1,0 +1,103 @@
+"""The memory that a stream may take, and how many edges its table may hold for that."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from mst.errors import InputError, OutOfMemoryError
+from mst.units import size
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_TEXT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+_ROW_BYTES = 44
+"""Of an edge in the table: 20 or 24 for itself, the rest for a solve (a batch, a place, a record, a key)."""
+
+_VERTEX_BYTES = 36
+"""Of a vertex: the labels of two filters, the parents of a solve, and what it returns."""
+
+_CODE_BYTES = 300 * 2**20
+"""Machine code and libraries that are loaded on the way."""
+
+_SLICE_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 64, 1 << 20, 1 << 14
+SLICES_AHEAD = 2
+"""Slices for each thread that are filtered, or have been, before they are added to the table."""
+
+
+def parse_memory(text: int | str) -> int:
+    """Return bytes from a number, or a text such as ``8G``; the units are powers of 1024.
+
+    Raises
+    ------
+    InputError
+        Neither, or not above zero.
+
+    Examples
+    --------
+    >>> from mst.streaming.memory import parse_memory
+    >>> parse_memory("1.5K"), parse_memory("8GiB"), parse_memory(512)
+    (1536, 8589934592, 512)
+    """
+    found = _TEXT.fullmatch(str(text).strip())
+    amount = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if amount <= 0:
+        raise InputError(f"memory is a number of bytes or a text such as 8G, got {text!r}")
+    return amount
+
+
+class Budget(NamedTuple):
+    """Bytes that a stream may take.
+
+    Attributes
+    ----------
+    memory : int
+        All of them.
+    free : int
+        What is left of them for the table and the vertices.
+    slice : int
+        Edges that a thread filters at a time.
+    """
+
+    memory: int
+    free: int
+    slice: int
+
+    @classmethod
+    def of(cls, memory: int | str | None, width: int) -> Budget:
+        """Return the budget of a process that has taken some already, and filters by so many threads."""
+        import psutil
+
+        taken = psutil.Process().memory_info().rss
+        if memory is None:
+            # Half of what is free: the system caches the pages that are read in the rest.
+            given = psutil.virtual_memory().available // 2 + taken
+        else:
+            given = parse_memory(memory)
+        free = given - taken - _CODE_BYTES
+        slices = (SLICES_AHEAD + 1) * width
+        rows = min(max(free // 8 // (slices * _SLICE_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
+        free -= slices * rows * _SLICE_BYTES
+        if free <= 0:
+            least = given - free
+            raise OutOfMemoryError(
+                f"{size(given)} of memory are too little: {size(least)} are taken already, or by code"
+            )
+        return cls(given, free, rows)
+
+    def rows(self, n: int) -> int:
+        """Return how many edges the table may hold beside the arrays of `n` vertices; negative if these do not fit."""
+        return (self.free - _VERTEX_BYTES * n) // _ROW_BYTES
+
+    def refusal(self, n: int) -> OutOfMemoryError:
+        """Return the error for `n` vertices that do not fit."""
+        least = self.memory - self.free + n * (_VERTEX_BYTES + 2 * _ROW_BYTES)
+        return OutOfMemoryError(
+            f"{n:,} vertices need at least {size(least)} of memory, and {size(self.memory)} are allowed: allow more, "
+            "or number the vertices from 0 without gaps"
+        )
+
+    @property
+    def most_vertices(self) -> int:
+        """How many vertices fit with a table of twice as many edges."""
+        return self.free // (_VERTEX_BYTES + 2 * _ROW_BYTES)

@@ -1,0 +1,255 @@
+"""The running forest of a stream: its edges, those that came after them, and the filter for those to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.errors import InputError
+from mst.forest import Forest
+from mst.graph import Graph, frozen
+from mst.kernels.filter_boruvka.parallel import trees
+from mst.kernels.filter_boruvka.sequential.trees import giant_label
+from mst.kernels.parallel.runtime import Schedule, new_counters, workers
+from mst.kernels.streaming.filter import Joined, join_light, keep_open
+from mst.streaming.batches import Batch
+from mst.streaming.memory import Budget
+
+_SLICE = 1 << 20
+_ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22
+
+
+class Filter(NamedTuple):
+    """What decides whether an edge of the stream may be dropped.
+
+    Attributes
+    ----------
+    highest : scalar of the weights' dtype, or None
+        The weight up to which the edges of the forest were joined; None before the first solve.
+    joined : Joined
+        The trees that they form; of no vertices, so that every edge is kept, before the first solve.
+    """
+
+    highest: Any
+    joined: Joined
+
+
+NO_FILTER = Filter(None, Joined(np.empty(0, np.uint32), np.empty(0, np.uint64)))
+
+
+class Kept(NamedTuple):
+    """The edges of a slice that the filter has kept.
+
+    Attributes
+    ----------
+    u, v, w : numpy.ndarray, shape (k,)
+    ids : numpy.ndarray of int64, shape (k,)
+        Places in the stream, ascending.
+    n : int
+        One more than the largest end of all edges of the slice.
+    rows : int
+        How many edges it had.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    ids: np.ndarray
+    n: int
+    rows: int
+
+
+class Limit(NamedTuple):
+    """The number of vertices that a stream may have.
+
+    Attributes
+    ----------
+    n : int
+    declared : bool
+        Whether it is the number that it was said to have, or the most that fit into the memory.
+    """
+
+    n: int
+    declared: bool
+
+
+def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
+    """Return the edges of a batch, which begins at a place in the stream, that may be in the forest.
+
+    Raises
+    ------
+    InputError
+        An end is negative or not below the limit, or a weight is NaN.
+    """
+    u, v = (frozen(ends.view(f"u{ends.itemsize}")) for ends in (batch.u, batch.v))
+    places = np.empty(len(u), np.uint32)
+    w, highest = batch.w, batch.w.dtype.type(0)
+    if filter.highest is not None:
+        w = frozen(w.astype(np.promote_types(w.dtype, filter.highest.dtype), copy=False))
+        highest = w.dtype.type(filter.highest)
+    kept, largest, unordered = keep_open(u, v, w, highest, filter.joined, places)
+    if largest >= limit.n or unordered:
+        raise _fault(batch, limit)
+    places = places[:kept]
+    n = int(largest) + 1 if len(u) else 0
+    return Kept(batch.u[places], batch.v[places], w[places], places + np.int64(start), n, len(u))
+
+
+def _fault(batch: Batch, limit: Limit) -> InputError:
+    """Return the error for the first edge that is illegal."""
+    nan = batch.w != batch.w
+    wrong = [(ends < 0) | (ends >= limit.n) for ends in (batch.u, batch.v)]
+    row = int(np.argmax(wrong[0] | wrong[1] | nan))
+    if nan[row]:
+        return batch.fault(row, "w is NaN, which has no place in an order: drop or replace that edge")
+    field, end = ("u", batch.u[row]) if wrong[0][row] else ("v", batch.v[row])
+    if limit.declared:
+        problem = (
+            f"is not a vertex: ids run from 0 to {limit.n - 1} (n = {limit.n}); raise n or compact the ids"
+        )
+    elif end < 0:
+        problem = "is not a vertex: ids run from 0; shift or compact the ids"
+    else:
+        problem = f"is no vertex that fits into memory, {limit.n:,} do: allow more memory or compact the ids"
+    return batch.fault(row, f"{field} = {end} {problem}")
+
+
+class RunningForest:
+    """A table of edges: those of the forest of the stream so far, then those that came after the last solve.
+
+    Both are in the order of their ids, so that ties by the place in the table are ties by id.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(graph)`` returns the `mst.Forest` of a graph in memory.
+    budget : Budget
+    n : int, optional
+        The vertex count; by default, it grows with the largest end.
+
+    Attributes
+    ----------
+    n : int
+    seen : int
+        Edges of the stream so far.
+    size, forest : int
+        Edges in the table, and those of them that are the forest of the last solve.
+    limit : Limit
+        What the ends of edges have to be below.
+    seconds : dict of str to float
+        As of `mst.streaming.StreamForest`.
+    algorithm : str
+        Id of the algorithm of the last one.
+    """
+
+    def __init__(self, solve: Callable[[Graph], Forest], budget: Budget, n: int | None = None, seen: int = 0):
+        self._solve, self.budget = solve, budget
+        self.limit = Limit(budget.most_vertices if n is None else n, n is not None)
+        self.n, self.seen = n or 0, seen
+        self.size = self.forest = 0
+        self.algorithm, self.seconds = "", dict.fromkeys(("read", "filter", "solve", "trees"), 0.0)
+        # Only the pages that are written take memory.
+        rows = budget.rows(self.n)
+        types = (np.int32, np.int32, np.int32, np.int64)
+        self._columns = [np.empty(rows, dtype) for dtype in types]
+        self._typed = False
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Add the time that passes to a part of `seconds`."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] += perf_counter() - started
+
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the ends, weights and ids of the table's edges."""
+        u, v, w, ids = (column[: self.size] for column in self._columns)
+        return u, v, w, ids
+
+    def add(self, kept: Kept) -> None:
+        """Append edges.
+
+        Raises
+        ------
+        OutOfMemoryError
+            The table cannot hold them.
+        """
+        self.n = max(self.n, kept.n)
+        if self.size + len(kept.ids) > self.budget.rows(self.n):
+            raise self.budget.refusal(self.n)
+        self._fit_types(kept)
+        end = self.size + len(kept.ids)
+        for column, values in zip(self._columns, (kept.u, kept.v, kept.w, kept.ids)):
+            column[self.size : end] = values
+        self.size = end
+        self.seen += kept.rows
+
+    def _fit_types(self, kept: Kept) -> None:
+        """Widen the columns to hold new ends and weights."""
+        wanted = np.dtype(np.int32 if self.n < 2**31 else np.int64)
+        weights = kept.w.dtype
+        if self._typed:
+            weights = np.promote_types(weights, self._columns[2].dtype)
+        types = [wanted, wanted, weights]
+        self._typed = True
+        for i, dtype in enumerate(types):
+            if self._columns[i].dtype != dtype:
+                wider = np.empty(len(self._columns[i]), dtype)
+                wider[: self.size] = self._columns[i][: self.size]
+                self._columns[i] = wider
+
+    def has_room(self, edges: int) -> bool:
+        """Return whether so many edges fit, and are not so many that a solve, and a new filter, pay before them."""
+        return self.size + edges <= min(
+            self.budget.rows(self.n), max(_ROWS_PER_VERTEX * self.n, _SMALLEST_TABLE)
+        )
+
+    def reduce(self) -> None:
+        """Replace the table's edges by their forest."""
+        if self.size == self.forest:
+            return
+        u, v, w, _ = (frozen(column) for column in self.columns())
+        with self.timed("solve"):
+            found = self._solve(Graph(self.n, u, v, w, trusted=True))
+            self.algorithm, self.forest = found.algorithm, len(found.edge_ids)
+            self.size = self.forest
+            for column in self._columns:
+                column[: self.size] = column[found.edge_ids]
+
+    def filter(self, pool: Executor, width: int) -> Filter:
+        """Return the filter of the forest of the last solve."""
+        u, v, w, _ = (column[: self.forest] for column in self._columns)
+        vertex_type = np.dtype(f"u{u.itemsize}")
+        if not self.forest:
+            return NO_FILTER
+        with self.timed("trees"), workers(width):
+            highest, counters = light_weight(w, self.n, self.seen), new_counters(width)
+            label = trees.new_parents(self.n, vertex_type, width, counters)
+            ends = frozen(u.view(vertex_type)), frozen(v.view(vertex_type)), frozen(w)
+            parts = [slice(start, start + _SLICE) for start in range(0, self.forest, _SLICE)]
+            list(pool.map(lambda part: join_light(*(column[part] for column in ends), highest, label), parts))
+            trees.flatten(Schedule(width, 4096, counters), label)
+            giant, _ = giant_label(label)
+            in_giant = np.empty(-(-self.n // 64), np.uint64)
+            trees.mark_giant(Schedule(width, 64, counters), label, giant, in_giant)
+        return Filter(highest, Joined(label, in_giant))
+
+
+def light_weight(w: np.ndarray, n: int, seen: int) -> Any:
+    """Return the weight up to which the edges of a forest should be joined for a filter.
+
+    The lower it is, the more edges of the stream are heavier; the higher, the more of these have both ends in one tree.
+    Of a random graph, with ``k = seen / n`` edges for each vertex so far, the filter keeps ``x / k + 2 exp(-2 x)`` of
+    the edges if ``x`` of these ``k`` are light: least where the light edges leave a share of ``1 / 4 k`` of the
+    vertices, and about as many edges of the forest, out.
+    """
+    sample = np.sort(w[:: max(len(w) // 65_536, 1)])
+    left_out = n / (4 * max(seen, n)) * (n / max(len(w), 1))
+    return sample[max(int(len(sample) * (1 - min(left_out, 1.0))) - 1, 0)]

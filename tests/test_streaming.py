@@ -1,0 +1,210 @@
+"""Forests of streams: the edge ids of a solve in memory, whatever the batches; errors; memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mst
+from mst.streaming import memory, running, solve
+
+ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
+
+
+@pytest.fixture
+def small_table(monkeypatch):
+    """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
+    monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
+    budget = memory.Budget(2**30, 2**24, 16)
+    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width: budget))
+
+
+def cut(columns, cuts):
+    """Return batches of columns, cut at places that may repeat (empty batches)."""
+    bounds = [0, *sorted(cuts), len(columns[0])]
+    return [tuple(c[a:b] for c in columns) for a, b in pairwise(bounds)]
+
+
+def agrees(n, columns, cuts, **options):
+    expected = mst.minimum_spanning_forest((n, *columns))
+    found = mst.minimum_spanning_forest(iter(cut(columns, cuts)), n=n, **options)
+    assert found.edge_ids.dtype == np.int64 and (found.edge_ids == expected.edge_ids).all()
+    assert (found.n, found.m, found.components) == (n, len(columns[0]), expected.components)
+    assert repr(found.weight) == repr(expected.weight)
+    for mine, theirs in zip(found.edges(), expected.edges()):
+        assert mine.dtype == theirs.dtype and (mine == theirs).all()
+
+
+@given(
+    st.integers(1, 40),
+    st.integers(0, 800),
+    st.integers(1, 30),
+    st.lists(st.integers(0, 800), max_size=30),
+    st.sampled_from(ENDS),
+    st.sampled_from(WEIGHTS),
+    st.integers(0, 2**32),
+)
+def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, weight_type, seed):
+    rng = np.random.default_rng(seed)
+    u, v = (
+        rng.integers(0, n, m).astype(end_type) for _ in range(2)
+    )  # with loops, parallel edges, isolated vertices
+    w = rng.integers(0, most, m).astype(weight_type)  # with ties
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "_SMALLEST_TABLE", 0)
+        budget = memory.Budget(2**30, 2**24, 16)
+        patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width: budget))
+        agrees(n, (u, v, w), [min(c, m) for c in cuts])
+
+
+@pytest.mark.parametrize("weights", ["random", "constant", "ascending", "descending", "communities"])
+def test_filter_drops_most_edges_and_keeps_the_forest(small_table, weights, monkeypatch):
+    rng = np.random.default_rng(7)
+    n, m = 1000, 100_000
+    u, v = rng.integers(0, n, m), rng.integers(0, n, m)
+    w = {
+        "random": lambda: rng.random(m),
+        "constant": lambda: np.ones(m, np.int32),
+        "ascending": lambda: np.arange(m, dtype=np.int64),
+        "descending": lambda: -np.arange(m, dtype=np.int64),
+        "communities": lambda: np.where(u // 100 == v // 100, u // 100, 50) + rng.random(m),
+    }[weights]()
+    kept = []
+    add = running.RunningForest.add
+    monkeypatch.setattr(running.RunningForest, "add", lambda self, k: (kept.append(len(k.ids)), add(self, k)))
+    agrees(n, (u, v, w), range(0, m, 777))
+    limit = {"random": 0.25, "constant": 0.1, "ascending": 0.1}.get(weights, 1)
+    assert sum(kept) <= limit * m
+
+
+def test_number_of_vertices_grows_with_the_largest_end(small_table):
+    rng = np.random.default_rng(3)
+    ends = [np.sort(rng.integers(0, 500, 4000)) for _ in range(2)]
+    w = rng.random(4000)
+    expected = mst.minimum_spanning_forest((int(max(map(np.max, ends))) + 1, *ends, w))
+    found = mst.minimum_spanning_forest(cut((*ends, w), range(0, 4000, 100)))
+    assert found.n == expected.graph.n and (found.edge_ids == expected.edge_ids).all()
+
+
+def test_weights_of_later_batches_may_be_wider(small_table):
+    batches = [([0] * 40, [1] * 40, np.full(40, 7, np.int32)), ([0], [1], np.array([-(2**40)]))]
+    found = mst.minimum_spanning_forest(batches)
+    assert found.w.dtype == np.int64 and found.edge_ids.tolist() == [40] and found.weight == -(2**40)
+
+
+def test_ids_beyond_32_bits(small_table):
+    rng = np.random.default_rng(5)
+    u, v, w = rng.integers(0, 50, 2000), rng.integers(0, 50, 2000), rng.integers(0, 9, 2000)
+    expected = mst.minimum_spanning_forest((50, u, v, w)).edge_ids
+    offset = 2**32 - 1000
+    state = running.RunningForest(mst.minimum_spanning_forest, memory.Budget(2**30, 2**24, 16), 50, seen=offset)
+    solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))), 2)
+    state.reduce()
+    ids = state.columns()[3]
+    assert (ids == expected + offset).all() and ids[-1] >= 2**32
+
+
+def test_tables_and_datasets(small_table, tmp_path):
+    import pyarrow as pa
+    from pyarrow import dataset, parquet
+
+    rng = np.random.default_rng(9)
+    table = pa.table(
+        {"source": rng.integers(0, 99, 3000), "target": rng.integers(0, 99, 3000), "weight": rng.random(3000)}
+    )
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=500)
+    expected = mst.minimum_spanning_forest(table).edge_ids
+    for stream in (
+        table.to_batches(170),
+        dataset.dataset(tmp_path / "a.parquet"),
+        iter([table[:7], table[7:].to_pandas()]),
+    ):
+        assert (mst.minimum_spanning_forest(stream).edge_ids == expected).all()
+    unweighted = mst.minimum_spanning_forest(table.drop_columns("weight").to_batches())
+    assert unweighted.w.dtype == np.int32 and unweighted.weight == len(unweighted)
+
+
+def test_no_edges():
+    assert mst.minimum_spanning_forest([]).components == 0
+    assert mst.minimum_spanning_forest(iter([([], [], [])]), n=5).components == 5
+
+
+ILLEGAL = {
+    "batch 1, row 1: u = -1 is not a vertex: ids run from 0; shift": ([0, -1], [1, 1], [1, 1]),
+    "batch 1, row 0: v = 7 is not a vertex: ids run from 0 to 4 (n = 5)": ([0, 1], [7, 1], [1, 1]),
+    "batch 1, row 1: w is NaN": ([0, 1], [1, 1], [1, float("nan")]),
+    "batch 1: u, v and w must be of one length, got 1, 2, 2": ([0], [1, 1], [1, 1]),
+    "batch 1: u must hold integers, got dtype float64": ([0.5], [1], [1]),
+    "batch 1: a batch is a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
+    "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
+    "batch 1: w has dtype float64, and earlier batches have integers": ([0], [1], [0.5]),
+    "batch 1, row 0: u = 1000000000000000 is no vertex that fits into memory": ([10**15], [1], [1]),
+    "batch 1: str is no table with columns": "text",
+}
+
+
+@pytest.mark.parametrize("message", ILLEGAL)
+def test_illegal_batches_are_named(small_table, message):
+    n = 5 if "n = 5" in message else None
+    first = ([0], [1], [1.0 if "NaN" in message else 1])
+    with pytest.raises(mst.InputError) as caught:
+        mst.minimum_spanning_forest([first, ILLEGAL[message]], n=n)
+    assert str(caught.value).startswith(message)
+
+
+def test_errors_of_a_producer_are_raised():
+    def batches():
+        yield [0], [1], [1]
+        raise ValueError("the producer's own")
+
+    with pytest.raises(ValueError, match="the producer's own"):
+        mst.minimum_spanning_forest(batches())
+
+
+@pytest.mark.parametrize("given", ["", "8X", "-1", 0, "0G"])
+def test_memory_is_a_number_of_bytes(given):
+    with pytest.raises(mst.InputError, match="memory is a number of bytes"):
+        mst.minimum_spanning_forest([], memory=given)
+
+
+def test_too_little_memory_is_refused():
+    with pytest.raises(mst.OutOfMemoryError, match="are too little"):
+        mst.minimum_spanning_forest([], memory="1M")
+    with pytest.raises(mst.OutOfMemoryError, match="10,000,000,000 vertices need at least"):
+        mst.minimum_spanning_forest([], memory="2G", n=10**10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["filter-boruvka", "filter-boruvka-threads"])
+def test_memory_stays_within_the_bound(algorithm):
+    """Ten times the memory allowed passes through, and the process never holds more than that."""
+    code = """
+        import resource
+        import numpy as np
+        import mst
+
+        n, rows, allowed = 1_500_000, 1_000_000, 768 * 2**20
+
+        def batches():
+            for k in range(10 * allowed // (12 * rows)):
+                rng = np.random.default_rng(k)
+                ends = rng.integers(0, n, (2, rows), np.int32)
+                yield *ends, rng.random(rows, np.float32)
+
+        forest = mst.minimum_spanning_forest(batches(), memory=allowed, algorithm="%s")
+        print(len(forest), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / allowed)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code % algorithm)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    edges, share = map(float, done.stdout.split())
+    assert edges == 1_499_999 and share <= 1
