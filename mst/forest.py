@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import networkx
     from scipy.sparse import csr_array
 
+    from mst.tree import MergeTree
+
 
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -182,19 +184,180 @@ class Forest:
                [ 2.,  4.,  6.,  3.],
                [ 3.,  5., inf,  4.]])
         """
-        from mst.kernels.primitives.radix import argsort
-        from mst.kernels.proof.dendrogram import write_linkage
-        from mst.order import keys
+        return self._merges.linkage()
 
-        n = self.graph.n
-        if n == 0:
-            raise InputError("a graph without vertices has no hierarchy")
-        u, v, w = self.edges()
-        ranked = argsort(keys(w))
-        hierarchy = np.empty((n - 1, 4))
-        parent, clusters = np.empty(n, u.dtype), np.empty((n, 2), np.int64)
-        write_linkage(u[ranked], v[ranked], w[ranked], parent, clusters, hierarchy)
-        return hierarchy
+    def labels(self, *, k: int | None = None, threshold: float | None = None) -> np.ndarray:
+        """Return the clusters that remain when the heaviest edges of the forest are removed.
+
+        Parameters
+        ----------
+        k : int, optional
+            The number of clusters, from `components` to n. Of equal weights, the edges of larger ids are removed first.
+        threshold : float, optional
+            The largest weight of an edge that is kept: ``fcluster(linkage, threshold, "distance")`` of SciPy makes the
+            same clusters. Either this or `k` is given.
+
+        Returns
+        -------
+        numpy.ndarray of int64, shape (n,)
+            The cluster of each vertex. Clusters are numbered from 0 in the order of their smallest vertices.
+
+        Raises
+        ------
+        InputError
+            Both are given or neither is; or there is no such number of clusters.
+
+        Examples
+        --------
+        >>> import mst
+        >>> forest = mst.minimum_spanning_forest((4, [0, 1, 2], [1, 2, 3], [5, 9, 6]))
+        >>> forest.labels(k=2).tolist(), forest.labels(threshold=5).tolist()
+        ([0, 0, 1, 1], [0, 0, 1, 2])
+        """
+        return self._merges.labels(k, threshold)
+
+    def bottleneck(self, x: Any, y: Any) -> np.ndarray:
+        """Return the bottleneck (minimax) distance of pairs of vertices.
+
+        It is the least weight such that a path of edges up to that weight joins the two: the heaviest weight on their
+        path in a minimum spanning forest, and their cophenetic distance in single linkage. O(log n) a pair.
+
+        Parameters
+        ----------
+        x, y : array_like of int
+            Vertices, of shapes that broadcast.
+
+        Returns
+        -------
+        numpy.ndarray of float64, of the shape of the pairs
+            Infinite where no path joins the two, and 0 for a vertex with itself. `bottleneck_edges` gives the edges,
+            whose weights are exact in any dtype.
+
+        Raises
+        ------
+        InputError
+            One is not a vertex.
+
+        Examples
+        --------
+        >>> import mst
+        >>> forest = mst.minimum_spanning_forest((5, [0, 1, 2], [1, 2, 3], [5, 9, 6]))
+        >>> forest.bottleneck([0, 2, 0, 1], [3, 3, 4, 1]).tolist()
+        [9.0, 6.0, inf, 0.0]
+        """
+        return self._merges.bottleneck(x, y)
+
+    def bottleneck_edges(self, x: Any, y: Any) -> np.ndarray:
+        """Return the heaviest edge on the path between each pair of vertices, by (weight, edge id).
+
+        Parameters
+        ----------
+        x, y : array_like of int
+            Vertices, of shapes that broadcast.
+
+        Returns
+        -------
+        numpy.ndarray of int64, of the shape of the pairs
+            Edge ids; -1 where there is no such edge: without a path, and for a vertex with itself.
+
+        Raises
+        ------
+        InputError
+            One is not a vertex.
+
+        Examples
+        --------
+        >>> import mst
+        >>> forest = mst.minimum_spanning_forest((5, [0, 1, 2], [1, 2, 3], [5, 9, 6]))
+        >>> forest.bottleneck_edges(0, [1, 2, 3, 4]).tolist()
+        [0, 1, 1, -1]
+        """
+        return self._merges.bottleneck_edges(x, y)
+
+    def paths(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the paths between pairs of vertices.
+
+        Parameters
+        ----------
+        x, y : array_like of int
+            Vertices, of shapes that broadcast to k pairs.
+
+        Returns
+        -------
+        edge_ids : numpy.ndarray of int64
+            The edges of all paths: those of pair i are ``edge_ids[offsets[i] : offsets[i + 1]]``, from ``x[i]`` to
+            ``y[i]``. There are none without a path, and for a vertex with itself.
+        offsets : numpy.ndarray of int64, shape (k + 1,)
+
+        Raises
+        ------
+        InputError
+            One is not a vertex.
+
+        Examples
+        --------
+        >>> import mst
+        >>> forest = mst.minimum_spanning_forest((5, [0, 1, 2], [1, 2, 3], [5, 9, 6]))
+        >>> edge_ids, offsets = forest.paths([3, 0], [0, 4])
+        >>> edge_ids.tolist(), offsets.tolist()
+        ([2, 1, 0], [0, 3, 3])
+        """
+        return self._merges.paths(x, y)
+
+    def is_unique(self) -> bool:
+        """Return whether every other spanning forest of the graph is heavier.
+
+        So it is unless an edge outside the forest is as light as the heaviest edge on the path between its ends.
+        O(m log n).
+
+        Examples
+        --------
+        >>> import mst
+        >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6])).is_unique()
+        True
+        >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 7])).is_unique()
+        False
+        """
+        return self._merges.is_unique()
+
+    def add_edges(self, u: Any, v: Any, w: Any) -> Forest:
+        """Return the minimum spanning forest of the graph with more edges, without solving anew.
+
+        Parameters
+        ----------
+        u, v : array_like of int, shape (q,)
+            Ends of the new edges: vertices of the graph.
+        w : array_like, shape (q,)
+            Their weights, which the dtype of the graph's weights holds exactly.
+
+        Returns
+        -------
+        Forest
+            Of a graph whose edge list has the new edges as its last rows: the ids of the others stay. The search for
+            edges to exchange takes O(q log² n), copying the graph O(n + m).
+
+        Raises
+        ------
+        InputError
+            The edges are not legal (`Graph`), or a weight is not of the dtype.
+
+        Examples
+        --------
+        >>> import mst
+        >>> forest = mst.minimum_spanning_forest((4, [0, 1, 2], [1, 2, 3], [5, 9, 6]))
+        >>> larger = forest.add_edges([0, 1], [3, 3], [7, 8])
+        >>> larger.edge_ids.tolist(), larger.weight
+        ([0, 2, 3], 18)
+        """
+        graph, edge_ids = self._merges.add_edges(u, v, w)
+        return Forest(graph, edge_ids, algorithm=self.algorithm)
+
+    @cached_property
+    def _merges(self) -> MergeTree:
+        """The merges by the forest's edges, built at the first query and kept."""
+        from mst.tree import MergeTree
+
+        return MergeTree(self.graph, self.edge_ids)
 
     @property
     def digest(self) -> str:

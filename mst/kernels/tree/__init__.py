@@ -1,0 +1,1 @@
+"""Queries of a spanning forest: merges of clusters, labels, bottlenecks, paths, and new edges."""

@@ -1,0 +1,226 @@
+"""Queries of a forest: clusters, bottlenecks, paths, uniqueness and new edges, against SciPy and brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import adversarial
+import networkx
+import numpy as np
+import pytest
+from oracles import by_python_kruskal
+from scipy.cluster import hierarchy
+
+import mst
+from mst import Forest, Graph, InputError
+
+
+def solve(graph) -> Forest:
+    return mst.minimum_spanning_forest(graph, algorithm="kruskal")
+
+
+def random_graph(rng, n, m, dtype=np.int32, largest=5) -> Graph:
+    w = rng.integers(-largest, largest + 1, m).astype(dtype)
+    return Graph(n, rng.integers(0, n, m), rng.integers(0, n, m), w)
+
+
+def graphs(rng) -> list[Graph]:
+    made = [graph for graph in adversarial.small(rng) if graph.n]
+    dtypes = (np.int32, np.int64, np.float32, np.float64)
+    return made + [
+        random_graph(rng, n, m, dtype) for (n, m), dtype in zip([(1, 2), (9, 5), (12, 30), (40, 60)], dtypes)
+    ]
+
+
+def same_clusters(a, b) -> bool:
+    return len(set(zip(a.tolist(), b.tolist()))) == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+def test_labels_are_scipys_at_every_height(rng):
+    compared = 0
+    for graph in graphs(rng):
+        forest = solve(graph)
+        heights = np.unique(forest.edges()[2].astype(np.float64))
+        # SciPy's heights are distances in float64.
+        if graph.n == 1 or not len(heights) or heights[0] < 0 or heights[-1] >= 2**53:
+            continue
+        for height in (*heights, *(heights - 0.25), 1e300):
+            labels = forest.labels(threshold=height)
+            assert same_clusters(labels, hierarchy.fcluster(forest.linkage(), height, "distance")), graph.name
+            compared += 1
+    assert compared > 20
+
+
+def test_labels_are_components_of_the_graph_without_heavier_edges(rng):
+    for graph in graphs(rng):
+        forest = solve(graph)
+        for threshold in np.unique(graph.w)[:20]:
+            light = networkx.empty_graph(graph.n)
+            kept = graph.w <= threshold
+            light.add_edges_from(zip(graph.u[kept].tolist(), graph.v[kept].tolist()))
+            expected = np.empty(graph.n, int)
+            for label, component in enumerate(networkx.connected_components(light)):
+                expected[list(component)] = label
+            assert forest.labels(threshold=threshold).tolist() == expected.tolist(), graph.name
+
+
+def test_k_labels_remove_the_last_edges_of_the_order(rng):
+    for graph in graphs(rng):
+        forest = solve(graph)
+        ids = sorted(forest.edge_ids.tolist(), key=lambda e: (graph.w[e], e))
+        for k in range(forest.components, graph.n + 1):
+            light = networkx.empty_graph(graph.n)
+            light.add_edges_from((int(graph.u[e]), int(graph.v[e])) for e in ids[: graph.n - k])
+            labels = forest.labels(k=k)
+            assert labels.max() + 1 == k
+            assert all(len(set(labels[list(c)])) == 1 for c in networkx.connected_components(light)), graph.name
+
+
+def test_thresholds_compare_exactly_with_large_integers():
+    forest = solve(Graph(3, [0, 1], [1, 2], np.array([2**62, 2**62 + 1])))
+    assert forest.labels(threshold=2**62).tolist() == [0, 0, 1]
+    assert forest.labels(threshold=np.inf).tolist() == [0, 0, 0]
+    assert forest.labels(threshold=-np.inf).tolist() == [0, 1, 2]
+    single = solve(Graph(2, [0], [1], np.array([0.1], np.float32)))
+    assert single.labels(threshold=0.1).tolist() == [0, 1]  # the float32 is above the float64
+
+
+def test_labels_refuse_what_cannot_be():
+    forest = solve((3, [0], [1], [1]))
+    with pytest.raises(InputError, match="either k"):
+        forest.labels()
+    with pytest.raises(InputError, match="either k"):
+        forest.labels(k=2, threshold=1)
+    for k in (0, 1, 4):
+        with pytest.raises(InputError, match=r"3 vertices in 2 trees .* give k from 2 to 3"):
+            forest.labels(k=k)
+    with pytest.raises(InputError, match="whole number"):
+        forest.labels(k=2.5)
+    with pytest.raises(InputError, match="NaN"):
+        forest.labels(threshold=float("nan"))
+    with pytest.raises(InputError, match="must be a number, got 'x'"):
+        forest.labels(threshold="x")
+
+
+def test_empty_graph_answers_every_query():
+    forest = solve((0, [], [], []))
+    assert forest.labels(k=0).shape == forest.labels(threshold=1).shape == (0,)
+    assert forest.bottleneck([], []).shape == (0,) and forest.is_unique()
+    assert [part.tolist() for part in forest.paths([], [])] == [[], [0]]
+    assert len(forest.add_edges([], [], [])) == 0
+    with pytest.raises(InputError, match="holds 0"):
+        forest.bottleneck(0, 0)
+    with pytest.raises(InputError, match="no hierarchy"):
+        forest.linkage()
+
+
+def test_paths_and_bottlenecks_are_those_of_the_tree(rng):
+    for graph in graphs(rng):
+        forest = solve(graph)
+        tree = forest.to_networkx()
+        pairs = np.array(list(itertools.product(range(min(graph.n, 12)), repeat=2)))
+        edge_ids, offsets = forest.paths(*pairs.T)
+        heaviest, distance = forest.bottleneck_edges(*pairs.T), forest.bottleneck(*pairs.T)
+        for i, (x, y) in enumerate(pairs.tolist()):
+            path = edge_ids[offsets[i] : offsets[i + 1]].tolist()
+            if not networkx.has_path(tree, x, y):
+                assert path == [] and heaviest[i] == -1 and distance[i] == np.inf
+                continue
+            vertices = networkx.shortest_path(tree, x, y)
+            assert path == [tree[a][b]["id"] for a, b in itertools.pairwise(vertices)]
+            if path:
+                assert heaviest[i] == max(path, key=lambda e: (graph.w[e], e))
+                assert distance[i] == graph.w[heaviest[i]]
+            else:
+                assert heaviest[i] == -1 and distance[i] == 0
+
+
+def test_bottlenecks_are_scipys_cophenetic_distances(rng):
+    n = 30
+    low, high = np.triu_indices(n, 1)
+    distances = rng.integers(1, 20, len(low)).astype(float)
+    forest = solve(Graph(n, low, high, distances))
+    assert np.array_equal(
+        forest.bottleneck(low, high), hierarchy.cophenet(hierarchy.linkage(distances, "single"))
+    )
+
+
+def test_queries_broadcast_and_refuse_other_vertices():
+    forest = solve((3, [0, 1], [1, 2], [4, 5]))
+    assert forest.bottleneck(np.arange(3)[:, None], np.arange(3)).tolist() == [[0, 4, 5], [4, 0, 5], [5, 5, 0]]
+    with pytest.raises(InputError, match="y holds 3, which is not a vertex"):
+        forest.bottleneck(0, [1, 3])
+    with pytest.raises(InputError, match="x holds -1"):
+        forest.paths(-1, 0)
+    with pytest.raises(InputError, match="dtype float64"):
+        forest.bottleneck_edges(0.5, 1)
+
+
+def lightest_forests(graph) -> int:
+    """Return how many spanning forests weigh as little as the lightest one, by trying all sets of edges."""
+    size = len(by_python_kruskal(graph))
+    totals = []
+    for ids in itertools.combinations(range(graph.m), size):
+        tree = networkx.MultiGraph()
+        tree.add_nodes_from(range(graph.n))
+        tree.add_edges_from((int(graph.u[e]), int(graph.v[e])) for e in ids)
+        if networkx.number_connected_components(tree) == graph.n - size:
+            totals.append(graph.w[list(ids)].sum())
+    return totals.count(min(totals))
+
+
+def test_uniqueness_is_that_of_all_spanning_forests(rng):
+    answers = []
+    for _ in range(60):
+        graph = random_graph(rng, 5, 7, largest=int(rng.integers(1, 12)))
+        answers.append(solve(graph).is_unique())
+        assert answers[-1] == (lightest_forests(graph) == 1)
+    assert 10 < sum(answers) < 50
+
+
+def test_forest_that_is_not_minimum_is_not_unique():
+    graph = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+    assert not Forest(graph, [1, 2]).is_unique() and not Forest(graph, [0]).is_unique()
+
+
+def test_added_edges_give_the_forest_of_the_whole_graph(rng):
+    for graph in graphs(rng) * 2:
+        for q in (0, 1, 5, 60):
+            more = random_graph(rng, graph.n, q, largest=7)
+            w = np.abs(more.w).astype(graph.w.dtype) if q else np.empty(0, graph.w.dtype)
+            larger = solve(graph).add_edges(more.u, more.v, w)
+            assert larger.graph.m == graph.m + q and larger.graph.w.dtype == graph.w.dtype
+            assert np.array_equal(larger.graph.u[graph.m :], more.u) and np.array_equal(
+                larger.graph.w[graph.m :], w
+            )
+            assert larger.edge_ids.tolist() == by_python_kruskal(larger.graph), graph.name
+
+
+def test_edges_added_one_after_the_other_give_the_same_forest(rng):
+    graph = random_graph(rng, 30, 200)
+    forest = solve(Graph(30, [], [], np.empty(0, np.int32)))
+    for first in range(0, 200, 20):
+        rows = slice(first, first + 20)
+        forest = forest.add_edges(graph.u[rows], graph.v[rows], graph.w[rows])
+    assert forest.edge_ids.tolist() == solve(graph).edge_ids.tolist()
+
+
+def test_added_edges_must_be_legal_and_exact():
+    forest = solve((3, [0, 1], [1, 2], np.array([4, 5], np.int32)))
+    assert forest.add_edges([0], [2], [1.0]).weight == 5
+    for w in (1.5, np.inf, 2.0**40):
+        with pytest.raises(InputError, match=r"w\[1\] = .* is no int32"):
+            forest.add_edges([0, 0], [2, 2], [1.0, w])
+    floats = solve((2, [0], [1], [0.5]))
+    with pytest.raises(InputError, match=r"w\[0\] = 9007199254740993 is no float64"):
+        floats.add_edges([0], [1], [2**53 + 1])
+    with pytest.raises(InputError, match="is not a vertex"):
+        forest.add_edges([0], [3], [1])
+    with pytest.raises(InputError, match="NaN"):
+        forest.add_edges([0], [1], [np.nan])
+
+
+def test_cycles_are_refused_by_name():
+    forest = Forest(Graph(4, [0, 1, 2], [1, 2, 0], [5, 7, 6]), [0, 1, 2])
+    with pytest.raises(InputError, match="edge 1 closes a cycle"):
+        forest.labels(k=1)
