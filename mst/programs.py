@@ -80,6 +80,8 @@ class Program:
         Largest ``n`` and ``m``.
     environment : mapping of str to str
         Further environment variables, with the same placeholders.
+    versions : mapping of str to str
+        Versions of what the program was built from and with, for its records: its commit, or ``cuda``.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Program:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def missing(self) -> str | None:
         """Return why the program cannot be started here, or None."""
@@ -161,6 +164,7 @@ def _typed(where: str, key: str, value: Any) -> Any:
         "options": Mapping,
         "limits": Mapping,
         "environment": Mapping,
+        "versions": Mapping,
         "simple": bool,
         "first_vertex": int,
     }
@@ -173,7 +177,7 @@ def _typed(where: str, key: str, value: Any) -> Any:
         return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
     if key == "weights":
         return (value,) if isinstance(value, str) else tuple(map(str, value))
-    if key == "environment":
+    if key in ("environment", "versions"):
         return {str(name): str(text) for name, text in value.items()}
     return value
 

@@ -156,10 +156,11 @@ def measurement(
             "init": [[round(graph.m * 6e-9, 6)]] * 5 if done else [],
             "transfer": [[round(graph.m * 0.5e-9, 6)]] * 5 if done and algorithm.paradigm == "cuda" else [],
         },
-        "phases": None,
-        "counters": {},
+        "phases": [],
+        "counters": [],
         "memory": {
             "peak_bytes": working + 90_000_000 if done else None, "working_bytes": working if done else None,
+            "working_by_process": [working] * len(samples or []) if done else [],
             "tree_bytes": working, "device_bytes": 20 * graph.m if done and algorithm.paradigm == "cuda" else None,
             "ranks_peak_bytes": None,
         },

@@ -424,7 +424,7 @@ WRONG_CONTENT = {
         ),
         "not a measurement: graph: Field required",
     ),
-    "a negative version": (edited("records/", lambda v: v.update(schema=-5)), "schema -5 is not one of 1 to 1"),
+    "a negative version": (edited("records/", lambda v: v.update(schema=-5)), "schema -5 is not one of 1 to 2"),
     "version 0": (edited("records/", lambda v: v.update(schema=0)), "schema 0 is not one"),
     "a true version": (edited("records/", lambda v: v.update(schema=True)), "schema True is not one"),
     "no number": (
@@ -432,7 +432,7 @@ WRONG_CONTENT = {
         "NaN is no real number",
     ),
     "no number anywhere": (
-        edited("records/", lambda v: v["counters"].update(x=math.inf)),
+        edited("records/", lambda v: v["counters"].append({"x": math.inf})),
         "Infinity is no real",
     ),
     "a negative sample": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
@@ -19,6 +20,7 @@ import pytest
 
 from mst import registry
 from mst.bench.machine import cores_first
+from mst.bench.measure import measurement as measuring
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.processes import pinned_environment
@@ -30,6 +32,7 @@ from mst.commands._interrupt import interrupt_on_sigterm
 from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
+from mst.programs import from_mapping
 
 pytestmark = pytest.mark.alone
 
@@ -106,6 +109,11 @@ PROFILED = ("cycles",)
 def profiled(launches):
     return {{kernel: value for kernel, metric, value in launches}}
 '''
+PHASES = """
+
+def phases(problem):
+    return {"union": 0.5}
+"""
 
 
 @pytest.fixture
@@ -120,11 +128,17 @@ def probe(tmp_path, monkeypatch):
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
 
     def measure(
-        name: str, *, width: int = 1, paradigm: str = "sequential", marker: str = "60", **settings
+        name: str,
+        *,
+        width: int = 1,
+        paradigm: str = "sequential",
+        marker: str = "60",
+        phases: bool = False,
+        **settings,
     ) -> dict:
         body = PROBES[name].replace("{marker}", marker).strip()
         source = SOURCE.format(id=name, paradigm=paradigm, body=body)
-        (folder / f"{name.replace('-', '_')}.py").write_text(source)
+        (folder / f"{name.replace('-', '_')}.py").write_text(source + PHASES * phases)
         registry.algorithms.cache_clear()
         order = request_of(name, width, **settings)
         return measure_run(order, manifest=manifest, graph_file=file) | {"path": order.path}
@@ -172,12 +186,38 @@ def test_profile_adds_counters_if_requested(probe, tmp_path, monkeypatch):
     program.parent.mkdir()
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     table = '"ID","Kernel Name","Metric Name","Metric Value"\n"0","unite(Edge)","cycles","1,234.5"'
-    for printed, counters in ((table, {"unite": 1234.5}), ("no permission", {})):
+    for printed, counters in ((table, [{"unite": 1234.5}]), ("no permission", [])):
         program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
         program.chmod(0o755)
         found = probe("probe-nothing", processes=1, profile=True)
         assert found["status"] == "ok" and found["counters"] == counters
-    assert probe("probe-nothing", processes=1)["counters"] == {}
+    assert probe("probe-nothing", processes=1)["counters"] == []
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{table}\nEND\n")
+    assert probe("probe-nothing", processes=4, profile=True)["counters"] == 3 * [{"unite": 1234.5}]
+
+
+def test_counters_and_memory_are_those_of_each_process_and_phases_of_three(probe):
+    found = probe("probe-threads", processes=4, phases=True)
+    assert len(found["counters"]) == len(found["memory"]["working_by_process"]) == 4
+    assert len(found["phases"]) == 3 and all(phases["union"] > 0 for phases in found["phases"])
+    assert len(probe("probe-threads", processes=2, phases=True)["phases"]) == 2
+
+
+def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(monkeypatch):
+    known = {"cupy": ["cupy-cuda13x"]}
+    monkeypatch.setattr(measuring, "_distributions", lambda: known)
+    numbers = {"cupy-cuda13x": "14.2.0", "numpy": "2.5.2"}
+
+    def version(name):
+        if name not in numbers:
+            raise measuring.metadata.PackageNotFoundError(name)
+        return numbers[name]
+
+    monkeypatch.setattr(measuring.metadata, "version", version)
+    assert measuring.versions_of(registry.get("ecl-mst-cuda"))["cupy"] == "14.2.0"
+    stated = {"command": "solve {graph}", "format": "dimacs", "total": "(.*)", "versions": {"cuda": "13.0"}}
+    algorithm = dataclasses.replace(registry.get("scipy"), program=from_mapping("theirs", stated))
+    assert measuring.versions_of(algorithm)["cuda"] == "13.0"
 
 
 @pytest.mark.parametrize(
@@ -241,8 +281,8 @@ def test_threads_and_processors_are_pinned_to_the_width(probe):
     pytest.importorskip("threadpoolctl")
     measurement = probe("probe-threads", width=1)
     assert measurement["status"] == "ok", measurement["detail"]
-    assert measurement["counters"]["cpus"] == 1
-    assert measurement["counters"]["pools"] and set(measurement["counters"]["pools"]) == {1}
+    assert all(seen["cpus"] == 1 for seen in measurement["counters"])
+    assert all(seen["pools"] and set(seen["pools"]) == {1} for seen in measurement["counters"])
     assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == "1"
     assert measurement["affinity"] == [max(os.sched_getaffinity(0))]
 
@@ -339,7 +379,7 @@ def test_load_of_other_programs_is_flagged_busy(probe):
 def test_measurement_has_samples_machine_memory_and_forest(probe):
     measurement = probe("probe-threads")
     stored = json.loads(measurement["path"].read_text())
-    assert stored["schema"] == 1
+    assert stored["schema"] == 2
     assert len(stored["samples"]["compute"]) == 2 and all(len(s) >= 2 for s in stored["samples"]["compute"])
     assert stored["machine"]["fingerprint"] and stored["versions"]["python"]
     assert stored["memory"]["peak_bytes"] > stored["memory"]["working_bytes"] >= 0

@@ -233,8 +233,8 @@ def test_records_name_node_job_and_layout(finished):
     widths = (1, 2)
     assert [cpu[f"probe-threads w{w}"]["conditions"]["pinned"]["OMP_NUM_THREADS"] for w in widths] == ["1", "2"]
     if len(os.sched_getaffinity(0)) >= 2:
-        assert [cpu[f"probe-threads w{w}"]["counters"]["processors"] for w in widths] == [1, 2]
-    given = records["cluster-gpu"]["probe-gpu w1"]["counters"]
+        assert [cpu[f"probe-threads w{w}"]["counters"][0]["processors"] for w in widths] == [1, 2]
+    given = records["cluster-gpu"]["probe-gpu w1"]["counters"][0]
     assert given["devices"] == "0" and cpu["kruskal w1"]["conditions"]["interleaved_with"] == 2
     spread, alone = (mpi[f"{MPI} {width}"] for width in ("w4-2x2", "w1-1x1"))
     assert spread["run"]["layout"] == spread["ranks"]["layout"] == "2x2"

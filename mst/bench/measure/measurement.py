@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +18,7 @@ import numpy as np
 
 from mst import registry
 from mst.bench.machine import this_machine, usable_cores
-from mst.bench.measure.session import Session
+from mst.bench.measure.session import Outcome, Session
 from mst.bench.records.store import SCHEMA, Run
 from mst.bench.statistics import summarise
 
@@ -52,13 +54,13 @@ def measurement_of(
         "detail": outcome.detail,
         "samples": _samples(processes),
         "phases": outcome.phases,
-        "counters": {**first.get("counters", {}), **outcome.profiled},
+        "counters": _counters(outcome),
         "memory": _memory(processes, outcome.peak_tree_bytes),
         "energy": _median_energy(processes),
         **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
         "machine": this_machine().as_dict(),
         "conditions": {**conditions, "flags": _flags(run, session, conditions)},
-        "versions": versions_of(algorithm),
+        "versions": {**versions_of(algorithm), **first.get("versions", {})},
         "git": git_state(),
         "measure": session.measure.model_dump(),
         **_times(session),
@@ -116,14 +118,22 @@ def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
     }
 
 
-def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, int | None]:
-    """Return the largest figures of any process; None where no process could read them."""
+def _counters(outcome: Outcome) -> list[dict[str, Any]]:
+    """Return the counters of each process, with those that the profiler read in a further one."""
+    own = [p.get("counters", {}) for p in outcome.processes]
+    both = itertools.zip_longest(own, outcome.profiled, fillvalue=dict[str, Any]())
+    return [{**counted, **profiled} for counted, profiled in both if counted or profiled]
+
+
+def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, Any]:
+    """Return the largest figures of any process, None where no process could read them, and those of each."""
     memory = [p["memory"] for p in processes]
     device = [p["device_bytes"] for p in processes if p["device_bytes"] is not None]
     ranks = [m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m]
     return {
         "peak_bytes": max((m["peak_bytes"] for m in memory), default=None),
         "working_bytes": max((m["working_bytes"] for m in memory), default=None),
+        "working_by_process": [m["working_bytes"] for m in memory],
         "tree_bytes": tree_bytes,
         "device_bytes": max(device, default=None),
         "ranks_peak_bytes": max(ranks, default=None),
@@ -148,12 +158,20 @@ def _median_energy(processes: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def versions_of(algorithm: registry.Algorithm) -> dict[str, str]:
-    """Return the versions of Python and of every package that computes for an algorithm."""
+    """Return the versions of Python and every package that computes for an algorithm, and those a program states."""
     found = {"python": sys.version.split()[0]}
     for package in dict.fromkeys(("mst", "numpy", "numba", "llvmlite", "pyarrow", *algorithm.requires)):
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
+        # A package may be installed under a name of its own for each version of CUDA, as cupy is.
+        for name in (package, *_distributions().get(package, ())):
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                found[package] = metadata.version(name)
+                break
+    return {**found, **(algorithm.program.versions if algorithm.program else {})}
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
 
 
 @functools.cache

@@ -125,9 +125,13 @@ class Sampler:
         }
 
     def environment(self) -> dict[str, Any]:
-        """Return the threading layer of parallel kernels, or None where none were loaded."""
-        runtime = sys.modules.get("mst.kernels.parallel.runtime")
-        return {"threading": runtime.facts() if runtime else None}
+        """Return the threading layer of parallel kernels, None where none were loaded, and the version of CUDA."""
+        runtime, cupy = (sys.modules.get(name) for name in ("mst.kernels.parallel.runtime", "cupy"))
+        cuda = cupy.cuda.runtime.runtimeGetVersion() if cupy else 0
+        return {
+            "threading": runtime.facts() if runtime else None,
+            "versions": {"cuda": f"{cuda // 1000}.{cuda % 1000 // 10}"} if cuda else {},
+        }
 
 
 def count_threads() -> int:

@@ -24,6 +24,8 @@ from mst.units import size
 _POLL_SECONDS = 0.02
 _COMPILING = 5
 """Time limits of a process that importing and compiling may take."""
+_INSTRUMENTED = 3
+"""Processes that measure phases, and that are profiled: as few as have an interval."""
 
 
 @dataclass
@@ -31,8 +33,8 @@ class Outcome:
     """The reports of a run's processes, and how it ended."""
 
     processes: list[dict[str, Any]] = field(default_factory=list)
-    phases: dict[str, float] | None = None
-    profiled: dict[str, float] = field(default_factory=dict)
+    phases: list[dict[str, float]] = field(default_factory=list)
+    profiled: list[dict[str, Any]] = field(default_factory=list)
     status: str = "ok"
     reason: str | None = None
     detail: str | None = None
@@ -131,16 +133,18 @@ class Session:
                 self.stolen_seconds += after.stolen - before.stolen
 
     def close(self) -> None:
-        """Measure the phases, and profile where that is asked for; end the run."""
+        """Measure the phases, and profile where that is asked for, each in fresh processes; end the run."""
         self._closed = True
         if self._server is None:
             return
-        # Starting ranks once more takes as long as a process of the measurement.
-        within_budget = self._last <= self.cost.left or not self._starts_ranks
-        if self.outcome.status == "ok" and self._has_phases and within_budget:
-            self._turn("phases")
-        if self.outcome.status == "ok" and self._has_profile and self.measure.profile:
-            self._turn("profile")
+        left = self.cost.left
+        for _ in range(min(self.measure.processes, _INSTRUMENTED)):
+            # Starting ranks once more takes as long as a process of the measurement.
+            within_budget = self._last <= left or not self._starts_ranks
+            if self.outcome.status == "ok" and self._has_phases and within_budget:
+                left -= self._turn("phases")[0]
+            if self.outcome.status == "ok" and self._has_profile and self.measure.profile:
+                self._turn("profile")
         self._end_template()
         self._server.send(self._index, "close")
         if self.outcome.status == "ok" and not self.outcome.processes:
@@ -205,9 +209,9 @@ class Session:
         elif name == "samples":
             self.outcome.processes.append(event)
         elif name == "phases":
-            self.outcome.phases = event["phases"]
+            self.outcome.phases.append(event["phases"])
         elif name == "profiled":
-            self.outcome.profiled = event["counters"]
+            self.outcome.profiled.append(event["counters"])
         elif name == "failed":
             # Errors of the run leave a traceback; ranks that were ended do not.
             self.outcome.fail(event["status"], event["reason"], event["detail"], abrupt=not event["detail"])

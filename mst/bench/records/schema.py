@@ -21,7 +21,7 @@ from mst.errors import InputError
 from mst.registry import PARADIGMS
 from mst.yaml_models import mistakes
 
-MEASUREMENT_VERSIONS = range(1, 2)
+MEASUREMENT_VERSIONS = range(1, 3)
 PROOF_VERSIONS = range(1, 2)
 
 Count = Annotated[int, Field(ge=0)]
@@ -84,6 +84,7 @@ class Memory(_Strict):
 
     peak_bytes: Count | None
     working_bytes: int | None
+    working_by_process: list[int]
     tree_bytes: Count
     device_bytes: Count | None
     ranks_peak_bytes: Count | None
@@ -143,8 +144,8 @@ class Measurement(_Strict):
     reason: str | None
     detail: str | None
     samples: SampleTimes
-    phases: dict[str, Real] | None
-    counters: dict[str, Any]
+    phases: list[dict[str, Real]]
+    counters: list[dict[str, Any]]
     memory: Memory
     energy: Energy | None
     forest: ForestFacts | None

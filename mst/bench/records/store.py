@@ -159,7 +159,16 @@ def valid_measurement(value: dict[str, Any], run: Run) -> dict[str, Any]:
     return value
 
 
-_MIGRATIONS: dict[int, Any] = {}
+def _with_processes(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a measurement of schema 1 as one of schema 2, which has phases, counters and memory of each process."""
+    lists = {key: [value[key]] if value.get(key) else [] for key in ("phases", "counters")}
+    memory = value.get("memory")
+    if isinstance(memory, dict):
+        memory = {**memory, "working_by_process": []}
+    return {**value, **lists, "memory": memory, "schema": 2}
+
+
+_MIGRATIONS: dict[int, Any] = {1: _with_processes}
 
 
 def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] | None:

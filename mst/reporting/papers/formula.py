@@ -15,8 +15,8 @@ fewer cores.
 ``T(selection, graph)``             seconds to find the forest (*compute*)
 ``I(selection, graph)``             seconds to build the algorithm's own structure (*init*)
 ``X(selection, graph)``             seconds of copies to the device (*transfer*)
-``M(selection, graph)``             arithmetic mean of all raw samples of *compute*
-``phase(selection, graph, name)``   seconds of a named phase, from the instrumented run
+``M(selection, graph)``             arithmetic mean of the raw samples of *compute*
+``phase(selection, graph, name)``   seconds of a named phase, from instrumented processes
 ``share(selection, graph, name)``   that phase over the sum of all phases
 ``counter(selection, graph, name)`` one of the algorithm's counters; of a list, ``"name[1]"`` is the second
                                     entry, ``"name[-1]"`` the last, ``"name[mean]"`` the mean

@@ -203,31 +203,30 @@ def _median(record: Record) -> float | None:
 
 
 def _read(record: Record, quantity: str, name: str) -> tuple[float | None, list[float]]:
-    """Return a quantity of a record, None where it has none, and the numbers of the processes behind it."""
+    """Return the median of a quantity over the processes of a record, None where it has none, and each of them."""
     measurement = record.measurement
-    phases = measurement.get("phases") or {}
     samples = [process for process in measurement["samples"].get("compute", []) if process]
+    phases = [process for process in measurement["phases"] if name in process]
+    found: list[float]
     match quantity:
         case "T" | "I" | "X":
             found = medians(measurement, {"T": "compute", "I": "init", "X": "transfer"}[quantity])
             if quantity == "X" and samples and not found:
-                return 0.0, []
-            return summarise(found).median, found
+                found = [0.0] * len(samples)
         case "M":
-            means = [float(np.mean(process)) for process in samples]
-            return (float(np.mean(np.concatenate(samples))) if samples else None), means
+            found = [float(np.mean(process)) for process in samples]
         case "spread":
-            every = np.concatenate([[], *samples])
-            return (float(np.std(every, ddof=1) / np.mean(every)) if len(every) > 1 else None), []
+            found = [float(np.std(own, ddof=1) / np.mean(own)) for own in samples if len(own) > 1]
         case "share":
-            whole = sum(phases.values())
-            return (phases[name] / whole if whole and name in phases else None), []
+            found = [process[name] / sum(process.values()) for process in phases if sum(process.values())]
         case "phase":
-            return phases.get(name), []
+            found = [process[name] for process in phases]
         case "memory":
-            return (measurement.get("memory") or {}).get("working_bytes"), []
+            found = measurement["memory"]["working_by_process"]
         case _:
-            return _counter(measurement.get("counters") or {}, name), []
+            counted = (_counter(process, name) for process in measurement["counters"])
+            found = [value for value in counted if value is not None]
+    return summarise(found).median, found
 
 
 def _counter(counters: Mapping[str, Any], name: str) -> float | None:
