@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mst
-from mst.streaming import memory, running, solve
+from mst.streaming import StreamForest, memory, prove_batches, running, solve
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -132,6 +132,11 @@ def test_tables_and_datasets(small_table, tmp_path):
     assert unweighted.w.dtype == np.int32 and unweighted.weight == len(unweighted)
 
 
+def test_empty_batches_have_any_dtype(small_table):
+    found = mst.minimum_spanning_forest([([], [], []), ([0], [1], [7]), ([], [], [])])
+    assert found.weight == 7 and found.w.dtype.kind == "i"
+
+
 def test_no_edges():
     assert mst.minimum_spanning_forest([]).components == 0
     assert mst.minimum_spanning_forest(iter([([], [], [])]), n=5).components == 5
@@ -180,6 +185,57 @@ def test_too_little_memory_is_refused():
         mst.minimum_spanning_forest([], memory="1M")
     with pytest.raises(mst.OutOfMemoryError, match="10,000,000,000 vertices need at least"):
         mst.minimum_spanning_forest([], memory="2G", n=10**10)
+
+
+@given(
+    st.integers(1, 30), st.integers(0, 300), st.integers(1, 20), st.sampled_from(ENDS), st.integers(0, 2**32)
+)
+def test_second_pass_proves_the_forest_and_refutes_others(n, m, most, end_type, seed):
+    rng = np.random.default_rng(seed)
+    u, v = (rng.integers(0, n, m).astype(end_type) for _ in range(2))
+    batches = cut((u, v, rng.integers(0, most, m)), sorted(rng.integers(0, m + 1, 5).tolist()))
+    forest = mst.minimum_spanning_forest(batches, n=n)
+    proof = prove_batches(forest, batches, width=2)
+    assert proof.ok and (proof.n, proof.m, proof.weight) == (n, m, forest.weight), proof.reason
+    if len(forest):
+        at = int(rng.integers(len(forest)))
+        columns = [np.delete(column, at) for column in (*forest.edges(), forest.edge_ids)]
+        less = StreamForest(n, m, *columns)
+        assert "does not span its graph" in prove_batches(less, batches).reason
+    others = np.setdiff1d(np.arange(m), forest.edge_ids)
+    if len(forest) and len(others):
+        ids = forest.edge_ids.copy()
+        ids[at] = rng.choice(others)
+        ids.sort()
+        u, v, w = (np.concatenate([np.asarray(batch[i]) for batch in batches])[ids] for i in range(3))
+        other = StreamForest(n, m, u.astype(np.int32), v.astype(np.int32), w, ids)
+        proof = prove_batches(other, batches)
+        assert not proof.ok and proof.reason
+
+
+REFUTED = {
+    "the ids of the forest's edges do not ascend from 0 to 2": dict(edge_ids=[2, 0]),
+    "the forest has edges to vertices outside 0 … 2": dict(v=[1, 3]),
+    "edge 0 (0–0, weight 5) closes a cycle": dict(u=[0, 2], v=[0, 0]),
+    "the forest has edge 2 as 2–1 of weight 6, and the stream as 2–0 of weight 6": dict(v=[1, 1]),
+    "the forest has edge 2 as 2–0 of weight 4, and the stream as 2–0 of weight 6": dict(w=[5, 4]),
+    "edge 2 (2–0, weight 6) is lighter than edge 1 (1–2, weight 7) on its path": dict(
+        u=[0, 1], v=[1, 2], w=[5, 7], edge_ids=[0, 1]
+    ),
+    "edge 1 (1–2, weight 7) joins two trees": dict(u=[0], v=[1], w=[5], edge_ids=[0]),
+    "the stream has 3 edges, and the forest is one of 4": dict(m=4),
+    "edge 1 has the end 2, and the forest 2 vertices": dict(n=2, u=[0], v=[1], w=[5], edge_ids=[0]),
+}
+
+
+@pytest.mark.parametrize("reason", REFUTED)
+def test_proofs_name_what_is_wrong(reason):
+    right = dict(n=3, m=3, u=[0, 2], v=[1, 0], w=[5, 6], edge_ids=[0, 2])
+    given = {**right, **REFUTED[reason]}
+    arrays = {key: np.array(value, np.int32) for key, value in given.items() if isinstance(value, list)}
+    forest = StreamForest(**{**given, **arrays, "edge_ids": arrays["edge_ids"].astype(np.int64)})
+    proof = prove_batches(forest, [([0, 1], [1, 2], [5, 7]), ([2], [0], [6])])
+    assert not proof.ok and proof.reason.startswith(reason)
 
 
 @pytest.mark.slow

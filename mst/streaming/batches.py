@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import suppress
-from typing import Any, NamedTuple
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from mst.errors import InputError
 from mst.graph import WEIGHT_DTYPES, frozen
 from mst.interop.tables import edge_columns
+
+_T = TypeVar("_T")
 
 
 class Batch(NamedTuple):
@@ -116,6 +121,51 @@ def batches_of(stream: Any) -> Iterator[Batch]:
     batches: Iterable[Any] = stream.to_batches() if hasattr(stream, "to_batches") else stream
     for number, given in enumerate(batches):
         yield batch_of(given, f"batch {number}")
+
+
+def timed(batches: Iterator[Batch], seconds: dict[str, float]) -> Iterator[Batch]:
+    """Yield the batches, and add the time that they take to ``seconds["read"]``."""
+    while True:
+        started = perf_counter()
+        batch = next(batches, None)
+        seconds["read"] += perf_counter() - started
+        if batch is None:
+            return
+        yield batch
+
+
+def slices(batches: Iterable[Batch], start: int, rows: int) -> Iterator[tuple[Batch, int]]:
+    """Yield slices of up to `rows` edges, each with the place of its first edge in the stream.
+
+    Raises
+    ------
+    InputError
+        Some batches have integers as weights, and others fractions.
+    """
+    kind = ""
+    for batch in batches:
+        if not len(batch.w):
+            continue
+        kind = kind or batch.w.dtype.kind
+        if batch.w.dtype.kind != kind:
+            known = {"i": "integers", "f": "fractions"}[kind]
+            raise InputError(
+                f"{batch.name}: w has dtype {batch.w.dtype}, and earlier batches have {known}: use one dtype"
+            )
+        for part in batch.slices(rows):
+            yield part, start
+            start += len(part.w)
+
+
+def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple], ahead: int) -> Iterator[_T]:
+    """Yield the results of calls by a pool, in their order; up to `ahead` calls more are begun or done."""
+    pending: deque[Future[_T]] = deque()
+    for arguments in calls:
+        pending.append(pool.submit(function, *arguments))
+        if len(pending) > ahead:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
 
 
 _END = object()

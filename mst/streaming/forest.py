@@ -27,8 +27,8 @@ class StreamForest:
     algorithm : str
         Id of the algorithm of the last solve in memory.
     seconds : dict of str to float
-        Wall time by part, in seconds: ``read``, waiting for batches; ``filter``, waiting for their filtering;
-        ``solve``, solves in memory; ``trees``, preparing the filter after each.
+        Wall time by part, in seconds: ``read``, waiting for batches; ``solve``, solves in memory; ``trees``, preparing
+        the filter after each; ``filter``, the rest, mostly waiting for the threads that filter.
 
     Examples
     --------

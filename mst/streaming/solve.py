@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from time import perf_counter
 from typing import Any
 
-from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.progress import Step, step
-from mst.streaming.batches import Batch, batches_of, read_ahead
+from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices, timed
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import SLICES_AHEAD, Budget
 from mst.streaming.running import NO_FILTER, Kept, RunningForest, keep
@@ -83,38 +82,21 @@ def add_batches(
     working : Step, optional
         Where to show progress.
     """
-    current, start, kind = NO_FILTER, running.seen, ""
-    pending: deque[Future[Kept]] = deque()
+    current = NO_FILTER
+    started, others = perf_counter(), sum(running.seconds.values())
     with ThreadPoolExecutor(width, "mst filters") as pool, closing(read_ahead(batches)) as ahead:
 
-        def add_oldest() -> None:
-            nonlocal current
-            with running.timed("filter"):
-                kept = pending.popleft().result()
-            if not running.has_room(len(kept.ids)):
+        def kept(part: Batch, start: int) -> Kept:
+            return keep(part, start, current, running.limit)
+
+        parts = slices(timed(ahead, running.seconds), running.seen, running.budget.slice)
+        for found in map_ahead(pool, kept, parts, SLICES_AHEAD * width):
+            if not running.has_room(len(found.ids)):
                 running.reduce()
                 current = running.filter(pool, width)
-            running.add(kept)
+            running.add(found)
             if working:
                 working.update(
                     f"{count(running.seen)} edges read, {count(running.forest)} in the forest so far"
                 )
-
-        while True:
-            with running.timed("read"):
-                batch = next(ahead, None)
-            if batch is None:
-                break
-            kind = kind or batch.w.dtype.kind
-            if batch.w.dtype.kind != kind and len(batch.w):
-                known = {"i": "integers", "f": "fractions"}[kind]
-                raise InputError(
-                    f"{batch.name}: w has dtype {batch.w.dtype}, and earlier batches have {known}: use one dtype"
-                )
-            for part in batch.slices(running.budget.slice):
-                pending.append(pool.submit(keep, part, start, current, running.limit))
-                start += len(part.w)
-                if len(pending) > SLICES_AHEAD * width:
-                    add_oldest()
-        while pending:
-            add_oldest()
+    running.seconds["filter"] += perf_counter() - started - (sum(running.seconds.values()) - others)
