@@ -82,6 +82,13 @@ class Program:
         Further environment variables, with the same placeholders.
     versions : mapping of str to str
         Versions of what the program was built from and with, for its records: its commit, or ``cuda``.
+    counters : mapping of str to str
+        Regular expressions with one group, by the counter's name: numbers in the standard output.
+    phases : mapping of str to str
+        The same for the time of a phase, in `unit`, in the output of `instrumented`.
+    instrumented : tuple of str
+        How to call a build that prints its phases and counters, which are then read of it alone; without it, they
+        are read of `command`.
     """
 
     name: str
@@ -100,6 +107,9 @@ class Program:
     limits: Mapping[str, int] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    counters: Mapping[str, str] = field(default_factory=dict)
+    phases: Mapping[str, str] = field(default_factory=dict)
+    instrumented: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """Return why the program cannot be started here, or None."""
@@ -107,8 +117,14 @@ class Program:
 
     def fingerprint(self) -> str:
         """Return hex digits over this description, the program, and the scripts among its arguments."""
-        total = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode())
-        for word in self.command:
+        # Keys that are not used do not count, so that a program keeps its records when a key is added here.
+        described = {
+            key: value
+            for key, value in asdict(self).items()
+            if value or key not in ("versions", "counters", "phases", "instrumented")
+        }
+        total = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+        for word in (*self.command, *self.instrumented):
             found = shutil.which(word) or (word if Path(word).is_file() else None)
             if found:
                 total.update(Path(found).read_bytes())
@@ -165,6 +181,9 @@ def _typed(where: str, key: str, value: Any) -> Any:
         "limits": Mapping,
         "environment": Mapping,
         "versions": Mapping,
+        "counters": Mapping,
+        "phases": Mapping,
+        "instrumented": (str, list, tuple),
         "simple": bool,
         "first_vertex": int,
     }
@@ -173,11 +192,11 @@ def _typed(where: str, key: str, value: Any) -> Any:
         return None
     if not isinstance(value, kind):
         raise ConfigError(f"{where}.{key}: {value!r} is a {type(value).__name__}, which it cannot be")
-    if key == "command":
+    if key in ("command", "instrumented"):
         return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
     if key == "weights":
         return (value,) if isinstance(value, str) else tuple(map(str, value))
-    if key in ("environment", "versions"):
+    if key in ("environment", "versions", "counters", "phases"):
         return {str(name): str(text) for name, text in value.items()}
     return value
 
@@ -201,16 +220,21 @@ def _check(where: str, program: Program) -> None:
     _check_pattern(f"{where}.edges", program.edges, {"u", "v"})
     _check_pattern(f"{where}.total", program.total, set())
     _check_pattern(f"{where}.seconds", program.seconds, set())
+    for key in ("counters", "phases"):
+        for name, pattern in getattr(program, key).items():
+            _check_pattern(f"{where}.{key}.{name}", pattern, set())
     placeholders = {"graph", "output", "width", *program.options}
-    for text in (*program.command, *program.environment.values()):
+    for text in (*program.command, *program.instrumented, *program.environment.values()):
         for used in _placeholders(where, text):
             if used not in placeholders:
                 raise ConfigError(
                     f"{where}.command: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
                     f"known: {', '.join(sorted(placeholders))}; double a brace that is meant literally"
                 )
-    if not any("graph" in _placeholders(where, text) for text in program.command):
-        raise ConfigError(f"{where}.command: has no {{graph}}, so the program cannot find its input")
+    for key in ("command", "instrumented"):
+        words = getattr(program, key)
+        if words and not any("graph" in _placeholders(where, text) for text in words):
+            raise ConfigError(f"{where}.{key}: has no {{graph}}, so the program cannot find its input")
 
 
 def _check_pattern(where: str, pattern: str | None, names: set[str]) -> None:

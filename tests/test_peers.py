@@ -156,6 +156,39 @@ def test_options_and_width_fill_the_command(program):
     assert algorithm.options_slug({"depth": 7}) == "depth=7" and algorithm.paradigm == "threads"
 
 
+def test_counters_and_phases_are_read_of_an_instrumented_build(program):
+    plain = program(**TOTAL, counters={"weight": TOTAL["total"]}).load()
+    problem = plain.prepare(GRAPH, width=1)
+    assert plain.counters(problem, plain.solve(problem)) == {"clock": "process", "weight": 11}
+    assert not hasattr(plain, "phases")
+
+    printing = [sys.executable, "-c", "print('launches 3 merge 1.5'); open('{graph}')"]
+    timed = program(
+        **TOTAL,
+        instrumented=printing,
+        counters={"launches": r"launches (\d+)"},
+        phases={"merge": r"merge ([\d.]+)"},
+        unit="ms",
+    ).load()
+    problem = timed.prepare(GRAPH, width=1)
+    answer = timed.solve(problem)
+    assert timed.weight(problem, answer) == "11"
+    assert timed.counters(problem, answer) == {"clock": "process", "launches": 3}
+    assert timed.phases(problem) == {"merge": pytest.approx(1.5e-3)}
+
+
+def test_keys_that_a_program_does_not_use_leave_its_fingerprint(program):
+    import hashlib
+    import json
+    from dataclasses import asdict
+
+    described = asdict(programs.from_mapping("mine", {"command": "no-such {graph}", "format": "pbbs", **TOTAL}))
+    for key in ("versions", "counters", "phases", "instrumented"):
+        assert not described.pop(key)
+    expected = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+    assert programs.Program(**described).fingerprint() == expected
+
+
 def test_a_program_skips_graphs_with_unsupported_weights(program):
     algorithm = program(**EDGES, limits={"m": 100})
     reason = algorithm.skip(Facts(n=5, m=6, weight_dtype="float64"))
@@ -198,6 +231,9 @@ def test_fingerprint_of_a_program_covers_script_and_description(program):
         ({"paradigm": "mpi"}, "paradigm: 'mpi' must be one of peer, threads, cuda"),
         ({"limits": {"k": 3}}, "limits: 'k' must be one of n, m"),
         ({"simple": "yes"}, "simple: 'yes' is a str"),
+        ({"counters": {"rounds": "rounds"}}, r"counters.rounds: 'rounds' must have one group"),
+        ({"phases": {"merge": "("}}, r"phases.merge: '\(' is no regular expression"),
+        ({"instrumented": "solve -v"}, r"instrumented: has no \{graph\}"),
         ({"options": {"depth": 4}}, "option 'depth' must be a mapping with a default"),
         ({"options": {"depth": {"default": 4, "mni": 1}}}, r"unknown key 'mni' \(did you mean 'min'\?\)"),
     ],

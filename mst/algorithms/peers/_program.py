@@ -27,6 +27,7 @@ class Problem:
     edges: SimpleEdges
     folder: tempfile.TemporaryDirectory
     words: list[str]
+    instrumented: list[str]
     environment: dict[str, str]
     output: Path
 
@@ -46,6 +47,8 @@ class Command:
         self.program = program
         if program.seconds:
             self.timed_solve = self._timed_solve
+        if program.phases:
+            self.phases = self._phases
 
     def prepare(self, graph: Graph, *, width: int, **options: Any) -> Problem:
         program = self.program
@@ -57,13 +60,17 @@ class Command:
         formats.write(file, given, format=program.format)
         values = {"graph": str(file), "output": str(output), "width": width, **options}
         words = [word.format_map(values) for word in program.command]
+        instrumented = [word.format_map(values) for word in program.instrumented] or words
         environment = {name: text.format_map(values) for name, text in program.environment.items()}
-        return Problem(graph, edges, folder, words, environment, output)
+        return Problem(graph, edges, folder, words, instrumented, environment, output)
 
     def solve(self, problem: Problem) -> Answer:
+        return self._run(problem, problem.words)
+
+    def _run(self, problem: Problem, words: list[str]) -> Answer:
         problem.output.unlink(missing_ok=True)
         done = subprocess.run(
-            problem.words,
+            words,
             env={**os.environ, **problem.environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -71,7 +78,7 @@ class Command:
         printed = done.stdout.decode(errors="replace")
         if done.returncode:
             message = (done.stderr.decode(errors="replace") + printed).strip().splitlines() or [""]
-            raise MSTError(f"{problem.words[0]} ended with code {done.returncode}: {shorten(message[-1], 200)}")
+            raise MSTError(f"{words[0]} ended with code {done.returncode}: {shorten(message[-1], 200)}")
         written = problem.output.read_text(errors="replace") if problem.output.is_file() else None
         return Answer(printed, written)
 
@@ -99,11 +106,29 @@ class Command:
         """Return the total that the program printed, as it printed it."""
         return self._found("total", answer)
 
-    def counters(self, problem: Problem, answer: Answer) -> dict[str, str]:
-        return {"clock": "program" if self.program.seconds else "process"}
+    def counters(self, problem: Problem, answer: Answer) -> dict[str, Any]:
+        """Return whose clock gave the time, and the numbers that the program or its instrumented build prints."""
+        clock = {"clock": "program" if self.program.seconds else "process"}
+        if not self.program.counters:
+            return clock
+        if problem.instrumented != problem.words:
+            answer = self._run(problem, problem.instrumented)
+        return {**clock, **self._numbers("counters", answer)}
+
+    def _phases(self, problem: Problem) -> dict[str, float]:
+        """Return the seconds of each phase that a further run prints."""
+        spent = self._numbers("phases", self._run(problem, problem.instrumented))
+        return {name: number * UNITS[self.program.unit] for name, number in spent.items()}
+
+    def _numbers(self, key: str, answer: Answer) -> dict[str, float]:
+        patterns = getattr(self.program, key)
+        found = {name: self._match(f"{key}.{name}", pattern, answer) for name, pattern in patterns.items()}
+        return {name: int(text) if text.isdigit() else float(text) for name, text in found.items()}
 
     def _found(self, key: str, answer: Answer) -> str:
-        pattern = getattr(self.program, key)
+        return self._match(key, getattr(self.program, key), answer)
+
+    def _match(self, key: str, pattern: str, answer: Answer) -> str:
         found = re.search(pattern, answer.printed, re.MULTILINE)
         if found is None:
             last = (answer.printed.strip().splitlines() or [""])[-1]
