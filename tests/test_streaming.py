@@ -38,9 +38,10 @@ def agrees(n, columns, cuts, **options):
     found = mst.minimum_spanning_forest(iter(cut(columns, cuts)), n=n, **options)
     assert found.edge_ids.dtype == np.int64 and (found.edge_ids == expected.edge_ids).all()
     assert (found.n, found.m, found.components) == (n, len(columns[0]), expected.components)
-    assert repr(found.weight) == repr(expected.weight)
-    for mine, theirs in zip(found.edges(), expected.edges()):
-        assert mine.dtype == theirs.dtype and (mine == theirs).all()
+    if len(columns[0]):  # without edges, no batch has a dtype
+        assert repr(found.weight) == repr(expected.weight)
+        for mine, theirs in zip(found.edges(), expected.edges()):
+            assert mine.dtype == theirs.dtype and (mine == theirs).all()
 
 
 @given(

@@ -64,9 +64,9 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
     >>> forest = mst.minimum_spanning_forest(batches)
     >>> prove_batches(forest, batches).ok
     True
-    >>> wrong = dataclasses.replace(forest, v=forest.v * 0)
+    >>> wrong = dataclasses.replace(forest, w=forest.w + 1)
     >>> prove_batches(wrong, batches).reason
-    'the forest has edge 0 as 0–0 of weight 5, and the stream as 0–1 of weight 5'
+    'the forest has edge 0 as 0–1 of weight 6, and the stream as 0–1 of weight 5'
     """
     started = perf_counter()
     facts: dict[str, Any] = dict(forest_edges=len(forest), components=forest.components, weight=forest.weight)
