@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mst.errors import (
     ConfigError,
@@ -20,10 +20,13 @@ from mst.errors import (
     UnavailableError,
     UnsupportedError,
 )
-from mst.forest import Forest
-from mst.graph import Graph
-from mst.solver import minimum_spanning_forest, read_graph
 from mst.version import __version__
+
+if TYPE_CHECKING:
+    from mst import csgraph as csgraph
+    from mst.forest import Forest
+    from mst.graph import Graph
+    from mst.solver import minimum_spanning_forest, read_graph
 
 __all__ = [
     "ConfigError",
@@ -41,11 +44,26 @@ __all__ = [
     "read_graph",
 ]
 
+# Imported on first access, with NumPy: `import mst` alone takes no time.
+_PLACES = {
+    "Forest": "mst.forest",
+    "Graph": "mst.graph",
+    "minimum_spanning_forest": "mst.solver",
+    "read_graph": "mst.solver",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Load `mst.csgraph` on first access."""
-    if name == "csgraph":
-        import importlib
+    import importlib
 
+    if name == "csgraph":
         return importlib.import_module("mst.csgraph")
-    raise AttributeError(f"module 'mst' has no attribute {name!r}")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'mst' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES, "csgraph"})
