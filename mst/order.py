@@ -6,7 +6,9 @@ per key width (32 or 64 bit) serves every weight dtype.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sys
 
 import numpy as np
 
@@ -72,6 +74,10 @@ def total(weights: np.ndarray) -> int | float:
 
 
 def _float_total(weights: np.ndarray) -> float:
+    if "numba" not in sys.modules:
+        # As exact, and done before numba is loaded; partial sums that overflow, and opposite infinities, are left.
+        with contextlib.suppress(OverflowError, ValueError):
+            return math.fsum(weights.tolist())
     from mst.kernels.primitives.exact_sum import LOW_BITS, bin_sums
 
     high, low = (bins.tolist() for bins in bin_sums(weights))

@@ -185,6 +185,10 @@ class Algorithm:
         pairs = [] if slug == "default" else [pair.split("=", 1) for pair in slug.split(",")]
         return self.resolve(dict(pairs))
 
+    def changed_options(self, slug: str) -> dict[str, Any]:
+        """Return the options in a text of `options_slug` that differ from the defaults."""
+        return {k: v for k, v in self.parse_slug(slug).items() if v != self.options[k].default}
+
     def missing(self) -> str | None:
         """Return why this algorithm cannot be imported here, or None."""
         if self.program and (reason := self.program.missing()):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 from mst import advice, registry
+from mst.advice import first
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
 from mst.execute import execute
 from mst.forest import Forest
@@ -51,7 +52,8 @@ def minimum_spanning_forest(
         (`mst.streaming.forest_of_batches`); its forest is a `StreamForest`.
     algorithm : str
         An id of ``mst list``, or ``"auto"``: the algorithm that was measured to be fastest for such a graph on the
-        usable cores, and on the GPU if CuPy is loaded (`mst.advice`).
+        usable cores, and on the GPU if CuPy is loaded (`mst.advice`); or, in a process whose first graphs are small,
+        one whose code needs no compiling and loading (`mst.advice.first`).
     threads : int, optional
         Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this. More
         than the usable cores are refused.
@@ -127,7 +129,7 @@ def _of_stream(batches: Any, algorithm: str, threads: int | None, options: dict[
 def _of_graph(graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     if not isinstance(algorithm, str) or algorithm != "auto":
         return _forest(graph, registry.get(algorithm), threads, options)
-    choice = choose(graph, threads)
+    choice = choose_now(graph, threads, options)
     try:
         return _chosen(graph, choice, options)
     except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors
@@ -155,6 +157,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
     seconds = {"init": execution.init, "transfer": execution.transfer or 0.0, "compute": execution.compute}
     if timed.code_seconds:
         seconds["code"] = timed.code_seconds
+    first.solved(graph, chosen, options, width)
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
 
 
@@ -227,11 +230,32 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
     gpu : str, optional
         *host* to consider a GPU, None to leave it out; *loaded* considers it where `usable_gpu` says so.
     """
-    threads = _whole_threads(threads)
-    _check_cores(threads or 1)
     if gpu == "loaded":
         gpu = "host" if usable_gpu() else None
-    return advice.choose_for(graph, width=threads or usable_width(), gpu=gpu)
+    return advice.choose_for(graph, width=_cores_for(threads), gpu=gpu)
+
+
+def _cores_for(threads: int | None) -> int:
+    """Return how many cores ``"auto"`` may use."""
+    threads = _whole_threads(threads)
+    _check_cores(threads or 1)
+    return threads or usable_width()
+
+
+def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) -> advice.Choice:
+    """Return what ``"auto"`` takes in this process: that of `choose`, unless its code is not worth the wait.
+
+    Parameters
+    ----------
+    graph : Graph
+    threads : int, optional
+        As of `choose`.
+    options : mapping
+        Options of the call; they are those of the algorithm that `choose` returns.
+    """
+    cores = _cores_for(threads)
+    early = None if options or usable_gpu() else first.choose(graph, cores)
+    return early or choose(graph, threads)
 
 
 def usable_gpu() -> bool:

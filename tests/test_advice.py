@@ -13,7 +13,7 @@ import pytest
 
 import mst
 from mst import advice, cli, registry, solver
-from mst.advice import Candidate, Table, kind_of
+from mst.advice import Candidate, Table, first, kind_of
 from mst.advice.traits import Traits, traits_of
 from mst.algorithms.sequential import kruskal
 from mst.bench.advice import __main__ as making
@@ -114,7 +114,13 @@ def test_edges_are_sampled_only_where_that_changes_the_answer(monkeypatch):
     assert len(sampled) == 1
 
 
-def test_auto_follows_the_table(monkeypatch):
+@pytest.fixture
+def settled(monkeypatch):
+    """Compiled code is worth its wait."""
+    monkeypatch.setattr(first, "choose", lambda graph, width: None)
+
+
+def test_auto_follows_the_table(monkeypatch, settled):
     graph = generate("uniform", n=300, m=1200, seed=3)
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
@@ -126,7 +132,7 @@ def test_auto_follows_the_table(monkeypatch):
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "kruskal"
 
 
-def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch):
+def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch, settled):
     graph = generate("uniform", n=300, m=1200, seed=3)
     cell = {**CELLS[1], "m": 1200}
     monkeypatch.setattr(advice, "table", lambda: Table({"machine": "box", "cells": [cell]}))

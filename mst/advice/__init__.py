@@ -336,7 +336,6 @@ class Table:
         times = {str(candidate): cell["times"][str(candidate)] / least for candidate in ranked}
         others = [times[str(candidate)] for candidate in ranked if candidate.algorithm != best.algorithm]
         algorithm = registry.get(best.algorithm)
-        options = algorithm.parse_slug(best.slug)
         widest = max((measured for measured in self.widths if measured <= width), default=1)
         return Choice(
             algorithm=best.algorithm,
@@ -345,7 +344,7 @@ class Table:
             margin=others[0] if others else None,
             times=times,
             machine=self.machine,
-            options={k: v for k, v in options.items() if v != algorithm.options[k].default},
+            options=algorithm.changed_options(best.slug),
             gpu=best.gpu,
             m=cell["m"],
             density=cell["density"],

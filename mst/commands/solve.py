@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     import mst
     from mst import formats, registry
     from mst.kernels.primitives.machine_code import FirstCompiled, code_seconds
-    from mst.solver import choose, width_of
+    from mst.solver import choose_now, width_of
 
     options = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         read_seconds = perf_counter() - started - code_seconds()
         named, threads = arguments.algorithm, arguments.threads
         if named == "auto":
-            choice = choose(graph, threads)
+            choice = choose_now(graph, threads, options)
             named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
         working.update(f"{named} on {graph_size(graph.n, graph.m)}")
         forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)

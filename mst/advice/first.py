@@ -1,0 +1,181 @@
+"""The first answers of a process: NumPy's Borůvka, until compiled code is worth the wait for it.
+
+A process that has not solved anything yet would import numba and load machine code, or compile it where this machine
+has none (docs/design-notes/compile-time.md). `choose` compares that wait with what it saves: the time of
+``numpy-boruvka``, which needs neither, over that of a compiled algorithm. Savings that were passed up add up, as
+between renting and buying: a process that solves many small graphs comes to compiled code once it would have paid.
+
+A machine's code is compiled once. `solved` notes which has been, in a folder beside it whose name stands for all that
+the code depends on, so that this module finds out without importing numba.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mst import advice, atomic, registry
+from mst.advice import Candidate, Choice
+from mst.kernels.primitives.cache import cache_root
+from mst.kernels.primitives.sources import PACKAGE
+
+IN_NUMPY = Choice("numpy-boruvka", 1)
+
+# Seconds on a Xeon of 2 cores; only their order of magnitude matters.
+_IMPORTING, _LOADING = 0.5, 0.4
+_COMPILING = {"kruskal": 2.5, "filter-boruvka": 6.0, "filter-boruvka-threads": 25.0}
+_COMPILING_OTHERS = 10.0
+_SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
+
+_KEPT = 4
+"""Compiled code is kept for later processes, so only this part of its time weighs on one graph."""
+
+_LIKE = 2
+"""Code that has solved a graph is taken to be all that a graph needs of up to this many times the bits of its m."""
+
+
+class _Code(NamedTuple):
+    """What machine code depends on, as far as it is known before solving."""
+
+    algorithm: str
+    options: tuple[tuple[str, Any], ...]
+    weights: str
+    wide: bool
+    parallel: bool
+
+    @classmethod
+    def of(cls, graph: Any, algorithm: str, options: Mapping[str, Any], width: int) -> _Code:
+        wide = max(graph.n, graph.m) >= 2**31
+        return cls(algorithm, tuple(sorted(options.items())), graph.w.dtype.str, wide, width > 1)
+
+
+_solved: dict[_Code, int] = {}
+"""The code that this process has run, with the bits of the largest m."""
+
+_settled: set[tuple] = set()
+"""Kinds of graphs that compiled code solves from now on, by the bits of n and m, the weights' dtype, and the cores."""
+
+_passed_up = 0.0
+"""Seconds that this process would have saved so far if all compiled code had been at hand."""
+
+
+def choose(graph: Any, width: int) -> Choice | None:
+    """Return the choice for a graph where code for the usual one is not worth its wait, else None.
+
+    Parameters
+    ----------
+    graph : Graph
+    width : int
+        Cores that may be used.
+
+    Returns
+    -------
+    Choice or None
+        NumPy's Borůvka; or an algorithm of one core whose code is compiled, or is compiled soonest.
+    """
+    global _passed_up
+    kind = (graph.n.bit_length(), graph.m.bit_length(), graph.w.dtype, width)
+    if kind in _settled:
+        return None
+    usual = advice.choose(graph.n, graph.m, width=width)
+    in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
+    best, taken, least, seconds = usual.seconds * graph.m / max(usual.m, 1), IN_NUMPY, in_numpy, in_numpy
+    for choice, solving in _alternatives(usual, best):
+        code = _Code.of(graph, choice.algorithm, choice.options, choice.width)
+        wait = _wait(code, graph.m, least - solving)
+        if wait + solving < least:
+            taken, least, seconds = choice, wait + solving, solving
+    if taken is usual:
+        _settled.add(kind)
+        return None
+    _passed_up += max(seconds - best, 0.0)
+    return taken
+
+
+def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float]]:
+    """Yield the usual choice and those of one core, with the seconds that each takes to solve."""
+    yield usual, best
+    for name, ratio in usual.times.items():
+        candidate = Candidate.parse(name)
+        if candidate.algorithm != usual.algorithm and candidate.width == 1 and not candidate.gpu:
+            options = registry.get(candidate.algorithm).changed_options(candidate.slug)
+            yield replace(usual, algorithm=candidate.algorithm, width=1, options=options), best * ratio
+
+
+def _wait(code: _Code, m: int, patience: float) -> float:
+    """Return the seconds until code can run, as they weigh on one solve; infinite above `patience`."""
+    bits = m.bit_length()
+    if _solved.get(code, -1) + _LIKE >= bits:
+        return 0.0
+    loading = _LOADING + (0.0 if "numba" in sys.modules else _IMPORTING) - _passed_up
+    if loading >= patience:
+        return float("inf")
+    kept = _bits_on_disk(code) + _LIKE >= bits
+    return max(0.0, loading + (0.0 if kept else _COMPILING.get(code.algorithm, _COMPILING_OTHERS) / _KEPT))
+
+
+def solved(graph: Any, algorithm: registry.Algorithm, options: Mapping[str, Any], width: int) -> None:
+    """Note that an algorithm has solved a graph, so that its code is loaded here and kept on this machine.
+
+    Parameters
+    ----------
+    graph : Graph
+    algorithm : Algorithm
+    options : mapping
+        Those that differ from the defaults.
+    width : int
+        Threads.
+    """
+    if "numba" not in algorithm.requires:
+        return
+    code, bits = _Code.of(graph, algorithm.id, options, width), graph.m.bit_length()
+    if _solved.get(code, -1) >= bits:
+        return
+    _solved[code] = bits
+    # A cache that cannot be written keeps no code either.
+    with contextlib.suppress(OSError):
+        if _bits_on_disk(code) < bits:
+            _file(code).parent.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(_file(code), str(bits))
+
+
+def _bits_on_disk(code: _Code) -> int:
+    """Return the bits of the largest m that this machine's code has solved, or -1."""
+    try:
+        return int(_file(code).read_text())
+    except (OSError, ValueError):
+        return -1
+
+
+def _file(code: _Code) -> Path:
+    name = hashlib.sha256(repr(tuple(code)).encode()).hexdigest()[:16]
+    return cache_root() / "numba" / f"solved-{_stamp()}" / f"{code.algorithm}-{name}"
+
+
+@cache
+def _stamp() -> str:
+    """Return 16 hex digits over the sources of all algorithms, the versions that compile them, and the processor."""
+    sources = sorted(file for part in ("kernels", "algorithms") for file in (PACKAGE / part).rglob("*.py"))
+    versions = [importlib.metadata.version(package) for package in ("numba", "llvmlite", "numpy")]
+    total = hashlib.sha256(repr((versions, sys.version, _processor())).encode())
+    for file in sources:
+        total.update(file.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def _processor() -> str:
+    """Return the processor's name and features."""
+    try:
+        with Path("/proc/cpuinfo").open() as lines:
+            described = dict.fromkeys(line for line in lines if line.startswith(("model name", "flags")))
+        return "".join(described)
+    except OSError:
+        return platform.machine()
