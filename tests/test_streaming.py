@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -106,10 +107,12 @@ def test_ids_beyond_32_bits(small_table):
     u, v, w = rng.integers(0, 50, 2000), rng.integers(0, 50, 2000), rng.integers(0, 9, 2000)
     expected = mst.minimum_spanning_forest((50, u, v, w)).edge_ids
     offset = 2**32 - 1000
-    state = running.RunningForest(mst.minimum_spanning_forest, memory.Budget(2**30, 2**24, 16), 50, seen=offset)
-    solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))), 2)
-    state.reduce()
-    ids = state.columns()[3]
+    with ThreadPoolExecutor(2) as pool:
+        threads, budget = running.Threads(pool, 2), memory.Budget(2**30, 2**24, 16)
+        state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50, seen=offset)
+        solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))))
+        state.reduce()
+        ids = state.take()[3]
     assert (ids == expected + offset).all() and ids[-1] >= 2**32
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -119,6 +119,13 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
     return batch.fault(row, f"{field} = {end} {problem}")
 
 
+class Threads(NamedTuple):
+    """Threads that filter slices and copy columns, and how many they are."""
+
+    pool: Executor
+    width: int
+
+
 class RunningForest:
     """A table of edges: those of the forest of the stream so far, then those that came after the last solve.
 
@@ -129,6 +136,7 @@ class RunningForest:
     solve : callable
         ``solve(graph)`` returns the `mst.Forest` of a graph in memory.
     budget : Budget
+    threads : Threads
     n : int, optional
         The vertex count; by default, it grows with the largest end.
 
@@ -147,8 +155,15 @@ class RunningForest:
         Id of the algorithm of the last one.
     """
 
-    def __init__(self, solve: Callable[[Graph], Forest], budget: Budget, n: int | None = None, seen: int = 0):
-        self._solve, self.budget = solve, budget
+    def __init__(
+        self,
+        solve: Callable[[Graph], Forest],
+        budget: Budget,
+        threads: Threads,
+        n: int | None = None,
+        seen: int = 0,
+    ):
+        self._solve, self.budget, self.threads = solve, budget, threads
         self.limit = Limit(budget.most_vertices if n is None else n, n is not None)
         self.n, self.seen = n or 0, seen
         self.size = self.forest = 0
@@ -158,6 +173,7 @@ class RunningForest:
         types = (np.int32, np.int32, np.int32, np.int64)
         self._columns = [np.empty(rows, dtype) for dtype in types]
         self._typed = False
+        self._copies: list[Future] = []
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -170,11 +186,12 @@ class RunningForest:
 
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the ends, weights and ids of the table's edges."""
+        self._finish_copies()
         u, v, w, ids = (column[: self.size] for column in self._columns)
         return u, v, w, ids
 
     def add(self, kept: Kept) -> None:
-        """Append edges.
+        """Append edges, which the threads copy meanwhile.
 
         Raises
         ------
@@ -186,8 +203,9 @@ class RunningForest:
             raise self.budget.refusal(self.n)
         self._fit_types(kept)
         end = self.size + len(kept.ids)
-        for column, values in zip(self._columns, (kept.u, kept.v, kept.w, kept.ids)):
-            column[self.size : end] = values
+        places = [column[self.size : end] for column in self._columns]
+        self._copies = [copy for copy in self._copies if not copy.done()]
+        self._copies.append(self.threads.pool.submit(_copy, places, kept))
         self.size = end
         self.seen += kept.rows
 
@@ -201,6 +219,7 @@ class RunningForest:
         self._typed = True
         for i, dtype in enumerate(types):
             if self._columns[i].dtype != dtype:
+                self._finish_copies()
                 wider = np.empty(len(self._columns[i]), dtype)
                 wider[: self.size] = self._columns[i][: self.size]
                 self._columns[i] = wider
@@ -220,11 +239,24 @@ class RunningForest:
             found = self._solve(Graph(self.n, u, v, w, trusted=True))
             self.algorithm, self.forest = found.algorithm, len(found.edge_ids)
             self.size = self.forest
-            for column in self._columns:
-                column[: self.size] = column[found.edge_ids]
+            list(self.threads.pool.map(lambda column: _gather(column, found.edge_ids), self._columns))
 
-    def filter(self, pool: Executor, width: int) -> Filter:
+    def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the columns, without room for more edges; no edge can be added any more."""
+        self._finish_copies()
+        for column in self._columns:
+            column.resize(self.size, refcheck=False)
+        u, v, w, ids = self._columns
+        return u, v, w, ids
+
+    def _finish_copies(self) -> None:
+        for copy in self._copies:
+            copy.result()
+        self._copies = []
+
+    def filter(self) -> Filter:
         """Return the filter of the forest of the last solve."""
+        pool, width = self.threads
         u, v, w, _ = (column[: self.forest] for column in self._columns)
         vertex_type = np.dtype(f"u{u.itemsize}")
         if not self.forest:
@@ -240,6 +272,16 @@ class RunningForest:
             in_giant = np.empty(-(-self.n // 64), np.uint64)
             trees.mark_giant(Schedule(width, 64, counters), label, giant, in_giant)
         return Filter(highest, Joined(label, in_giant))
+
+
+def _copy(places: list[np.ndarray], kept: Kept) -> None:
+    for place, values in zip(places, (kept.u, kept.v, kept.w, kept.ids)):
+        place[:] = values
+
+
+def _gather(column: np.ndarray, ids: np.ndarray) -> None:
+    """Move the elements `ids`, ascending, to the front."""
+    column[: len(ids)] = column[ids]
 
 
 def light_weight(w: np.ndarray, n: int, seen: int) -> Any:

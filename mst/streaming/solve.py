@@ -14,7 +14,7 @@ from mst.progress import Step, step
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices, timed
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import SLICES_AHEAD, Budget
-from mst.streaming.running import NO_FILTER, Kept, RunningForest, keep
+from mst.streaming.running import NO_FILTER, Kept, RunningForest, Threads, keep
 from mst.units import count
 
 
@@ -58,18 +58,16 @@ def forest_of_batches(
     budget = Budget.of(memory, width)
     if n is not None and n > budget.most_vertices:
         raise budget.refusal(n)
-    running = RunningForest(solve, budget, n)
-    with step("reading the stream") as working:
-        add_batches(running, batches_of(batches), width, working)
+    with ThreadPoolExecutor(width, "mst filters") as pool, step("reading the stream") as working:
+        running = RunningForest(solve, budget, Threads(pool, width), n)
+        add_batches(running, batches_of(batches), working)
         working.update(f"solving for the last {count(running.size)} edges")
         running.reduce()
-    u, v, w, ids = (column.copy() for column in running.columns())
-    return StreamForest(running.n, running.seen, u, v, w, ids, running.algorithm, running.seconds)
+        columns = running.take()
+    return StreamForest(running.n, running.seen, *columns, running.algorithm, running.seconds)
 
 
-def add_batches(
-    running: RunningForest, batches: Iterator[Batch], width: int, working: Step | None = None
-) -> None:
+def add_batches(running: RunningForest, batches: Iterator[Batch], working: Step | None = None) -> None:
     """Add the edges of all batches that the filter keeps, and solve whenever the table is full.
 
     Parameters
@@ -77,14 +75,13 @@ def add_batches(
     running : RunningForest
         Of the edges before.
     batches : iterator of Batch
-    width : int
-        Threads that filter.
     working : Step, optional
         Where to show progress.
     """
     current = NO_FILTER
     started, others = perf_counter(), sum(running.seconds.values())
-    with ThreadPoolExecutor(width, "mst filters") as pool, closing(read_ahead(batches)) as ahead:
+    pool, width = running.threads
+    with closing(read_ahead(batches)) as ahead:
 
         def kept(part: Batch, start: int) -> Kept:
             return keep(part, start, current, running.limit)
@@ -93,7 +90,7 @@ def add_batches(
         for found in map_ahead(pool, kept, parts, SLICES_AHEAD * width):
             if not running.has_room(len(found.ids)):
                 running.reduce()
-                current = running.filter(pool, width)
+                current = running.filter()
             running.add(found)
             if working:
                 working.update(
