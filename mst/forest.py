@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Hashable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mst.errors import InputError
-from mst.graph import Graph
+from mst.graph import MANY, Graph
 from mst.order import total
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from mst.tree import MergeTree
+
+# Up to so many edge ids are sorted, and where a bitmap of all edges would have more bits than this for each.
+_FEW, _SPARSE = 256, 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,8 @@ class Forest:
     seconds : dict of str to float
         Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled once for a
         machine and loaded afterwards, counts to none of these: ``code`` is the time that it took, if any.
+    threads : int
+        Threads that check and sort many edge ids, at most as many as there are usable cores; not kept.
 
     Raises
     ------
@@ -54,11 +60,12 @@ class Forest:
     edge_ids: np.ndarray
     algorithm: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
+    threads: InitVar[int] = 1
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, threads: int) -> None:
         if not isinstance(self.graph, Graph):
             raise InputError(f"a forest is of a Graph, got {type(self.graph).__name__}")
-        ids = _distinct_rows(self.edge_ids, self.graph)
+        ids = _distinct_rows(self.edge_ids, self.graph, threads)
         ids.flags.writeable = False
         object.__setattr__(self, "edge_ids", ids)
 
@@ -365,25 +372,57 @@ class Forest:
         return digest(self.edge_ids)
 
 
-def _distinct_rows(edge_ids: Any, graph: Graph) -> np.ndarray:
+def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
     """Return edge ids ascending, as int64; refuse ids that cannot be a forest's, without reading its edges."""
     try:
         ids = np.asarray(edge_ids)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"edge_ids is not an array of integers: {error}") from error
-    if ids.ndim != 1 or np.ma.is_masked(edge_ids) or (ids.size and ids.dtype.kind not in "iu"):
+    masked = type(edge_ids) is not np.ndarray and np.ma.is_masked(edge_ids)
+    if ids.ndim != 1 or masked or (ids.size and ids.dtype.kind not in "iu"):
         raise InputError(f"edge_ids must be integers in one dimension, got {ids.dtype} of shape {ids.shape}")
+    rows = _by_bitmap(ids, graph.m, threads)
+    if rows is None:
+        rows = _by_sorting(ids, graph.m)
+    if len(rows) >= max(graph.n, 1):
+        raise InputError(f"{len(rows)} edges close a cycle among {graph.n} vertices")
+    return rows
+
+
+def _by_sorting(ids: np.ndarray, m: int) -> np.ndarray:
+    """Return edge ids ascending, as int64; raise `InputError` if they are no distinct rows of `m` edges."""
     ids = np.sort(ids)
-    for edge in ids[[0, -1]].tolist() if ids.size else ():
-        if not 0 <= edge < graph.m:
-            raise InputError(f"{edge} is not an edge: ids run from 0 to {graph.m - 1}")
+    for edge in (ids[0], ids[-1]) if ids.size else ():
+        if not 0 <= edge < m:
+            raise InputError(f"{edge} is not an edge: ids run from 0 to {m - 1}")
     ids = ids.astype(np.int64, copy=False)
-    if (ids[1:] == ids[:-1]).any():
-        twice = int(ids[np.argmax(ids[1:] == ids[:-1])])
-        raise InputError(f"edge {twice} occurs more than once")
-    if len(ids) >= max(graph.n, 1):
-        raise InputError(f"{len(ids)} edges close a cycle among {graph.n} vertices")
+    same = ids[1:] == ids[:-1]
+    if np.logical_or.reduce(same):
+        raise InputError(f"edge {ids[np.argmax(same)]} occurs more than once")
     return ids
+
+
+def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
+    """Return edge ids ascending, as int64, or None if they are no distinct rows of `m` edges, or sorting takes less."""
+    # Loading numba takes longer than sorting; an algorithm that needs it has loaded it.
+    if not _FEW < len(ids) <= m <= _SPARSE * len(ids) or "numba" not in sys.modules:
+        return None
+    if ids.itemsize < 4 or not ids.dtype.isnative:
+        return None
+    words = np.ascontiguousarray(ids).view(f"u{ids.itemsize}")
+    if np.maximum.reduce(words) >= m:  # negative ids are the largest when read as unsigned
+        return None
+    if threads > 1 and len(ids) >= MANY:
+        from mst.kernels.parallel.ascending import ascending as ascending_by_threads
+        from mst.kernels.parallel.runtime import workers
+
+        with workers(threads):
+            rows, different = ascending_by_threads(words, m, threads)
+    else:
+        from mst.kernels.primitives.ascending import ascending
+
+        rows, different = ascending(words, m)
+    return rows if different == len(ids) else None
 
 
 def _node_names(nodes: Iterable[Hashable]) -> list[Hashable]:

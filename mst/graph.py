@@ -16,6 +16,9 @@ WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.f
 # No processor addresses more bytes than this, and every algorithm needs some for each vertex.
 _MOST_VERTICES = 2**57
 
+MANY = 1 << 18
+"""Columns from this length on are checked by threads: below it, that takes as long as waking them."""
+
 
 @dataclass(frozen=True, eq=False)
 class CSR:
@@ -58,6 +61,8 @@ class Graph:
         For messages and tables.
     trusted : bool
         Whether the arrays are known to be legal and of these dtypes: they are then not checked.
+    threads : int
+        Threads that check large arrays, at most as many as there are usable cores.
 
     Raises
     ------
@@ -79,10 +84,12 @@ class Graph:
     w: np.ndarray
     name: str
 
-    def __init__(self, n: int, u: Any, v: Any, w: Any, *, name: str = "", trusted: bool = False) -> None:
+    def __init__(
+        self, n: int, u: Any, v: Any, w: Any, *, name: str = "", trusted: bool = False, threads: int = 1
+    ) -> None:
         if not trusted:
             n = _vertex_count(n)
-            u, v, w = _ends(u, n, "u"), _ends(v, n, "v"), _weights(w)
+            u, v, w = _ends(u, n, "u", threads), _ends(v, n, "v", threads), _weights(w, threads)
             if not (len(u) == len(v) == len(w)):
                 raise InputError(
                     f"u, v and w must be of one length, got {len(u)}, {len(v)} and {len(w)}: "
@@ -139,29 +146,53 @@ def _column(values: Any, field: str) -> np.ndarray:
         raise InputError(f"{field} is not an array of numbers: {error}") from error
     if array.ndim != 1:
         raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
-    if np.ma.is_masked(values):
+    if type(values) is not np.ndarray and np.ma.is_masked(values):
         row = int(np.argmax(np.ma.getmaskarray(values)))
         raise InputError(f"{field}[{row}] is masked: drop that edge, or give it a value")
     return array
 
 
-def _ends(ids: Any, n: int, field: str) -> np.ndarray:
+def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
     array = _column(ids, field)
     if array.size == 0:
         array = array.astype(np.int32)
-    if array.dtype.kind not in "iu":
+    kind, bits = array.dtype.kind, 8 * array.dtype.itemsize
+    if kind not in "iu":
         raise InputError(f"{field} must hold integers, got dtype {array.dtype}: convert the ids first")
-    low, high = (int(array.min()), int(array.max())) if array.size else (0, -1)
-    if low < 0 or high >= n:
+    if kind == "i" and n > 2 ** (bits - 1):  # a negative id would look like a vertex below
+        array = array.astype(np.int64)
+    elif not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    stored = np.dtype(np.int32 if n < 2**31 else np.int64)
+    # Negative ids are the largest when read as unsigned.
+    words = frozen(array).view(f"u{array.dtype.itemsize}")
+    if len(array) >= MANY and threads > 1 and words.itemsize == 8 and stored.itemsize == 4:
+        from mst.kernels.parallel.extremes import narrowed
+
+        halves, largest = narrowed(np.ascontiguousarray(words), threads)
+        kept = halves.view(stored)
+    else:
+        largest = _largest(words, threads) if array.size else -1
+        kept = array
+    if largest >= n:
         row = int(np.argmax((array < 0) | (array >= n)))
         raise InputError(
             f"{field}[{row}] = {array[row]} is not a vertex: ids run from 0 to {n - 1} (n = {n}); "
             "raise n or compact the ids"
         )
-    return np.ascontiguousarray(array, dtype=np.int32 if n < 2**31 else np.int64)
+    return np.ascontiguousarray(kept, dtype=stored)
 
 
-def _weights(weights: Any) -> np.ndarray:
+def _largest(words: np.ndarray, threads: int) -> int:
+    """Return the largest of unsigned integers, at least one; by `threads` if there are many."""
+    if len(words) < MANY or threads == 1 or words.itemsize < 4:
+        return int(np.maximum.reduce(words))
+    from mst.kernels.parallel.extremes import largest
+
+    return largest(np.ascontiguousarray(words), 2 ** (8 * words.itemsize) - 1, threads)
+
+
+def _weights(weights: Any, threads: int) -> np.ndarray:
     array = _column(weights, "w")
     if isinstance(weights, list | tuple):
         refuse_rounded(weights, array, "w[{}]".format)
@@ -182,11 +213,21 @@ def _weights(weights: Any) -> np.ndarray:
             f"w has dtype {array.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
         )
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    # A minimum over NaN is NaN, so the row is searched for only when there is one.
-    if array.dtype.kind == "f" and array.size and np.isnan(array.min()):
+    if array.dtype.kind == "f" and array.size and _has_nan(array, threads):
         row = int(np.argmax(np.isnan(array)))
         raise InputError(f"w[{row}] is NaN, which has no place in an order: drop or replace that edge")
     return array
+
+
+def _has_nan(array: np.ndarray, threads: int) -> bool:
+    if len(array) < MANY or threads == 1:
+        return bool(np.isnan(np.minimum.reduce(array)))  # a minimum over NaN is NaN
+    from mst.kernels.parallel.extremes import largest
+
+    # Without its sign, a float is NaN if its bits are above those of infinity.
+    infinity = np.array([np.inf], array.dtype).view(f"u{array.itemsize}")
+    bits = frozen(array).view(infinity.dtype)
+    return largest(bits, 2 ** (8 * array.itemsize - 1) - 1, threads) > int(infinity[0])
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

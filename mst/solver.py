@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from mst import advice, registry
 from mst.advice import first
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
 from mst.execute import execute
 from mst.forest import Forest
-from mst.graph import Graph
+from mst.graph import MANY, Graph
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
@@ -99,7 +101,7 @@ def minimum_spanning_forest(
         return forest_on_device(*graph, algorithm=algorithm, **options)
     if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
         return _of_stream(graph, algorithm, threads, options)
-    graph = as_graph(graph)
+    graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
     try:
         return _of_graph(graph, algorithm, threads, options)
     except MemoryError as error:
@@ -158,7 +160,8 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
     if timed.code_seconds:
         seconds["code"] = timed.code_seconds
     first.solved(graph, chosen, options, width)
-    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds)
+    cores = width if chosen.paradigm == "threads" else 1
+    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, threads=cores)
 
 
 class _TimedWithoutCode:
@@ -282,7 +285,18 @@ def usable_width() -> int:
     return min(cores, int(named)) if named.isdigit() and int(named) else cores
 
 
-def as_graph(graph: Any) -> Graph:
+def _checking_cores(graph: Any, algorithm: str, threads: int | None) -> int:
+    """Return how many cores a call may use to check the arrays of a tuple."""
+    if type(graph) is not tuple or not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY:
+        return 1
+    # Loading numba takes longer than checking.
+    many = "numba" in sys.modules if algorithm == "auto" else registry.get(algorithm).paradigm == "threads"
+    if not many:
+        return 1
+    return min(_whole_threads(threads) or sys.maxsize, usable_width())
+
+
+def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     """Return a `Graph` from any input that `minimum_spanning_forest` accepts.
 
     Parameters
@@ -290,6 +304,8 @@ def as_graph(graph: Any) -> Graph:
     graph : Graph, tuple, path, sparse array, networkx graph, or edge table
         A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
         to the caller's own nodes, see `mst.interop.inputs`. Only the package that the input comes from is imported.
+    threads : int
+        Threads that check the arrays of a tuple.
 
     Examples
     --------
@@ -300,7 +316,7 @@ def as_graph(graph: Any) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple) and len(graph) == 4:
-        return Graph(*graph)
+        return Graph(*graph, threads=threads)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert

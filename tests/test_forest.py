@@ -32,6 +32,30 @@ def test_ids_are_sorted_and_cannot_be_changed():
     assert [array.tolist() for array in forest.edges()] == [[0, 2], [1, 0], [5, 6]]
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.int64, ">i8"])
+def test_many_ids_are_sorted_and_checked_as_few_are(threads, dtype, rng, monkeypatch):
+    import numba  # noqa: F401  a bitmap is used only where numba is loaded
+
+    monkeypatch.setattr("mst.forest.MANY", 1000)
+    m = 6000
+    graph = Graph(4000, rng.integers(0, 4000, m), rng.integers(0, 4000, m), rng.integers(0, 9, m))
+    ids = rng.permutation(m)[:3500].astype(dtype)
+    assert Forest(graph, ids, threads=threads).edge_ids.tolist() == sorted(ids.tolist())
+    ids[:1000].sort()  # parts that ascend already
+    assert Forest(graph, ids, threads=threads).edge_ids.tolist() == sorted(ids.tolist())
+    for wrong, message in (
+        (ids[77], f"edge {ids[77]} occurs more than once"),
+        (m, "6000 is not an edge"),
+        (-1, ""),
+    ):
+        changed = ids.astype(np.int64)
+        changed[5] = wrong
+        with pytest.raises(InputError, match=message or "-1 is not an edge"):
+            Forest(graph, changed, threads=threads)
+
+
 def test_digest_is_of_little_endian_ids():
     expected = hashlib.sha256(b"\0" * 8 + b"\2" + b"\0" * 7).hexdigest()
     for ids in ([2, 0], np.array([0, 2], np.int32), np.array([0, 2], ">i8")):

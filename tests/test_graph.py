@@ -129,3 +129,40 @@ def test_csr_without_edges_is_empty():
 def test_whole_weights_that_floats_would_round_are_refused(weights):
     with pytest.raises(InputError, match=r"w\[[01]\] has weight 9007199254740993, which no float64 holds"):
         Graph(3, [0, 1], [1, 2], weights)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.int8])
+def test_threads_check_as_one_does(dtype, rng, monkeypatch):
+    monkeypatch.setattr("mst.graph.MANY", 100)
+    u, v = (rng.integers(0, 100, 1000).astype(dtype) for _ in "uv")
+    w = rng.standard_normal(1000)
+    one, two = (Graph(100, u, v[::-1], w, threads=threads) for threads in (1, 2))
+    for field in "uvw":
+        assert getattr(one, field).dtype == getattr(two, field).dtype
+        assert (getattr(one, field) == getattr(two, field)).all()
+    for given in [-1, 100] if np.dtype(dtype).kind == "i" else [100]:
+        wrong = u.copy()
+        wrong[901] = given
+        for threads in (1, 2):
+            with pytest.raises(InputError, match=rf"u\[901\] = {given} is not a vertex"):
+                Graph(100, wrong, v, w, threads=threads)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_threads_find_nan_and_take_infinities(dtype, rng, monkeypatch):
+    monkeypatch.setattr("mst.graph.MANY", 100)
+    ends, w = rng.integers(0, 9, 1000), np.full(1000, -np.inf, dtype)
+    w[:9] = np.inf
+    assert np.isinf(Graph(9, ends, ends, w, threads=2).w).all()
+    for nan in (np.nan, -np.nan):
+        w[700] = nan
+        with pytest.raises(InputError, match=r"w\[700\] is NaN"):
+            Graph(9, ends, ends, w, threads=2)
+
+
+def test_negative_ids_of_a_narrow_dtype_are_refused_below_many_vertices():
+    for n in (127, 128, 129, 255, 256, 300):
+        with pytest.raises(InputError, match=r"u\[1\] = -1 is not a vertex"):
+            Graph(n, np.array([0, -1], np.int8), [1, 2], [1, 2])

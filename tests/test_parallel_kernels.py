@@ -11,6 +11,7 @@ import pytest
 import mst
 from mst import order
 from mst.kernels.parallel import runtime as parallel_runtime
+from mst.kernels.parallel.ascending import ascending
 from mst.kernels.parallel.compact import compact
 from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
@@ -31,6 +32,21 @@ def test_radix_sort_is_stable(width, dtype, rng):
         with workers(width):
             ranked = argsort(keys, width, delay_seed=7)
         assert np.array_equal(ranked, np.argsort(keys, kind="stable"))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_distinct_ids_are_sorted_and_equal_ones_counted(width, dtype, rng):
+    for m, size in ((1, 0), (1, 1), (100, 100), (200_000, 70_000), (2**31, 5000)):
+        ids = rng.choice(m, size, replace=False) if m < 2**30 else rng.permutation(size) * (m // 5000)
+        ids = ids.astype(dtype)
+        with workers(width):
+            found, different = ascending(ids, m, width, delay_seed=7)
+        assert different == size and np.array_equal(found, np.sort(ids))
+        if size > 1:
+            ids[0] = ids[-1]
+            with workers(width):
+                assert ascending(ids, m, width)[1] == size - 1
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -1,0 +1,105 @@
+"""Sorts distinct edge ids by many threads: ids are spread over ranges that fit the cache, then sorted by bitmaps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.radix import count_digits
+from mst.kernels.parallel.runtime import Schedule, new_counters, next_chunk, reset_queue, touched_empty
+from mst.kernels.primitives.ascending import write_ascending
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
+
+_RANGES = 2048
+"""The digits of `mst.kernels.parallel.radix`."""
+
+
+def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple[np.ndarray, int]:
+    """Return distinct ids in ascending order, and how many different ones there are.
+
+    Parameters
+    ----------
+    ids : numpy.ndarray of uint32 or uint64, shape (k,)
+        Below `m`.
+    m : int
+    width : int
+        Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
+    delay_seed : int
+        As for `mst.kernels.parallel.runtime.new_counters`.
+
+    Returns
+    -------
+    ids : numpy.ndarray of int64, shape (k,)
+        Valid if all are different.
+    different : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.parallel.ascending import ascending
+    >>> from mst.kernels.parallel.runtime import workers
+    >>> with workers(1):
+    ...     ascending(np.array([70, 3, 64], np.uint32), 100, 1)
+    (array([ 3, 64, 70]), 3)
+    """
+    counters = new_counters(width, delay_seed)
+    # A range is a power of two of ids, at least a word of a bitmap.
+    shift = max(6, (max(m, 1) - 1).bit_length() - 11)
+    grain = max(1, -(-len(ids) // (4 * width)))
+    counts = np.empty((-(-len(ids) // grain), _RANGES), np.int64)
+    count_digits(Schedule(width, grain, counters), ids, np.uint64(shift), counts)
+    # Places in the order of (range, chunk).
+    by_range = counts.T.reshape(-1)
+    places = np.ascontiguousarray((np.cumsum(by_range) - by_range).reshape(_RANGES, -1).T)
+    bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(_RANGES + 1, np.int64)
+    spread = touched_empty(len(ids), ids.dtype, width, counters)
+    _spread(width, grain, ids, np.uint64(shift), places, spread, counters)
+    out, different = touched_empty(len(ids), np.int64, width, counters), np.empty(_RANGES, np.int64)
+    _write(width, spread, np.uint64(shift), bounds, out, different, counters)
+    return out, int(different.sum())
+
+
+@njit
+def _spread(width, grain, ids, shift, places, spread, counters):
+    """Write each id to the next place of its range; `places`, int64 (chunks, 2048), are overwritten."""
+    reset_queue(counters, width)
+    run(width, _spread_worker, width, grain, ids, shift, places, spread, counters)
+
+
+@njit
+def _spread_worker(worker, width, grain, ids, shift, places, spread, counters):
+    """One worker of `_spread`."""
+    first, last = next_chunk(counters, worker, width, grain, ids.size)
+    while first < last:
+        mine = places[first // grain]
+        for i in range(first, last):
+            at = np.uint64(ids[i]) >> shift
+            spread[mine[at]] = ids[i]
+            mine[at] += 1
+        first, last = next_chunk(counters, worker, width, grain, ids.size)
+
+
+@njit
+def _write(width, spread, shift, bounds, out, different, counters):
+    """Write the ids of each range to `out`, ascending, and how many different ones it has to `different`.
+
+    `spread` and `out` are those of `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges.
+    """
+    reset_queue(counters, width)
+    run(width, _write_worker, width, spread, shift, bounds, out, different, counters)
+
+
+@njit
+def _write_worker(worker, width, spread, shift, bounds, out, different, counters):
+    """One worker of `_write`."""
+    words = np.zeros(np.int64(1) << (np.int64(shift) - 6), np.uint64)
+    first, last = next_chunk(counters, worker, width, 8, different.size)
+    while first < last:
+        for r in range(first, last):
+            start, stop = bounds[r], bounds[r + 1]
+            different[r] = 0
+            if start < stop:
+                base = np.uint64(r) << shift
+                different[r] = call(write_ascending, spread[start:stop], words, base, out[start:stop])
+        first, last = next_chunk(counters, worker, width, 8, different.size)
