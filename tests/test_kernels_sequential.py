@@ -14,8 +14,8 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, keys_at, lazy_keys
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.proof.tree_paths import longest_path
-from mst.kernels.sequential import kruskal, partition
-from mst.kernels.union_find.sequential import fourth_ancestor
+from mst.kernels.sequential import kruskal, partition, plain_kruskal
+from mst.kernels.union_find.sequential import fourth_ancestor, unite_by_rank
 
 U32, U64 = np.uint32, np.uint64
 LOW = U64(2**32 - 1)
@@ -76,6 +76,48 @@ def test_radix_sorts_a_range_alone(packed, rng):
     assert np.array_equal(result, np.sort(before[100:700]))
     assert np.array_equal(words[:100], before[:100])
     assert np.array_equal(words[700:], before[700:])
+
+
+# Comparison sort
+
+
+@pytest.mark.parametrize("dtype", (U32, U64))
+@pytest.mark.parametrize("m", (0, 1, 2, 3, 16, 17, 18, 100, 3_000))
+def test_whole_edges_sort_by_key_and_id(dtype, m, rng):
+    ramp = np.arange(m)
+    for keys in (
+        ramp, ramp[::-1], ramp * 0, ramp % 2, ramp % 7, np.minimum(ramp, ramp[::-1]), -np.minimum(ramp, ramp[::-1]) + m,
+        rng.permutation(m), rng.integers(0, 50, m), np.where(ramp % 2, 2**31, 2**32 - 1),
+    ):  # fmt: skip
+        keys = keys.astype(dtype)
+        u, v = rng.integers(0, 99, (2, m)).astype(np.int32)
+        edges = plain_kruskal.whole_edges(keys, u, v)
+        assert edges.dtype.itemsize == (16 if dtype == U32 else 24)
+        plain_kruskal.sort_edges(edges)
+        order_ = np.argsort(keys, kind="stable")
+        assert np.array_equal(edges["id"], order_) and np.array_equal(edges["key"], keys[order_])
+        assert np.array_equal(edges["u"], u[order_]) and np.array_equal(edges["v"], v[order_])
+
+
+def test_heapsort_ends_ranges_that_quicksort_has_split_too_often(rng):
+    keys = rng.permutation(2_000).astype(U32)
+    for splits, most in ((0, 1), (1, 1), (2, 1), (50, 16)):
+        edges = plain_kruskal.whole_edges(keys, *np.zeros((2, 2_000), np.int32))
+        plain_kruskal._sort_roughly(edges, splits)
+        assert np.abs(edges["key"].astype(int) - np.arange(2_000)).max() < most
+
+
+def test_union_by_rank_links_below_the_higher_root_and_compresses_paths():
+    @njit
+    def join(parent, rank, x, y):
+        return unite_by_rank(parent, rank, x, y)
+
+    parent, rank = np.arange(9, dtype=U32), np.zeros(9, np.uint8)
+    assert join(parent, rank, 8, 7) and parent[7] == 8 and rank[8] == 1
+    assert join(parent, rank, 0, 7) and parent[0] == 8 and rank[8] == 1
+    assert join(parent, rank, 5, 6) and join(parent, rank, 6, 0) and parent[8] == 5 and rank[5] == 2
+    assert not join(parent, rank, 7, 0)
+    assert parent[7] == parent[0] == 5
 
 
 # Partition and Kruskal's loop

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from option_combinations import option_combinations
 
 from mst import registry
 from mst.algorithms.cuda import bucket as bucket_cuda
@@ -23,13 +24,10 @@ DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
 def cases():
-    """Yield (id, options) of every sequential exact algorithm and each choice of its options."""
+    """Yield (id, options) of every sequential exact algorithm and each combination of its options."""
     for name, algorithm in registry.algorithms().items():
         if algorithm.paradigm == "sequential" and algorithm.exact:
-            yield name, {}
-            for option in algorithm.options.values():
-                values = option.choices or ((True, False) if isinstance(option.default, bool) else (1, 5))
-                yield from ((name, {option.name: value}) for value in values if value != option.default)
+            yield from ((name, options) for options in option_combinations(algorithm, numbers=(1, 5)))
 
 
 CASES = list(cases())
@@ -185,11 +183,12 @@ def int64_vertices(graph):
 
 
 @pytest.mark.parametrize(
-    "name", ("kruskal", "qkruskal", "filter-kruskal", "prim-dense", "prim-heap", "boruvka")
+    "name,options", [(name, options) for name, options in CASES if name != "filter-boruvka"], ids=str
 )
-def test_int64_vertices_are_accepted(name, rng):
-    graph = random_graph(300, 2_000, rng.integers(0, 99, 2_000), rng)
-    assert solve(name, int64_vertices(graph)) == oracle(graph)
+def test_int64_vertices_are_accepted(name, options, rng):
+    for weights in (rng.integers(0, 99, 2_000), rng.random(2_000)):
+        graph = random_graph(300, 2_000, weights, rng)
+        assert solve(name, int64_vertices(graph), **options) == oracle(graph)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

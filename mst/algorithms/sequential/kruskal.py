@@ -1,4 +1,10 @@
-"""Kruskal's algorithm (1956): the papers' baseline, and every proof's reference."""
+"""Kruskal's algorithm (1956): the reference of every proof, and the papers' baseline.
+
+By default it is as fast as this package can make it. With ``sort="comparison", union="rank", prefetch=False`` it is the
+baseline of the papers (Shou and He, Listings 1 and 2): a vector of whole edges is sorted by comparisons, as
+``std::sort`` does, and disjoint sets are united by rank with path compression. Their listing of ``find`` leaves out the
+compression, and its ``join`` raises the rank of the wrong root; their text has both right, and so has this code.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,9 @@ import numpy as np
 
 from mst import order
 from mst.graph import Graph
-from mst.kernels.primitives.radix import Records, records, sorted_records
+from mst.kernels.primitives.radix import records, sorted_records
 from mst.kernels.sequential.kruskal import add_in_order, empty_growth
+from mst.kernels.sequential.plain_kruskal import add_edges, add_ids, sort_edges, whole_edges
 
 ALGORITHM = dict(
     id="kruskal",
@@ -20,42 +27,46 @@ ALGORITHM = dict(
         sort=dict(
             default="radix",
             choices=("radix", "comparison"),
-            help="how edges are sorted: by digits of the key, or by comparisons",
+            help="sort ids by digits of the key, or whole edges by comparisons, as std::sort does",
         ),
+        union=dict(
+            default="index",
+            choices=("index", "rank"),
+            help="link roots by index with path halving, or by rank with path compression",
+        ),
+        prefetch=dict(default=True, help="load cache lines ahead of the scan"),
     ),
     requires=("numba",),
 )
 
 
 class Problem(NamedTuple):
-    """The graph, and how its edges are sorted."""
+    """The graph, its edges as records where these are sorted whole, and the options of the scan."""
 
     graph: Graph
-    sort: str
+    edges: np.ndarray | None
+    by_rank: bool
+    prefetch: bool
 
 
-def prepare(graph: Graph, *, width: int, sort: str) -> Problem:
-    return Problem(graph, sort)
+def prepare(graph: Graph, *, width: int, sort: str, union: str, prefetch: bool) -> Problem:
+    edges = whole_edges(order.keys(graph.w), graph.u, graph.v) if sort == "comparison" else None
+    return Problem(graph, edges, union == "rank", prefetch)
 
 
 def solve(problem: Problem) -> np.ndarray:
-    graph, sort = problem
-    in_order = (sorted_records if sort == "radix" else sorted_by_comparison)(*records(order.keys(graph.w)))
+    graph, edges, by_rank, prefetch = problem
     growth = empty_growth(graph.n, graph.u, graph.v)
+    rank = np.zeros(graph.n if by_rank else 0, np.uint8)
+    if edges is not None:
+        edges = edges.copy()
+        sort_edges(edges)
+        return growth.forest[: add_edges(growth, rank, edges, prefetch)]
+    in_order = sorted_records(*records(order.keys(graph.w)))
+    if by_rank or not prefetch:
+        return growth.forest[: add_ids(growth, rank, in_order, prefetch)]
     return growth.forest[: add_in_order(growth, in_order, 0, graph.m, 0)]
 
 
 def collect(problem: Problem, result: np.ndarray) -> np.ndarray:
     return result
-
-
-def sorted_by_comparison(words: np.ndarray, ids: np.ndarray) -> Records:
-    """Return the records in order, by the fastest of numpy's comparison sorts that is correct.
-
-    `words` has dtype uint64, shape (m,); `ids` is empty where the words hold the ids, and else has shape (m,).
-    """
-    if len(ids):
-        ids = np.argsort(words, kind="stable")
-    else:
-        words.sort()  # distinct, as they hold the ids
-    return Records(words, ids)
