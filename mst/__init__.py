@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mst import csgraph as csgraph
     from mst.forest import Forest
     from mst.graph import Graph
+    from mst.points import from_points
     from mst.solver import minimum_spanning_forest, read_graph
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "UnavailableError",
     "UnsupportedError",
     "__version__",
+    "from_points",
     "minimum_spanning_forest",
     "read_graph",
 ]
@@ -48,6 +50,7 @@ __all__ = [
 _PLACES = {
     "Forest": "mst.forest",
     "Graph": "mst.graph",
+    "from_points": "mst.points",
     "minimum_spanning_forest": "mst.solver",
     "read_graph": "mst.solver",
 }

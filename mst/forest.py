@@ -40,6 +40,8 @@ class Forest:
     seconds : dict of str to float
         Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled once for a
         machine and loaded afterwards, counts to none of these: ``code`` is the time that it took, if any.
+    exact : bool
+        Whether it is a minimum spanning forest; False for an approximate one.
     threads : int
         Threads that check and sort many edge ids, at most as many as there are usable cores; not kept.
 
@@ -60,6 +62,7 @@ class Forest:
     edge_ids: np.ndarray
     algorithm: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
+    exact: bool = True
     threads: InitVar[int] = 1
 
     def __post_init__(self, threads: int) -> None:
@@ -73,7 +76,8 @@ class Forest:
         return len(self.edge_ids)
 
     def __repr__(self) -> str:
-        return f"<Forest {len(self):,} edges, weight {self.weight}, {self.components:,} components>"
+        kind = "Forest" if self.exact else "Approximate forest:"
+        return f"<{kind} {len(self):,} edges, weight {self.weight}, {self.components:,} components>"
 
     @cached_property
     def weight(self) -> int | float:
@@ -357,7 +361,7 @@ class Forest:
         ([0, 2, 3], 18)
         """
         graph, edge_ids = self._merges.add_edges(u, v, w)
-        return Forest(graph, edge_ids, algorithm=self.algorithm)
+        return Forest(graph, edge_ids, algorithm=self.algorithm, exact=self.exact)
 
     @cached_property
     def _merges(self) -> MergeTree:

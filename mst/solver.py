@@ -161,7 +161,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
         seconds["code"] = timed.code_seconds
     first.solved(graph, chosen, options, width)
     cores = width if chosen.paradigm == "threads" else 1
-    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, threads=cores)
+    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, exact=chosen.exact, threads=cores)
 
 
 class _TimedWithoutCode:
@@ -202,6 +202,13 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
     if threads is None and algorithm.paradigm == "threads":
         return cores or len(os.sched_getaffinity(0))
     return threads or 1
+
+
+def chosen_width(threads: int | None) -> int:
+    """Return the width of parallel kernels that `threads` means: all cores that they may use when it is not given."""
+    width = _whole_threads(threads)
+    _check_cores(width or 1)
+    return width or usable_width()
 
 
 def _whole_threads(threads: int | None) -> int | None:

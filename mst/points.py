@@ -1,0 +1,290 @@
+"""Minimum spanning trees of points, without a graph of all pairs."""
+
+from __future__ import annotations
+
+import math
+import operator
+from contextlib import suppress
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mst.errors import InputError, OutOfMemoryError, UnsupportedError
+from mst.forest import Forest
+from mst.graph import Graph
+from mst.solver import chosen_width, minimum_spanning_forest
+
+if TYPE_CHECKING:
+    from mst.kernels.parallel.runtime import Schedule
+    from mst.kernels.points.kd_tree import KdTree
+    from mst.kernels.points.rounds import Edges, Lists
+
+# Neighbours that are found for each point before the first round: more of them cost more, and save searches later.
+_LISTED = 6
+_PLACES, _BLOCKS = 2048, 16
+# Squares of larger numbers overflow, those of smaller ones vanish: coordinates beyond are scaled.
+_LARGEST_EXPONENT = 300
+
+
+class Points(NamedTuple):
+    """Points at distinct coordinates.
+
+    Attributes
+    ----------
+    coordinates : numpy.ndarray of float64, shape (distinct points, dimensions)
+    ids : numpy.ndarray of int64, shape (distinct points,)
+        Of all points at one place, the smallest, ascending.
+    counts : numpy.ndarray of int64, shape (distinct points,)
+        How many points are at each place.
+    others : numpy.ndarray of int64, shape (2, points - distinct points)
+        The other points, and the place in `ids` of those at the same coordinates.
+    """
+
+    coordinates: np.ndarray
+    ids: np.ndarray
+    counts: np.ndarray
+    others: np.ndarray
+
+
+def from_points(
+    X: Any,
+    *,
+    min_samples: int | None = None,
+    metric: str = "euclidean",
+    k: int | None = None,
+    threads: int | None = None,
+) -> Forest:
+    """Return the minimum spanning tree of points, by their distances.
+
+    It is exact, unless `k` is given, and takes memory for O(n) numbers: the graph of all pairs is never built.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, dimensions)
+        One point a row: finite numbers, computed with in float64.
+    min_samples : int, optional
+        An edge then weighs the *mutual reachability* of its ends, as for HDBSCAN: the largest of their distance and of
+        the core distances of both, and the core distance of a point is that of the `min_samples`-th nearest point,
+        itself included (as scikit-learn counts). By default, and for 1, an edge weighs the distance.
+    metric : {"euclidean"}
+    k : int, optional
+        Return an approximate tree: the minimum spanning forest of the graph that has the `k` nearest neighbours of
+        every point, whose trees are then joined by shortest edges. Its weight is at least that of the exact tree. It
+        is always labelled: ``exact`` is False.
+    threads : int, optional
+        All usable cores by default.
+
+    Returns
+    -------
+    Forest
+        Of a graph that has the edges of the tree only, ``u < v``, in the order by (weight, u, v). Edges of equal weight
+        are chosen by the distance of their ends, then by the smaller end, then by the larger one: the tree is the same
+        for any number of threads. `Forest.labels` and `Forest.linkage` are its clusters.
+
+    Raises
+    ------
+    InputError
+        `X` is no table of finite numbers; or `min_samples` is above n.
+    UnsupportedError
+        There are 2³¹ points or more, another metric, or more threads than cores.
+
+    Notes
+    -----
+    Borůvka's rounds over a k-d tree: the nearest neighbours of every point are found once, and lead out of its
+    component in the first rounds. Later the tree is searched for the points that may have the shortest edge of their
+    component, and bounds rule out most of them. Time grows steeply with the dimension: above about 10, use `k`.
+
+    Examples
+    --------
+    >>> import mst
+    >>> forest = mst.from_points([[0, 0], [0, 3], [4, 3], [0, 1]])
+    >>> [array.tolist() for array in forest.edges()]
+    [[0, 1, 1], [3, 3, 2], [1.0, 2.0, 4.0]]
+    >>> mst.from_points([[0], [1], [3], [9]], min_samples=2, threads=1).edges()[2].tolist()
+    [1.0, 2.0, 6.0]
+    """
+    if metric != "euclidean":
+        raise UnsupportedError(f"metric {metric!r} is not supported: transform the points and use 'euclidean'")
+    coordinates, exponent = _coordinates(X)
+    n = len(coordinates)
+    samples = 1 if min_samples is None else _count(min_samples, "min_samples")
+    if samples > max(n, 1):
+        raise InputError(f"min_samples = {samples} is above the number of points, {n}")
+    neighbours = None if k is None else _count(k, "k")
+    width = chosen_width(threads)
+    started = perf_counter()
+    try:
+        u, v, w = _tree(coordinates, samples, neighbours, width)
+    except MemoryError as error:
+        raise OutOfMemoryError(f"no memory for the tree of {n:,} points: {error or 'none is left'}") from error
+    graph = Graph(n, u, v, np.ldexp(w, exponent), trusted=True)
+    name = "boruvka-points" if k is None else "nearest-neighbours (approximate)"
+    seconds = {"compute": perf_counter() - started}
+    return Forest(graph, np.arange(len(w)), algorithm=name, seconds=seconds, exact=k is None)
+
+
+def _coordinates(X: Any) -> tuple[np.ndarray, int]:
+    """Return points as float64, divided by a power of two, and its exponent; refuse those that are no points."""
+    try:
+        given = np.asarray(X)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X is not a table of numbers: {error}") from error
+    if given.ndim == 1 and given.size == 0:
+        given = given.reshape(0, 1)
+    if given.ndim != 2:
+        raise InputError(f"X must have one row a point and one column a dimension, got shape {given.shape}")
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"X must hold numbers, got dtype {given.dtype}")
+    if np.ma.is_masked(X):
+        row, column = (int(place[0]) for place in np.nonzero(np.ma.getmaskarray(X)))
+        raise InputError(f"X[{row}, {column}] is masked: drop that point, or give it a value")
+    if given.shape[0] >= 2**31:
+        raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")
+    if given.shape[1] == 0 and len(given):
+        raise InputError(f"X has {len(given)} points without coordinates: give one column or more")
+    # Zeros lose their sign: equal points then have equal bits.
+    points = np.ascontiguousarray(given, np.float64) + 0.0
+    least, greatest = (points.min(), points.max()) if points.size else (0.0, 0.0)
+    if not (math.isfinite(least) and math.isfinite(greatest)):
+        row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(points)))
+        raise InputError(
+            f"X[{row}, {column}] is {points[row, column]}: drop that point, or give it a finite value"
+        )
+    _, exponent = math.frexp(max(-least, greatest))
+    if abs(exponent) <= _LARGEST_EXPONENT:
+        return points, 0
+    return np.ldexp(points, -exponent), exponent
+
+
+def _count(number: Any, name: str) -> int:
+    with suppress(TypeError):
+        whole = operator.index(number)
+        if whole >= 1:
+            return whole
+    raise InputError(f"{name} must be a whole number of at least 1, got {number!r}")
+
+
+def _tree(
+    coordinates: np.ndarray, samples: int, k: int | None, width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the edges of the tree, by (weight, u, v)."""
+    from mst.kernels.parallel.runtime import Schedule, new_counters, workers
+    from mst.kernels.points.kd_tree import build
+
+    if len(coordinates) < 2:
+        return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
+    points = _distinct(coordinates)
+    with workers(width):
+        schedule = Schedule(width, 1, new_counters(width))
+        tree = build(points.coordinates, schedule)
+        lists = _lists(tree, points.counts, samples, k, schedule)
+        if k is None:
+            start: np.ndarray = np.arange(len(tree.points), dtype=np.int32)
+            known = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
+        else:
+            start, known = _neighbour_forest(lists, k, width)
+        edges = _rounds(tree, lists, start, known, schedule)
+    cores = np.empty(len(lists.core))
+    cores[tree.points] = lists.core
+    other, place = points.others
+    # Points at one place are joined to the first of them: no other edge of theirs is before these.
+    a, b = (
+        np.concatenate((points.ids[tree.points[ends]], more))
+        for ends, more in zip(edges[:2], (other, points.ids[place]))
+    )
+    return _in_order(np.minimum(a, b), np.maximum(a, b), np.sqrt(np.concatenate((edges.weights, cores[place]))))
+
+
+def _distinct(coordinates: np.ndarray) -> Points:
+    from mst.kernels.points.equal import representatives
+
+    first = representatives(coordinates)
+    is_first = first == np.arange(len(first))
+    if is_first.all():
+        return Points(coordinates, first, np.ones(len(first), np.int64), np.empty((2, 0), np.int64))
+    (ids,), (others,) = np.nonzero(is_first), np.nonzero(~is_first)
+    places = np.searchsorted(ids, first)
+    counts = np.bincount(places)
+    return Points(coordinates[ids], ids, counts, np.stack((others, places[others])))
+
+
+def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
+    """Return the nearest neighbours of every point and the core distances."""
+    from mst.kernels.points.neighbours import find_neighbours
+    from mst.kernels.points.rounds import Lists, least_of_nodes
+
+    n = len(tree.points)
+    listed = max(_LISTED if k is None else k, samples - 1)
+    shape = n, max(min(listed, n - 1), 1)
+    places, distances = np.empty(shape, np.int32), np.empty(shape)
+    find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
+    core = np.zeros(n)
+    if samples > 1 and counts.max() == 1:
+        core = np.ascontiguousarray(distances[:, samples - 2])
+    elif samples > 1:
+        at = counts[tree.points]
+        reached = at[:, None] + np.cumsum(np.where(places >= 0, at[places], 0), axis=1) >= samples
+        needed = np.argmax(reached, axis=1)
+        core = np.where(at >= samples, 0.0, distances[np.arange(n), needed])
+    node_core = np.zeros(len(tree.boxes))
+    if samples > 1:
+        least_of_nodes(core, tree.levels, node_core)
+    return Lists(places, distances, core, node_core)
+
+
+def _neighbour_forest(
+    lists: Lists, k: int, width: int
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the components of the graph of `k` neighbours, by a place of each, and the edges of its forest."""
+    n = len(lists.core)
+    near = lists.places[:, :k]
+    a, column = np.nonzero(near >= 0)
+    b = near[a, column]
+    weights = np.maximum(np.maximum(lists.distances[a, column], lists.core[a]), lists.core[b])
+    forest = minimum_spanning_forest(Graph(n, a, b, weights), threads=width)
+    _, first, labels = np.unique(forest.labels(k=forest.components), return_index=True, return_inverse=True)
+    u, v, w = forest.edges()
+    return first.astype(np.int32)[labels], (u, v, w)
+
+
+def _rounds(
+    tree: KdTree,
+    lists: Lists,
+    start: np.ndarray,
+    known: tuple[np.ndarray, np.ndarray, np.ndarray],
+    schedule: Schedule,
+) -> Edges:
+    """Join the components `start`, int32 (n,), by shortest edges; return these after the `known` edges within them."""
+    from mst.kernels.points import rounds
+
+    n = len(tree.points)
+    schedule = schedule._replace(grain=_PLACES)
+    parent, choices, found = np.arange(n, dtype=np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
+    components = rounds.Components(start, np.empty(len(tree.boxes), np.int32), np.empty(n, np.uint64))
+    state = rounds.candidates(lists)
+    size = len(known[0])
+    edges = rounds.Edges(*(np.resize(column, n - 1) for column in known))
+    roots = np.flatnonzero(start == np.arange(n)).astype(np.int32)
+    rounds.relabel(schedule, parent, tree.levels, components)
+    while len(roots) > 1:
+        rounds.read_lists(schedule, lists, state, components)
+        rounds.search_tree(schedule, tree, lists, state, components)
+        count = rounds.collect_least(schedule, state, components, found)
+        rounds.choose(found[:count], tree.points, state, components, choices)
+        left = rounds.join(roots, choices, state, start, parent, edges, size)
+        size += len(roots) - left
+        roots = roots[:left]
+        rounds.relabel(schedule, parent, tree.levels, components)
+    return edges
+
+
+def _in_order(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges by (weight, u, v), the ends as int32."""
+    order = np.argsort(w, kind="stable")
+    sorted_w = w[order]
+    equal = sorted_w[1:] == sorted_w[:-1]
+    (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
+    tied = order[ties]
+    order[ties] = tied[np.lexsort((v[tied], u[tied], w[tied]))]
+    return u[order].astype(np.int32), v[order].astype(np.int32), sorted_w

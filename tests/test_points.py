@@ -1,0 +1,198 @@
+"""Trees of points: exact against brute force and SciPy, by the cut property, with ties, duplicates and wrong input."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial import Delaunay, cKDTree
+
+import mst
+from mst import InputError, UnsupportedError
+
+
+def squares(a, b) -> np.ndarray:
+    """Return the squared distances of all pairs, added up in the order of the dimensions."""
+    total = np.zeros((len(a), len(b)))
+    for x, y in zip(a.T, b.T):
+        total += (x[:, None] - y) ** 2
+    return total
+
+
+def by_brute_force(X, samples=1) -> list[tuple[float, int, int]]:
+    """Return Kruskal's edges (weight, u, v) over all pairs in the order by (weight, distance, u, v), sorted."""
+    distances = squares(X, X)
+    core = np.sort(distances, axis=1)[:, samples - 1]
+    weights = np.maximum(distances, np.maximum(core[:, None], core))
+    u, v = np.triu_indices(len(X), 1)
+    tree_of = list(range(len(X)))
+    taken = []
+    for e in np.lexsort((v, u, distances[u, v], weights[u, v])).tolist():
+        a, b = tree_of[u[e]], tree_of[v[e]]
+        if a != b:
+            tree_of = [b if tree == a else tree for tree in tree_of]
+            taken.append((float(np.sqrt(weights[u[e], v[e]])), int(u[e]), int(v[e])))
+    return sorted(taken)
+
+
+def rows(forest) -> list[tuple[float, int, int]]:
+    u, v, w = forest.edges()
+    return list(zip(w.tolist(), u.tolist(), v.tolist()))
+
+
+def sets_of_points() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    made = {f"{n} random, {d}-D": rng.random((n, d)) for n in (1, 2, 3, 16, 17, 100) for d in (1, 2, 3, 10)}
+    made |= {f"{d}-D grid of {g}": rng.integers(0, g, (90, d)) for d in (1, 2, 3) for g in (2, 4, 12)}
+    made["all equal"] = np.ones((40, 2))
+    made["collinear"] = np.stack([np.arange(60.0)] * 3, 1)
+    made["square grid"] = np.array(list(itertools.product(range(11), repeat=2)))
+    made["zeros of both signs"] = np.array([[0.0, 1], [-0.0, 1], [0, -1], [-0.0, -1]])
+    made["far clusters"] = np.concatenate((rng.random((50, 2)), 1e6 + rng.random((50, 2))))
+    return made
+
+
+@pytest.mark.parametrize("name", sets_of_points())
+def test_tree_is_that_of_brute_force(name):
+    X = sets_of_points()[name]
+    for samples in (1, 2, 5, 17):
+        if samples <= len(X):
+            expected = by_brute_force(X.astype(float), samples)
+            for threads in {1, min(2, len(os.sched_getaffinity(0)))}:
+                assert rows(mst.from_points(X, min_samples=samples, threads=threads)) == expected, samples
+
+
+def test_rows_are_in_order_and_of_the_tree_alone():
+    X = np.random.default_rng(1).integers(0, 9, (500, 2))
+    forest = mst.from_points(X)
+    u, v, w = forest.edges()
+    assert (u < v).all() and np.array_equal(np.lexsort((v, u, w)), np.arange(499))
+    assert forest.graph.m == 499 and forest.components == 1 and forest.exact
+    assert forest.graph.u.dtype == np.int32 and w.dtype == np.float64
+
+
+@pytest.mark.parametrize("samples", [None, 5])
+def test_large_planar_tree_weighs_what_scipys_of_delaunay_does(samples):
+    X = np.random.default_rng(2).random((20_000, 2)) ** 3
+    triangles = Delaunay(X).simplices
+    u, v = np.concatenate([triangles[:, pair] for pair in ((0, 1), (1, 2), (0, 2))]).T
+    if (
+        samples
+    ):  # the mutual-reachability tree is not in Delaunay's graph: it is in that of near pairs, and joins them
+        core = cKDTree(X).query(X, samples)[0][:, -1]
+        u, v = cKDTree(X).query_pairs(0.02, output_type="ndarray").T
+    else:
+        core = np.zeros(len(X))
+    w = np.maximum(np.linalg.norm(X[u] - X[v], axis=1), np.maximum(core[u], core[v]))
+    forest = mst.from_points(X, min_samples=samples)
+    ours = forest.edges()[2]
+    if samples:  # of all edges up to the radius, both leave the same components and weigh the same
+        theirs = mst.minimum_spanning_forest((len(X), u, v, w), algorithm="kruskal").edges()[2]
+        assert np.allclose(np.sort(theirs[theirs <= 0.02]), ours[ours <= 0.02], rtol=1e-12)
+    else:
+        low, high = np.minimum(u, v), np.maximum(u, v)
+        pairs = np.unique(np.stack((low, high)), axis=1)
+        lengths = np.linalg.norm(X[pairs[0]] - X[pairs[1]], axis=1)
+        theirs = minimum_spanning_tree(csr_array((lengths, tuple(pairs)), shape=(len(X),) * 2)).data
+        assert np.allclose(np.sort(theirs), ours, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dimensions", [3, 6])
+def test_no_pair_across_a_cut_is_nearer_than_the_edge_there(dimensions):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, dimensions)) + rng.integers(0, 4, (4000, 1)) * 6
+    forest = mst.from_points(X)
+    u, v, w = forest.edges()
+    assert np.allclose(w, np.linalg.norm(X[u] - X[v], axis=1))
+    for removed in (*rng.integers(0, len(w), 20), len(w) - 1, len(w) - 2):
+        kept = np.delete(np.arange(len(w)), removed)
+        side = mst.Forest(forest.graph, kept).labels(k=2) == 0
+        nearest = cKDTree(X[side]).query(X[~side])[0].min()
+        assert w[removed] <= nearest * (1 + 1e-12)
+
+
+def test_many_equal_points_take_no_time_of_all_pairs():
+    X = np.repeat(np.random.default_rng(4).integers(0, 3, (40, 2)), 5000, axis=0)
+    forest = mst.from_points(X, min_samples=3)
+    assert forest.components == 1 and (forest.edges()[2] > 0).sum() == len(np.unique(X, axis=0)) - 1
+
+
+def test_extreme_coordinates_neither_overflow_nor_vanish():
+    X = np.random.default_rng(6).random((200, 2))
+    plain = mst.from_points(X)
+    for power in (600, -600, 1024, -1000):
+        scaled = mst.from_points(np.ldexp(X, power - 1))
+        assert np.array_equal(scaled.graph.u, plain.graph.u)
+        assert np.array_equal(scaled.edges()[2], np.ldexp(plain.edges()[2], power - 1)), power
+
+
+def test_clusters_of_points():
+    X = np.concatenate([np.random.default_rng(7).normal(center, 0.3, (50, 2)) for center in (0, 10, 20)])
+    labels = mst.from_points(X).labels(k=3)
+    assert labels.tolist() == [0] * 50 + [1] * 50 + [2] * 50
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_approximate_trees_are_labelled_connected_and_no_lighter(k):
+    rng = np.random.default_rng(8)
+    X = np.concatenate((rng.random((300, 3)), 50 + rng.random((300, 3))))
+    exact, approximate = mst.from_points(X, min_samples=3), mst.from_points(X, min_samples=3, k=k)
+    assert not approximate.exact and "approximate" in approximate.algorithm and exact.exact
+    assert "pproximate" in repr(approximate) and "pproximate" not in repr(exact)
+    assert approximate.components == 1 and approximate.labels(k=1).tolist() == [0] * 600
+    assert exact.weight <= approximate.weight <= 1.5 * exact.weight
+    assert approximate.edges()[2][-1] == exact.edges()[2][-1]  # the two halves are joined by the nearest pair
+    assert (
+        not approximate.add_edges([0], [1], [0.5]).exact and not pickle.loads(pickle.dumps(approximate)).exact
+    )
+
+
+def test_all_neighbours_give_the_exact_tree():
+    X = np.random.default_rng(9).integers(0, 6, (60, 2))
+    w = mst.from_points(X, min_samples=4).edges()[2]
+    assert np.array_equal(mst.from_points(X, min_samples=4, k=100).edges()[2], w)
+
+
+@pytest.mark.parametrize("X", [[], np.empty((0, 3)), [[1.0, 2.0]]])
+def test_no_point_and_one_point_have_no_edges(X):
+    forest = mst.from_points(X)
+    assert len(forest) == 0 and forest.graph.n == len(X) and forest.weight == 0
+
+
+def test_wrong_points_are_refused_by_place():
+    for value in (np.nan, np.inf, -np.inf):
+        X = np.zeros((4, 2))
+        X[2, 1] = value
+        with pytest.raises(InputError, match=rf"X\[2, 1\] is {value}"):
+            mst.from_points(X)
+    with pytest.raises(InputError, match=r"one row a point .* shape \(3,\)"):
+        mst.from_points([1, 2, 3])
+    with pytest.raises(InputError, match="dtype <U1"):
+        mst.from_points([["a"]])
+    with pytest.raises(InputError, match="without coordinates"):
+        mst.from_points(np.empty((3, 0)))
+    with pytest.raises(InputError, match=r"X\[0, 1\] is masked"):
+        mst.from_points(np.ma.masked_equal([[1, 2], [3, 4]], 2))
+    with pytest.raises(InputError, match="not a table"):
+        mst.from_points([[1, 2], [3]])
+
+
+def test_wrong_arguments_are_refused():
+    X = np.zeros((4, 2))
+    with pytest.raises(UnsupportedError, match="metric 'cosine' is not supported"):
+        mst.from_points(X, metric="cosine")
+    with pytest.raises(InputError, match="min_samples = 5 is above the number of points, 4"):
+        mst.from_points(X, min_samples=5)
+    for name in ("min_samples", "k"):
+        for value in (0, -1, 1.5, "2"):
+            with pytest.raises(InputError, match=f"{name} must be a whole number of at least 1"):
+                mst.from_points(X, **{name: value})
+    with pytest.raises(InputError, match="threads must be at least 1"):
+        mst.from_points(X, threads=0)
+    with pytest.raises(UnsupportedError, match="above the"):
+        mst.from_points(X, threads=10_000)
