@@ -44,7 +44,7 @@ from mst.formats import (
     tntp,
     tsplib,
 )
-from mst.formats.base import FileSummary, Format, RawGraph, replacing, too_many_vertices
+from mst.formats.base import FileSummary, Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.source import SUFFIXES, Source, sink, strip_compression
 from mst.graph import Graph
 
@@ -160,6 +160,30 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawG
     if problem := too_many_vertices(raw.n, raw.summary.rows):
         raise FormatError(path, problem)
     return raw
+
+
+def open_stream(source: Source, *, format: str | None = None) -> RawStream:
+    """Read a graph file block by block.
+
+    Parameters
+    ----------
+    source : Source
+    format : str, optional
+        As for `read`.
+
+    Raises
+    ------
+    FormatError, ConfigError
+        As of `read`; or files of this format cannot be read block by block.
+    """
+    chosen = _detect(source) if format is None else _format_named(format)
+    if chosen.stream is None:
+        known = ", ".join(known.id for known in FORMATS.values() if known.stream)
+        raise FormatError(
+            source.path,
+            f"{chosen.id} files cannot be read in parts: give more memory and no limit, or convert it to {known}",
+        )
+    return chosen.stream(source)
 
 
 def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None) -> None:
@@ -373,9 +397,11 @@ __all__ = [
     "FileSummary",
     "Format",
     "RawGraph",
+    "RawStream",
     "check_target",
     "detect",
     "file_path",
+    "open_stream",
     "read",
     "read_raw",
     "write",

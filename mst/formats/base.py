@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -97,6 +97,22 @@ class RawGraph:
         return Graph(self.n, self.u, self.v, weights, name=name)
 
 
+class RawStream(NamedTuple):
+    """The edges of a graph file, block by block.
+
+    Attributes
+    ----------
+    n, m : int, optional
+        Vertex count and edge count that the file states.
+    blocks : iterator of (u, v, w)
+        Arrays as those of `RawGraph`, overwritten by the next block; weights are None if the file has none.
+    """
+
+    n: int | None
+    m: int | None
+    blocks: Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]
+
+
 @dataclass(frozen=True)
 class Format:
     """A file format.
@@ -114,6 +130,8 @@ class Format:
         ``read(source)`` returns a `RawGraph`.
     write : callable, optional
         ``write(sink, graph)``, where `sink` is a binary stream.
+    stream : callable, optional
+        ``stream(source)`` returns a `RawStream`, for files that do not fit into memory.
     read_detected : callable, optional
         Replaces `read` when the format was detected rather than named, for content that turns out to be of a
         similar format only after it was read.
@@ -126,6 +144,7 @@ class Format:
     read: Callable[[Source], RawGraph]
     write: Callable[[IO[bytes], Graph], None] | None = None
     read_detected: Callable[[Source], RawGraph] | None = None
+    stream: Callable[[Source], RawStream] | None = None
 
     @property
     def writable(self) -> bool:

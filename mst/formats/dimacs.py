@@ -16,9 +16,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.base import FileSummary, Format, RawGraph, replacing
+from mst.formats.base import FileSummary, Format, RawGraph, RawStream, replacing
 from mst.formats.source import SUFFIXES, Source, is_text, sink
-from mst.formats.table import Layout, read_declared_rows, read_table, write_columns, write_rows
+from mst.formats.table import Layout, read_declared_rows, read_table, stream_rows, write_columns, write_rows
 from mst.formats.text import Text, is_count
 from mst.graph import Graph
 
@@ -60,6 +60,13 @@ def read(source: Source) -> RawGraph:
     direction = "arcs" if problem.kind == "sp" else "edges"
     summary = FileSummary(table.rows, problem.n, problem.m, direction)
     return RawGraph(problem.n, u, v, table.weights(), None, "dimacs", summary)
+
+
+def stream(source: Source) -> RawStream:
+    """Read a graph in one of the dialects that the module lists, block by block."""
+    text = Text(source)
+    problem = _problem(text)
+    return RawStream(problem.n, problem.m, stream_rows(text, _layout(text, problem), problem.m, base=1))
 
 
 def _problem(text: Text) -> _Problem:
@@ -196,5 +203,11 @@ def _coordinate_count(text: Text) -> int:
 
 
 FORMAT = Format(
-    "dimacs", "DIMACS graph (p sp, p edge) and PACE (p tw)", (".gr", ".col", ".dimacs"), sniff, read, write
+    "dimacs",
+    "DIMACS graph (p sp, p edge) and PACE (p tw)",
+    (".gr", ".col", ".dimacs"),
+    sniff,
+    read,
+    write,
+    stream=stream,
 )

@@ -23,9 +23,9 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats import headed, metis
 from mst.formats.arcs import asymmetry_checksum
-from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph, ambiguous
+from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph, RawStream, ambiguous
 from mst.formats.source import Source, first_lines
-from mst.formats.table import Layout, Table, read_declared_rows, write_rows
+from mst.formats.table import Layout, Table, read_declared_rows, stream_rows, write_rows
 from mst.formats.text import Text, delimiter_in, is_count
 from mst.graph import Graph
 
@@ -127,6 +127,14 @@ def _are_rows_of_neighbours(table: Table) -> bool:
     ends = [np.concatenate(column.parts)[1:].astype(np.int64) - 1 for column in (table.u, table.v)]
     rows = np.arange(n)
     return asymmetry_checksum(np.concatenate([rows, rows]), np.concatenate(ends), None) % 2**64 == 0
+
+
+def stream(source: Source) -> RawStream:
+    """Read an edge list block by block; ids are kept, since which of them are in use shows at the end only."""
+    text = Text(source)
+    preamble = _read_preamble(text)
+    layout = _layout(text, _first_rows(source) or [], preamble)
+    return RawStream(None, preamble.m, stream_rows(text, layout, preamble.m, base=0))
 
 
 def _read_preamble(text: Text) -> _Preamble:
@@ -291,5 +299,5 @@ def write(sink: IO[bytes], graph: Graph) -> None:
 
 FORMAT = Format(
     "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
-    (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected,
+    (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
 )  # fmt: skip

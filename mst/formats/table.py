@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -169,15 +170,24 @@ class _Scratch:
         self.deferred = np.empty((len(self.w), 3), np.int64)
 
 
-def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table:
-    """Read rows until the end of the file or the layout's footer, which is consumed.
+class Block(NamedTuple):
+    """Consecutive rows of a table; the arrays are overwritten by the next block.
 
-    Parameters
+    Attributes
     ----------
-    text : Text
-    layout : Layout
-    limit : int, optional
-        The largest number of rows; more are an error, which is raised before much memory is used.
+    u, v : numpy.ndarray of int64, shape (k,)
+        The ids of the file.
+    w : numpy.ndarray of int64, shape (k,), or (0,) if the table has no weights
+        float64 from the first fraction on.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+
+
+def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
+    """Yield rows until the end of the file or the layout's footer, which is consumed.
 
     Raises
     ------
@@ -191,7 +201,6 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     tag, delimiter = ord(layout.tag or "\0"), ord(layout.delimiter or "\0")
     syntax = parse.RowSyntax(comments, tag, columns, layout.extra_columns, delimiter, layout.low, layout.high)
     scratch = _Scratch(layout.columns)
-    table = Table(w=ColumnBuilder() if "w" in layout.columns else None)
     while text.fill():
         integers = scratch.w.dtype == np.int64
         arrays = parse.RowArrays(scratch.u, scratch.v, scratch.w, integers, scratch.deferred)
@@ -204,18 +213,9 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
                     text=text.line_at(start),
                     lines_ahead=text.buffer.count(b"\n", text.start, start),
                 )
-        table.u.add(scratch.u[: stop.rows])
-        if "v" in layout.columns:
-            table.v.add(scratch.v[: stop.rows])
-        if table.w is not None:
-            table.w.add(scratch.w[: stop.rows])
-        table.rows += stop.rows
-        if limit is not None and table.rows > limit:
-            raise _row_count_error(text, limit, f"more than {limit:,}")
+        yield Block(scratch.u[: stop.rows], scratch.v[: stop.rows], scratch.w[: stop.rows])
         text.start, text.lines = stop.line_start, text.lines + stop.lines
         if stop.status == parse.FLOAT:
-            assert table.w is not None
-            table.w.require_exact(text.source.path)
             scratch.w = scratch.w.astype(np.float64)
         elif stop.status != parse.END:
             if layout.footer and text.line_at(stop.at).strip().upper() == layout.footer:
@@ -223,18 +223,73 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
                 break
             problem = _problem(stop.status, layout, text.word_at(stop.at, layout.delimiter))
             raise text.error_at_next_line(problem, text=text.line_at(stop.line_start))
+
+
+def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table:
+    """Read the rows that `read_blocks` yields.
+
+    Parameters
+    ----------
+    text : Text
+    layout : Layout
+    limit : int, optional
+        The largest number of rows; more are an error, which is raised before much memory is used.
+
+    Raises
+    ------
+    FormatError
+        As of `read_blocks`; or a weight is an integer that the fractions of the file make float64 round.
+    """
+    table = Table(w=ColumnBuilder() if "w" in layout.columns else None)
+    integers = True
+    for block in checked_blocks(text, layout, limit):
+        if table.w is not None:
+            if integers and block.w.dtype == np.float64:
+                table.w.require_exact(text.source.path)
+                integers = False
+            table.w.add(block.w)
+        table.u.add(block.u)
+        if "v" in layout.columns:
+            table.v.add(block.v)
+        table.rows += len(block.u)
     return table
+
+
+def checked_blocks(text: Text, layout: Layout, limit: int | None) -> Iterator[Block]:
+    """Yield what `read_blocks` does; more rows than `limit`, unless that is None, are an error."""
+    rows = 0
+    for block in read_blocks(text, layout):
+        rows += len(block.u)
+        if limit is not None and rows > limit:
+            raise row_count_error(text, limit, f"more than {limit:,}")
+        yield block
 
 
 def read_declared_rows(text: Text, layout: Layout, declared: int | None) -> Table:
     """Read a table as `read_table` does; a number of rows other than `declared`, unless that is None, is an error."""
     table = read_table(text, layout, limit=declared)
     if declared is not None and table.rows != declared:
-        raise _row_count_error(text, declared, f"{table.rows:,}")
+        raise row_count_error(text, declared, f"{table.rows:,}")
     return table
 
 
-def _row_count_error(text: Text, declared: int, found: str) -> FormatError:
+def stream_rows(
+    text: Text, layout: Layout, declared: int | None, *, base: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yield the columns of a table block by block, ids renumbered from 0; errors as of `read_declared_rows`."""
+    rows = 0
+    for u, v, w in checked_blocks(text, layout, declared):
+        rows += len(u)
+        if base:
+            u -= base
+            v -= base
+        yield u, v, w if "w" in layout.columns else None
+    if declared is not None and rows != declared:
+        raise row_count_error(text, declared, f"{rows:,}")
+
+
+def row_count_error(text: Text, declared: int, found: str) -> FormatError:
+    """Return the error for a file with another number of rows than it declares."""
     return FormatError(
         text.source.path, f"declares {declared:,} edge rows and has {found}: the file is cut or mixed up"
     )
