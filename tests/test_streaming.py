@@ -154,7 +154,7 @@ ILLEGAL = {
     "batch 1: u must hold integers, got dtype float64": ([0.5], [1], [1]),
     "batch 1: a batch is a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
     "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
-    "batch 1: w has dtype float64, and earlier batches have integers": ([0], [1], [0.5]),
+    "batch 1: w has dtype float64, and edges before it int64": ([0], [1], [0.5]),
     "batch 1, row 0: u = 1000000000000000 is no vertex that fits into memory": ([10**15], [1], [1]),
     "batch 1: str is no table with columns": "text",
 }

@@ -7,8 +7,16 @@ closes a cycle with lighter edges belongs to no forest. Memory is that of the ta
 
 from __future__ import annotations
 
+from mst.streaming.files import EdgeFile, open_edges
 from mst.streaming.forest import StreamForest
 from mst.streaming.proof import prove_batches
-from mst.streaming.solve import forest_of_batches
+from mst.streaming.solve import forest_of_batches, forest_of_file
 
-__all__ = ["StreamForest", "forest_of_batches", "prove_batches"]
+__all__ = [
+    "EdgeFile",
+    "StreamForest",
+    "forest_of_batches",
+    "forest_of_file",
+    "open_edges",
+    "prove_batches",
+]

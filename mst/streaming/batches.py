@@ -134,24 +134,32 @@ def timed(batches: Iterator[Batch], seconds: dict[str, float]) -> Iterator[Batch
         yield batch
 
 
-def slices(batches: Iterable[Batch], start: int, rows: int) -> Iterator[tuple[Batch, int]]:
+def slices(
+    batches: Iterable[Batch], start: int, rows: int, dtype: np.dtype | None = None
+) -> Iterator[tuple[Batch, int]]:
     """Yield slices of up to `rows` edges, each with the place of its first edge in the stream.
+
+    Parameters
+    ----------
+    batches : iterable of Batch
+    start : int
+        The place of the first edge of all.
+    rows : int
+    dtype : dtype, optional
+        Of the weights before.
 
     Raises
     ------
     InputError
-        Some batches have integers as weights, and others fractions.
+        Some weights are int64 and others fractions: no dtype holds both exactly.
     """
-    kind = ""
     for batch in batches:
         if not len(batch.w):
             continue
-        kind = kind or batch.w.dtype.kind
-        if batch.w.dtype.kind != kind:
-            known = {"i": "integers", "f": "fractions"}[kind]
-            raise InputError(
-                f"{batch.name}: w has dtype {batch.w.dtype}, and earlier batches have {known}: use one dtype"
-            )
+        known, found = dtype or batch.w.dtype, batch.w.dtype
+        dtype = np.promote_types(known, found)
+        if dtype.kind == "f" and np.int64 in (known, found):
+            raise InputError(f"{batch.name}: w has dtype {found}, and edges before it {known}: use one dtype")
         for part in batch.slices(rows):
             yield part, start
             start += len(part.w)

@@ -18,6 +18,7 @@ from mst.kernels.filter_boruvka.sequential.trees import giant_label
 from mst.kernels.parallel.runtime import Schedule, new_counters, workers
 from mst.kernels.streaming.filter import Joined, join_light, keep_open
 from mst.streaming.batches import Batch
+from mst.streaming.checkpoint import State
 from mst.streaming.memory import Budget
 
 _SLICE = 1 << 20
@@ -223,6 +224,22 @@ class RunningForest:
                 wider = np.empty(len(self._columns[i]), dtype)
                 wider[: self.size] = self._columns[i][: self.size]
                 self._columns[i] = wider
+
+    @property
+    def weight_type(self) -> np.dtype | None:
+        """The dtype of the weights; None before the first edges."""
+        return self._columns[2].dtype if self._typed else None
+
+    def restore(self, state: State) -> None:
+        """Continue with the forest of an earlier pass."""
+        self.n, self.seen, self.size = max(self.n, state.n), state.seen, len(state.columns[0])
+        self.forest, self._typed = self.size, self.size > 0
+        if self.size > self.budget.rows(self.n):
+            raise self.budget.refusal(self.n)
+        for i, values in enumerate(state.columns):
+            if values.dtype != self._columns[i].dtype:
+                self._columns[i] = np.empty(len(self._columns[i]), values.dtype)
+            self._columns[i][: self.size] = values
 
     def has_room(self, edges: int) -> bool:
         """Return whether so many edges fit, and are not so many that a solve, and a new filter, pay before them."""

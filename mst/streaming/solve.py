@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from mst.forest import Forest
 from mst.graph import Graph
-from mst.progress import Step, step
+from mst.progress import Step, remark, step
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices, timed
+from mst.streaming.checkpoint import Checkpoint, State
+from mst.streaming.files import EdgeFile
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import SLICES_AHEAD, Budget
-from mst.streaming.running import NO_FILTER, Kept, RunningForest, Threads, keep
-from mst.units import count
+from mst.streaming.running import Kept, RunningForest, Threads, keep
+from mst.units import count, counted
 
 
 def forest_of_batches(
@@ -55,19 +58,78 @@ def forest_of_batches(
     OutOfMemoryError
         A forest of so many vertices does not fit.
     """
+    return _forest(lambda seen: batches_of(batches), solve, width, n=n, memory=memory)
+
+
+def forest_of_file(
+    file: EdgeFile,
+    *,
+    solve: Callable[[Graph], Forest],
+    width: int = 1,
+    memory: int | str | None = None,
+    checkpoint: Path | None = None,
+) -> StreamForest:
+    """Return the minimum spanning forest of a file of edges, which may be larger than the memory.
+
+    Parameters
+    ----------
+    file : EdgeFile
+        From `mst.streaming.files.open_edges`.
+    solve, width, memory
+        As of `forest_of_batches`.
+    checkpoint : Path, optional
+        Where to keep the state of the pass: if it is interrupted, the next call with the same file continues there.
+        The state is removed at the end.
+
+    Returns
+    -------
+    StreamForest
+
+    Raises
+    ------
+    FormatError
+        The file is damaged.
+    InputError, OutOfMemoryError
+        As of `forest_of_batches`.
+    """
+    kept = Checkpoint(checkpoint, file.identity) if checkpoint else None
+    return _forest(file.batches, solve, width, n=file.n, memory=memory, checkpoint=kept, edges=file.m)
+
+
+def _forest(
+    batches: Callable[[int], Iterator[Batch]],
+    solve: Callable[[Graph], Forest],
+    width: int,
+    *,
+    n: int | None,
+    memory: int | str | None,
+    checkpoint: Checkpoint | None = None,
+    edges: int | None = None,
+) -> StreamForest:
+    """Return the forest of the edges that ``batches(0)`` yields; `edges` is how many there are, where it is known."""
     budget = Budget.of(memory, width)
     if n is not None and n > budget.most_vertices:
         raise budget.refusal(n)
-    with ThreadPoolExecutor(width, "mst filters") as pool, step("reading the stream") as working:
+    with ThreadPoolExecutor(width, "mst filters") as pool, step("reading the edges", total=edges) as working:
         running = RunningForest(solve, budget, Threads(pool, width), n)
-        add_batches(running, batches_of(batches), working)
+        if checkpoint and (state := checkpoint.load()):
+            running.restore(state)
+            remark(f"{checkpoint.path}: continuing after {counted(state.seen, 'edge')}")
+        add_batches(running, batches(running.seen), working, checkpoint)
         working.update(f"solving for the last {count(running.size)} edges")
         running.reduce()
         columns = running.take()
+    if checkpoint:
+        checkpoint.remove()
     return StreamForest(running.n, running.seen, *columns, running.algorithm, running.seconds)
 
 
-def add_batches(running: RunningForest, batches: Iterator[Batch], working: Step | None = None) -> None:
+def add_batches(
+    running: RunningForest,
+    batches: Iterator[Batch],
+    working: Step | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> None:
     """Add the edges of all batches that the filter keeps, and solve whenever the table is full.
 
     Parameters
@@ -77,8 +139,10 @@ def add_batches(running: RunningForest, batches: Iterator[Batch], working: Step 
     batches : iterator of Batch
     working : Step, optional
         Where to show progress.
+    checkpoint : Checkpoint, optional
+        Where to save the forest from time to time, after one more solve.
     """
-    current = NO_FILTER
+    current = running.filter()
     started, others = perf_counter(), sum(running.seconds.values())
     pool, width = running.threads
     with closing(read_ahead(batches)) as ahead:
@@ -86,14 +150,16 @@ def add_batches(running: RunningForest, batches: Iterator[Batch], working: Step 
         def kept(part: Batch, start: int) -> Kept:
             return keep(part, start, current, running.limit)
 
-        parts = slices(timed(ahead, running.seconds), running.seen, running.budget.slice)
+        parts = slices(timed(ahead, running.seconds), running.seen, running.budget.slice, running.weight_type)
         for found in map_ahead(pool, kept, parts, SLICES_AHEAD * width):
-            if not running.has_room(len(found.ids)):
+            is_due = checkpoint is not None and checkpoint.is_due
+            if is_due or not running.has_room(len(found.ids)):
                 running.reduce()
                 current = running.filter()
+            if is_due and checkpoint:
+                checkpoint.save(State(running.n, running.seen, running.columns()))
             running.add(found)
             if working:
-                working.update(
-                    f"{count(running.seen)} edges read, {count(running.forest)} in the forest so far"
-                )
+                shown = f"{count(running.seen)} edges read, {count(running.forest)} in the forest so far"
+                working.update(shown, done=running.seen)
     running.seconds["filter"] += perf_counter() - started - (sum(running.seconds.values()) - others)

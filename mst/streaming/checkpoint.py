@@ -1,0 +1,98 @@
+"""The state of an unfinished pass over a stream, in a file: the forest so far, and how far the pass has come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.formats.base import replacing
+from mst.graph import WEIGHT_DTYPES
+
+_SECONDS = 120.0
+_NAMES = ("u", "v", "w", "id")
+
+
+class State(NamedTuple):
+    """A forest, and the part of the stream that it spans.
+
+    Attributes
+    ----------
+    n, seen : int
+        Vertices, and edges of the stream so far.
+    columns : tuple of numpy.ndarray
+        Ends, weights and ids of the forest's edges, ascending by id.
+    """
+
+    n: int
+    seen: int
+    columns: tuple[np.ndarray, ...]
+
+
+class Checkpoint:
+    """The file, an Arrow IPC file that appears whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+    identity : mapping
+        The input and the options; the state of others is not used.
+    seconds : float
+        Time between two states.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], seconds: float = _SECONDS):
+        self.path, self._identity, self._seconds = path, json.dumps(identity, sort_keys=True), seconds
+        self._written = monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for another state."""
+        return monotonic() - self._written >= self._seconds
+
+    def save(self, state: State) -> None:
+        """Write the state in place of the one before.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        import pyarrow as pa
+
+        table = pa.record_batch([pa.array(column) for column in state.columns], names=list(_NAMES))
+        facts = {"identity": self._identity, "n": str(state.n), "seen": str(state.seen)}
+        table = table.replace_schema_metadata(facts)
+        with replacing(self.path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
+            writer.write_batch(table)
+        self._written = monotonic()
+
+    def load(self) -> State | None:
+        """Return the state, or None if there is none, or another input's, or a damaged one."""
+        import pyarrow as pa
+
+        if not self.path.is_file():
+            return None
+        try:
+            with pa.OSFile(str(self.path)) as file:
+                reader = pa.ipc.open_file(file)
+                facts = {key.decode(): value.decode() for key, value in (reader.schema.metadata or {}).items()}
+                if facts.get("identity") != self._identity or reader.schema.names != list(_NAMES):
+                    return None
+                columns = tuple(column.to_numpy(zero_copy_only=False) for column in reader.get_batch(0).columns)
+                state = State(int(facts["n"]), int(facts["seen"]), columns)
+        except (pa.ArrowException, OSError, ValueError, KeyError):
+            return None
+        u, v, w, ids = columns
+        legal = u.dtype == v.dtype and u.dtype in (np.int32, np.int64) and w.dtype in WEIGHT_DTYPES
+        ordered = ids.dtype == np.int64 and not (len(ids) and (ids[0] < 0 or ids[-1] >= state.seen))
+        inside = not len(u) or (min(u.min(), v.min()) >= 0 and max(u.max(), v.max()) < state.n)
+        return state if legal and ordered and inside else None
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.path.unlink(missing_ok=True)
