@@ -119,19 +119,41 @@ def _of_stream(batches: Any, algorithm: str, threads: int | None, options: dict[
     """Return the forest of batches: the options of a stream are its own, the others are those of the algorithm."""
     from mst.streaming import forest_of_batches
 
-    _check_cores(_whole_threads(threads) or 1)
     own = {name: options.pop(name) for name in ("n", "memory") if name in options}
-
-    def solve(graph: Graph) -> Forest:
-        return _of_graph(graph, algorithm, threads, options)
-
-    return forest_of_batches(batches, solve=solve, width=threads or usable_width(), **own)
+    solve, width = solver(algorithm, threads, options)
+    return forest_of_batches(batches, solve=solve, width=width, **own)
 
 
-def _of_graph(graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
+def solver(
+    algorithm: str, threads: int | None, options: dict[str, Any]
+) -> tuple[Callable[[Graph], Forest], int]:
+    """Return a function that solves graphs, whose arguments are checked now, and the cores that it may use.
+
+    Parameters
+    ----------
+    algorithm, threads, options
+        As of `minimum_spanning_forest`.
+
+    Raises
+    ------
+    ConfigError, UnsupportedError
+        As of `minimum_spanning_forest`.
+    """
+    cores = _cores_for(threads)
+    if not isinstance(algorithm, str) or algorithm != "auto":
+        chosen = registry.get(algorithm)
+        chosen.resolve(options)
+        width_of(chosen, threads)
+    return lambda graph: _of_graph(graph, algorithm, threads, options, often=True), cores
+
+
+def _of_graph(
+    graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any], *, often: bool = False
+) -> Forest:
+    """Return the forest of a graph; code that has to be compiled is worth the wait if it is to be used often."""
     if not isinstance(algorithm, str) or algorithm != "auto":
         return _forest(graph, registry.get(algorithm), threads, options)
-    choice = choose_now(graph, threads, options)
+    choice = choose(graph, threads) if often else choose_now(graph, threads, options)
     try:
         return _chosen(graph, choice, options)
     except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors

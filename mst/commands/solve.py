@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from mst.atomic import is_standard_output
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
 from mst.commands._print import beside, graph_size
 from mst.progress import Step, step
@@ -20,26 +21,40 @@ HELP = "compute the minimum spanning forest of a graph file"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "file", metavar="FILE", help="graph file of any known format, plain or compressed; - is standard input"
+        "file",
+        metavar="FILE",
+        help="graph file of any known format, plain or compressed, or Parquet; - is standard input",
     )
     parser.add_argument("--algorithm", default="auto", metavar="ID", help="see mst list (default: auto)")
     add_options(parser)
     add_threads(parser, "width: threads or GPUs")
     add_format(parser, "read FILE as this format; by default its content decides")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the forest's edges there (u v w)")
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="read the file in parts, with no more memory than this, such as 8G: for graphs that do not fit",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the forest's edges there (u v w; a .parquet file has their ids, too)",
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
-    from mst import formats, registry
+    from mst import registry
     from mst.kernels.primitives.machine_code import FirstCompiled, code_seconds
     from mst.solver import choose_now, width_of
 
     options = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
-        formats.check_target(arguments.out)
+        check_target(arguments.out)
+    if reads_in_parts(arguments.file, arguments.format, arguments.memory):
+        return _solve_in_parts(arguments, options)
     with step(f"reading {arguments.file}") as working, FirstCompiled(partial(_say_that_it_compiles, working)):
         started = perf_counter()
         graph = mst.read_graph(arguments.file, format=arguments.format)
@@ -71,15 +86,72 @@ def run(arguments: argparse.Namespace) -> int:
             if taken > 1e-4 or part not in ("transfer", "code")
         },
     }
-    if arguments.json:
-        print(json.dumps(summary), file=beside(arguments.out))
-    else:
-        print(_as_text(summary), file=beside(arguments.out))
+    _print_summary(arguments, summary)
     return 0
+
+
+def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> bool:
+    """Return whether a file is read as a stream: all Parquet files are, and others where the memory is limited."""
+    if memory is not None or format == "parquet":
+        return True
+    if format is not None or str(file) == "-":
+        return False
+    from mst.streaming.files import is_parquet
+
+    return is_parquet(Path(file))
+
+
+def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
+    """Solve for a file that need not fit into memory."""
+    from mst.solver import solver
+    from mst.streaming import forest_of_file, open_edges
+
+    started = perf_counter()
+    out = arguments.out if arguments.out and not is_standard_output(arguments.out) else None
+    solve, width = solver(arguments.algorithm, arguments.threads, options)
+    file = open_edges(Path(arguments.file), format=arguments.format)
+    forest = forest_of_file(
+        file,
+        solve=solve,
+        width=width,
+        memory=arguments.memory,
+        checkpoint=out and out.with_name(out.name + ".checkpoint"),
+    )
+    if arguments.out:
+        with step(f"writing {arguments.out}"):
+            write_forest(arguments.out, forest)
+    _print_summary(
+        arguments,
+        {
+            "file": arguments.file,
+            "vertices": forest.n,
+            "edges": forest.m,
+            "components": forest.components,
+            "forest_edges": len(forest),
+            "weight": forest.weight,
+            "algorithm": forest.algorithm or arguments.algorithm,
+            "options": options,
+            "width": width,
+            "seconds": {part: round(taken, 6) for part, taken in forest.seconds.items()}
+            | {"all": round(perf_counter() - started, 6)},
+        },
+    )
+    return 0
+
+
+def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+    print(json.dumps(summary) if arguments.json else _as_text(summary), file=beside(arguments.out))
 
 
 def _say_that_it_compiles(working: Step) -> None:
     working.update(f"{working.text} (compiling, once for this machine)")
+
+
+def check_target(path: Path) -> None:
+    """Raise the errors that `write_forest` would raise for any forest, before there is one."""
+    from mst import formats
+
+    formats.check_target(path, format="canonical" if _is_parquet_name(path) else None)
 
 
 def write_forest(path: Path, forest: Any) -> None:
@@ -88,7 +160,17 @@ def write_forest(path: Path, forest: Any) -> None:
     from mst.graph import Graph
 
     u, v, w = forest.edges()
-    write(path, Graph(forest.graph.n, u, v, w, name=f"forest of {forest.graph.name}"))
+    if _is_parquet_name(path):
+        from mst.streaming.files import write_parquet
+
+        write_parquet(path, forest)
+    else:
+        n, name = (forest.graph.n, forest.graph.name) if hasattr(forest, "graph") else (forest.n, "")
+        write(path, Graph(n, u, v, w, name=f"forest of {name}"))
+
+
+def _is_parquet_name(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
 
 
 def _as_text(summary: dict[str, Any]) -> str:

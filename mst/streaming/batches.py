@@ -120,7 +120,7 @@ def batches_of(stream: Any) -> Iterator[Batch]:
     """Yield the batches of an iterable of tuples or tables, of a dataset, or of a reader of record batches."""
     batches: Iterable[Any] = stream.to_batches() if hasattr(stream, "to_batches") else stream
     for number, given in enumerate(batches):
-        yield batch_of(given, f"batch {number}")
+        yield given if isinstance(given, Batch) else batch_of(given, f"batch {number}")
 
 
 def timed(batches: Iterator[Batch], seconds: dict[str, float]) -> Iterator[Batch]:

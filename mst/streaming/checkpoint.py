@@ -13,7 +13,6 @@ import numpy as np
 from mst.formats.base import replacing
 from mst.graph import WEIGHT_DTYPES
 
-_SECONDS = 120.0
 _NAMES = ("u", "v", "w", "id")
 
 
@@ -41,18 +40,23 @@ class Checkpoint:
     path : Path
     identity : mapping
         The input and the options; the state of others is not used.
+
+    Attributes
+    ----------
     seconds : float
-        Time between two states.
+        Time between two states: of each, a solve and the writing are the price.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], seconds: float = _SECONDS):
-        self.path, self._identity, self._seconds = path, json.dumps(identity, sort_keys=True), seconds
+    seconds = 120.0
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]):
+        self.path, self._identity = path, json.dumps(identity, sort_keys=True)
         self._written = monotonic()
 
     @property
     def is_due(self) -> bool:
         """Whether it is time for another state."""
-        return monotonic() - self._written >= self._seconds
+        return monotonic() - self._written >= self.seconds
 
     def save(self, state: State) -> None:
         """Write the state in place of the one before.

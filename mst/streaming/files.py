@@ -11,7 +11,9 @@ import numpy as np
 from mst import formats
 from mst.errors import FormatError, InputError
 from mst.formats.source import Source
+from mst.graph import WEIGHT_DTYPES
 from mst.streaming.batches import Batch, batch_of
+from mst.streaming.forest import StreamForest
 
 _PARQUET, _ARROW = b"PAR1", b"ARROW1\0\0"
 _COLUMNS = {"u", "v", "w", "source", "target", "src", "dst", "from", "to", "weight"}
@@ -85,6 +87,60 @@ def is_parquet(path: Path) -> bool:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+def write_parquet(path: Path, forest: Any) -> None:
+    """Write the edges of a forest and their ids as a Parquet file; an error leaves no incomplete file behind.
+
+    Parameters
+    ----------
+    path : Path
+    forest : StreamForest or Forest
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    u, v, w = forest.edges()
+    n, m = (forest.n, forest.m) if isinstance(forest, StreamForest) else (forest.graph.n, forest.graph.m)
+    table = pa.table({"u": u, "v": v, "w": w, "id": forest.edge_ids})
+    table = table.replace_schema_metadata({"n": str(n), "m": str(m)})
+    with formats.base.replacing(path) as temporary:
+        parquet.write_table(table, temporary)
+
+
+def read_forest(path: Path) -> StreamForest:
+    """Return a forest that `write_parquet` has written.
+
+    Raises
+    ------
+    FormatError
+        It is no such file.
+    InputError
+        It cannot be opened.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    expected = (
+        "expected a Parquet file of a forest, with columns u, v, w and id: mst solve --out forest.parquet"
+    )
+    if not is_parquet(path):
+        raise FormatError(path, expected)
+    try:
+        table = parquet.read_table(path)
+        n, m = (int(table.schema.metadata[key]) for key in (b"n", b"m"))
+        u, v, w, ids = (table.column(name).to_numpy() for name in ("u", "v", "w", "id"))
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
+        raise FormatError(path, expected) from error
+    kinds = [column.dtype.kind for column in (u, v, ids)]
+    if kinds != ["i"] * 3 or u.dtype != v.dtype or w.dtype not in WEIGHT_DTYPES:
+        raise FormatError(path, expected)
+    return StreamForest(n, m, u, v, w, ids.astype(np.int64))
+
+
 def _parquet(path: Path) -> EdgeFile:
     import pyarrow as pa
     from pyarrow import dataset
@@ -93,7 +149,7 @@ def _parquet(path: Path) -> EdgeFile:
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         whole = dataset.dataset([str(file) for file in files], format="parquet")
         groups = [group for part in whole.get_fragments() for group in part.split_by_row_group()]
-        sizes = [group.count_rows() for group in groups]
+        sizes = [sum(part.num_rows for part in group.row_groups) for group in groups]
     except (pa.ArrowException, OSError) as error:
         raise FormatError(path, f"expected a Parquet file: {_one_line(error)}") from error
     columns = [name for name in whole.schema.names if name in _COLUMNS]

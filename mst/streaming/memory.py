@@ -17,6 +17,9 @@ _ROW_BYTES = 44
 _VERTEX_BYTES = 36
 """Of a vertex: the labels of two filters, the parents of a solve, and what it returns."""
 
+_PROOF_BYTES = 110
+"""Of a vertex in a proof: the forest, its records in order, and paths."""
+
 _CODE_BYTES = 300 * 2**20
 """Machine code and libraries that are loaded on the way."""
 
@@ -44,6 +47,15 @@ def parse_memory(text: int | str) -> int:
     if amount <= 0:
         raise InputError(f"memory is a number of bytes or a text such as 8G, got {text!r}")
     return amount
+
+
+def require_memory(memory: int | str, n: int) -> None:
+    """Raise an `OutOfMemoryError` if a proof for `n` vertices takes more than `memory`."""
+    least = _CODE_BYTES + _PROOF_BYTES * n
+    if parse_memory(memory) < least:
+        raise OutOfMemoryError(
+            f"a proof for {n:,} vertices takes {size(least)} of memory, and {memory} are allowed: allow more"
+        )
 
 
 class Budget(NamedTuple):

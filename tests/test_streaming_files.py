@@ -1,0 +1,233 @@
+"""Files as streams: the forest of a read in memory, checkpoints, proofs, errors; `mst solve` and `mst verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import mst
+from mst import formats
+from mst.cli import main
+from mst.graph import Graph
+from mst.streaming import files, forest_of_file, memory, open_edges, running, solve
+from mst.streaming.checkpoint import Checkpoint
+
+
+@pytest.fixture(autouse=True)
+def small_table(monkeypatch):
+    monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
+    monkeypatch.setattr(files, "_ROWS", 100)
+    budget = memory.Budget(2**30, 2**24, 16)
+    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width: budget))
+
+
+def graph(n=60, m=3000, weights=np.int32):
+    rng = np.random.default_rng(m)
+    w = rng.integers(-9, 9, m) if np.dtype(weights).kind == "i" else rng.normal(size=m)
+    return Graph(n, rng.integers(0, n, m), rng.integers(0, n, m), w.astype(weights))
+
+
+def table(g: Graph, **metadata) -> pa.Table:
+    return pa.table({"u": g.u, "v": g.v, "w": g.w}).replace_schema_metadata(metadata or None)
+
+
+def write(folder: Path, name: str, g: Graph) -> Path:
+    path = folder / name
+    if name.endswith(".parquet"):
+        parquet.write_table(table(g, n=str(g.n)), path, row_group_size=257)
+    elif name == "batches.arrow":
+        with pa.ipc.new_file(str(path), table(g).schema) as writer:
+            writer.write_table(table(g), max_chunksize=119)
+    elif name.endswith(".csv"):
+        rows = "".join(f"{u},{v},{w!r}\n" for u, v, w in zip(g.u.tolist(), g.v.tolist(), g.w.tolist()))
+        path.write_text("source,target,weight\n" + rows)
+    else:
+        formats.write(path, g)
+    return path
+
+
+NAMES = [
+    "edges.parquet",
+    "canonical.arrow",
+    "batches.arrow",
+    "edges.csv",
+    "edges.gr",
+    "edges.gr.gz",
+    "edges.gr.zst",
+    "edges.txt",
+]
+
+
+@pytest.mark.parametrize("weights", [np.int32, np.float64])
+@pytest.mark.parametrize("name", NAMES)
+def test_solve_and_verify_in_parts(tmp_path, capsys, name, weights):
+    g = graph(weights=weights)
+    expected = mst.minimum_spanning_forest(g)
+    path, out = write(tmp_path, name, g), tmp_path / "forest.parquet"
+    assert main(["solve", str(path), "--memory", "1G", "--out", str(out), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["vertices"], summary["edges"], summary["weight"]) == (g.n, g.m, expected.weight)
+    found = files.read_forest(out)
+    assert (found.edge_ids == expected.edge_ids).all() and (found.w == g.w[expected.edge_ids]).all()
+    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 0
+    assert "is the minimum spanning forest of" in capsys.readouterr().out
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, "forest.parquet"])
+
+
+def test_a_folder_of_parquet_files_is_one_stream(tmp_path):
+    g = graph()
+    for i in range(3):
+        part = slice(1000 * i, 1000 * (i + 1))
+        write(tmp_path, f"part-{i}.parquet", Graph(g.n, g.u[part], g.v[part], g.w[part]))
+    file = open_edges(tmp_path)
+    assert file.m == 3000
+    found = forest_of_file(file, solve=mst.minimum_spanning_forest)
+    assert (found.edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("start", [0, 1, 257, 600, 2999, 3000])
+def test_files_are_read_from_any_place(tmp_path, name, start):
+    g = graph()
+    batches = list(open_edges(write(tmp_path, name, g)).batches(start))
+    for i, column in enumerate((g.u, g.v, g.w)):
+        parts = [np.asarray(batch[i]) for batch in batches]
+        assert (np.concatenate([*parts, np.empty(0, np.int32)]) == column[start:]).all()
+    firsts = [batch.first for batch in batches if len(batch.w)]
+    assert not firsts or firsts[0] == start
+
+
+def interrupt_after(monkeypatch, slices):
+    """Interrupt the next pass when it has added so many slices."""
+    add, left = running.RunningForest.add, [slices]
+
+    def interrupting(self, kept):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        add(self, kept)
+
+    monkeypatch.setattr(running.RunningForest, "add", interrupting)
+    return lambda: monkeypatch.setattr(running.RunningForest, "add", add)
+
+
+@pytest.mark.parametrize("name", ["edges.parquet", "batches.arrow", "edges.csv"])
+def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
+    g = graph()
+    path, out, state = write(tmp_path, name, g), tmp_path / "f.parquet", tmp_path / "f.parquet.checkpoint"
+    command = ["solve", str(path), "--memory", "1G", "--out", str(out)]
+    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
+    undo = interrupt_after(monkeypatch, 120)
+    assert main(command) == 130
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, state.name])
+    undo()
+    seen = Checkpoint(state, open_edges(path).identity).load().seen
+    assert 1000 < seen < 3000
+    capsys.readouterr()
+    assert main(command) == 0
+    assert f"continuing after {seen:,} edges" in capsys.readouterr().err
+    assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("change", ["another file", "cut", "ids", "ends", "text"])
+def test_states_of_other_inputs_are_not_used(tmp_path, capsys, monkeypatch, change):
+    g = graph()
+    path, out, state = (
+        write(tmp_path, "e.parquet", g),
+        tmp_path / "f.parquet",
+        tmp_path / "f.parquet.checkpoint",
+    )
+    command = ["solve", str(path), "--memory", "1G", "--out", str(out)]
+    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
+    undo = interrupt_after(monkeypatch, 120)
+    assert main(command) == 130
+    undo()
+    if change == "another file":
+        g = graph(m=2000)
+        write(tmp_path, "e.parquet", g)
+    elif change == "cut":
+        state.write_bytes(state.read_bytes()[:-100])
+    elif change == "text":
+        state.write_text("not a checkpoint")
+    else:
+        kept = Checkpoint(state, open_edges(path).identity)
+        found = kept.load()
+        u, v, w, ids = (column.copy() for column in found.columns)
+        (u if change == "ends" else ids)[-1] = 10**6
+        kept.save(found._replace(columns=(u, v, w, ids)))
+    capsys.readouterr()
+    assert main(command) == 0 and "continuing" not in capsys.readouterr().err
+    assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
+
+
+def test_wrong_forests_are_refuted(tmp_path, capsys):
+    g = graph()
+    path, out = write(tmp_path, "e.gr", g), tmp_path / "f.parquet"
+    forest = mst.minimum_spanning_forest(g)
+    others = np.setdiff1d(np.arange(g.m), forest.edge_ids)
+    files.write_parquet(out, mst.Forest(g, np.sort(np.append(forest.edge_ids[1:], others[0]))))
+    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 1
+    assert "is not the minimum spanning forest" in capsys.readouterr().out
+
+
+def illegal(name):
+    g = graph()
+    broken = {
+        "vertex": pa.table({"u": [0, 5], "v": [1, 60], "w": [1, 2]}),
+        "nan": pa.table({"u": [0, 1], "v": [1, 2], "w": [0.5, float("nan")]}),
+        "missing": pa.table({"u": [0, None], "v": [1, 2], "w": [1, 2]}),
+        "columns": pa.table({"a": [0], "b": [1]}),
+    }[name]
+    return broken.replace_schema_metadata({"n": str(g.n)})
+
+
+ILLEGAL = {
+    "vertex": "e.parquet, row 1: v = 60 is not a vertex: ids run from 0 to 59 (n = 60); raise n or compact the ids",
+    "nan": "e.parquet, row 1: w is NaN, which has no place in an order: drop or replace that edge",
+    "missing": "e.parquet: u[1] is missing: drop or fill that row",
+    "columns": "e.parquet: an edge table has columns u, v, w or source, target, weight; this one has",
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_illegal_edges_are_named(tmp_path, capsys, name):
+    parquet.write_table(illegal(name), tmp_path / "e.parquet")
+    assert main(["solve", str(tmp_path / "e.parquet"), "--out", str(tmp_path / "f.parquet")]) == 2
+    message = capsys.readouterr().err
+    assert ILLEGAL[name] in message and message.count("\n") <= 2
+    assert [p.name for p in tmp_path.iterdir()] == ["e.parquet"]
+
+
+def test_damaged_files_are_named(tmp_path, capsys):
+    path = write(tmp_path, "e.parquet", graph())
+    content = path.read_bytes()
+    for name, data in {"cut": content[:-100], "zeros": content[:50] + bytes(2000) + content[2050:]}.items():
+        path.write_bytes(data)
+        assert main(["solve", str(path), "--memory", "1G"]) == 2, name
+        message = capsys.readouterr().err
+        assert message.startswith(f"mst solve: {path}: ") and message.count("\n") <= 2, message
+    path = write(tmp_path, "e.gr", graph())
+    path.write_text(path.read_text() + "a 1 x 3\n")
+    assert main(["solve", str(path), "--memory", "1G"]) == 2
+    assert f"{path}, line 3002: 'a 1 x 3': expected" in capsys.readouterr().err
+
+
+def test_what_cannot_be_streamed_is_said(tmp_path, capsys):
+    for name, part in {
+        "e.mtx": "matrix-market files cannot be read in parts",
+        "no.gr": "cannot be read: No such",
+    }.items():
+        if name == "e.mtx":
+            write(tmp_path, name, graph())
+        assert main(["solve", str(tmp_path / name), "--memory", "1G"]) == 2
+        assert part in capsys.readouterr().err
+    assert main(["solve", str(tmp_path / "e.mtx"), "--memory", "1G", "--algorithm", "krusk"]) == 2
+    assert "did you mean 'kruskal'" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "e.mtx"), str(tmp_path / "e.mtx"), "--memory", "1G"]) == 2
+    assert "expected a Parquet file of a forest" in capsys.readouterr().err
