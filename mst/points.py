@@ -185,15 +185,16 @@ def _tree(
         else:
             start, known = _neighbour_forest(lists, k, width)
         edges = _rounds(tree, lists, start, known, schedule)
-    cores = np.empty(len(lists.core))
-    cores[tree.points] = lists.core
-    other, place = points.others
-    # Points at one place are joined to the first of them: no other edge of theirs is before these.
-    a, b = (
-        np.concatenate((points.ids[tree.points[ends]], more))
-        for ends, more in zip(edges[:2], (other, points.ids[place]))
-    )
-    return _in_order(np.minimum(a, b), np.maximum(a, b), np.sqrt(np.concatenate((edges.weights, cores[place]))))
+        cores = np.empty(len(lists.core))
+        cores[tree.points] = lists.core
+        other, place = points.others
+        # Points at one place are joined to the first of them: no other edge of theirs is before these.
+        a, b = (
+            np.concatenate((points.ids[tree.points[ends]], more))
+            for ends, more in zip(edges[:2], (other, points.ids[place]))
+        )
+        w = np.sqrt(np.concatenate((edges.weights, cores[place])))
+        return _in_order(np.minimum(a, b), np.maximum(a, b), w, width)
 
 
 def _distinct(coordinates: np.ndarray) -> Points:
@@ -279,9 +280,14 @@ def _rounds(
     return edges
 
 
-def _in_order(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _in_order(
+    u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return edges by (weight, u, v), the ends as int32."""
-    order = np.argsort(w, kind="stable")
+    from mst.kernels.parallel.radix import argsort
+    from mst.order import keys
+
+    order = argsort(keys(w), width)
     sorted_w = w[order]
     equal = sorted_w[1:] == sorted_w[:-1]
     (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))

@@ -190,9 +190,9 @@ def box_distance(boxes, node, x):
     """Return a lower bound on the distance of the point `x`, float64 (dimensions,), to those of a node."""
     total = 0.0
     for k in range(x.size):
-        apart = max(boxes[node, 0, k] - x[k], x[k] - boxes[node, 1, k])
-        if apart > 0.0:
-            total += apart * apart
+        # Without a branch, which would be mispredicted.
+        apart = max(boxes[node, 0, k] - x[k], x[k] - boxes[node, 1, k], 0.0)
+        total += apart * apart
     return total
 
 
