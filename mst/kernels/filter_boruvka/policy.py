@@ -52,6 +52,9 @@ class Policy:
     contended : int
         Vertices per worker below which several workers want the same cache lines of parents at once, so that storing
         an equal value again costs more than a test (dense graphs; ``many-cores.md``, step 40).
+    crowded : float
+        Share of 2048 sampled ends on cache lines of earlier ones from which on the same holds, however many vertices
+        there are: every other end is one of a thousand hubs (``many-cores.md``, step 47).
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -68,6 +71,7 @@ class Policy:
     batches_per_tree: int = 128
     batch_wait: float = 15.0
     contended: int = 4096
+    crowded: float = 0.4
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 

@@ -21,7 +21,10 @@ from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch
 from mst.kernels.primitives.radix import sort_words
 
-_HALF = np.uint64(32)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_LINE32, _LINE64 = np.uint64(4), np.uint64(3)
+"""Ends per cache line of parents, as a power of two."""
+
 _OUT, _END32, _END64 = np.uint64(1 << 63), np.uint64(0x7FFFFFFF), np.uint64((1 << 63) - 1)
 
 
@@ -77,6 +80,26 @@ def new_records(
     if np.dtype(key_type).itemsize == 8:
         return Records(empty(size, np.uint64), empty(size, np.uint64), empty(size, np.uint32))
     return PackedRecords(empty((size, 2), np.uint64))
+
+
+def share_on_equal_lines(records: AnyRecords, size: int = 1024) -> float:
+    """Return the share of the ends of about `size` edges that have their parents on cache lines of earlier ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.filter_boruvka.parallel.records import Records, share_on_equal_lines
+    >>> star, none = np.arange(1000, dtype=np.uint64) << np.uint64(36), np.empty(0, np.uint64)
+    >>> share_on_equal_lines(Records(star, none, none))
+    0.5
+    """
+    some = slice(None, None, max(1, len(records[0]) // size))
+    if isinstance(records, WideRecords):
+        ends = np.concatenate((records.a[some], records.b[some] & _END64)) >> _LINE64
+    else:
+        pairs = (records.rows[:, 0] if isinstance(records, PackedRecords) else records.ends)[some]
+        ends = np.concatenate((pairs & _LOW, (pairs >> _HALF) & _END32)) >> _LINE32
+    return 1 - len(np.unique(ends)) / max(len(ends), 1)
 
 
 def _compiled_only() -> Any:
