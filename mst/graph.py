@@ -13,6 +13,9 @@ from mst.rounding import refuse_rounded
 
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
+_INT32, _INT64 = WEIGHT_DTYPES[:2]
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
 # No processor addresses more bytes than this, and every algorithm needs some for each vertex.
 _MOST_VERTICES = 2**57
 
@@ -156,20 +159,20 @@ def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
     array = _column(ids, field)
     if array.size == 0:
         array = array.astype(np.int32)
-    kind, bits = array.dtype.kind, 8 * array.dtype.itemsize
-    if kind not in "iu":
-        raise InputError(f"{field} must hold integers, got dtype {array.dtype}: convert the ids first")
-    if kind == "i" and n > 2 ** (bits - 1):  # a negative id would look like a vertex below
+    dtype = array.dtype
+    if dtype.kind not in "iu":
+        raise InputError(f"{field} must hold integers, got dtype {dtype}: convert the ids first")
+    if dtype.kind == "i" and n > 1 << (8 * dtype.itemsize - 1):  # a negative id would look like a vertex below
         array = array.astype(np.int64)
-    elif not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    stored = np.dtype(np.int32 if n < 2**31 else np.int64)
+    elif not dtype.isnative:
+        array = array.astype(dtype.newbyteorder("="))
+    stored = _INT32 if n < 2**31 else _INT64
     # Negative ids are the largest when read as unsigned.
-    words = frozen(array).view(f"u{array.dtype.itemsize}")
-    if len(array) >= MANY and threads > 1 and words.itemsize == 8 and stored.itemsize == 4:
+    words = array.view(_UNSIGNED[array.itemsize])
+    if len(array) >= MANY and threads > 1 and words.itemsize == 8 and stored is _INT32:
         from mst.kernels.parallel.extremes import narrowed
 
-        halves, largest = narrowed(np.ascontiguousarray(words), threads)
+        halves, largest = narrowed(frozen(np.ascontiguousarray(words)), threads)
         kept = halves.view(stored)
     else:
         largest = _largest(words, threads) if array.size else -1
@@ -189,7 +192,7 @@ def _largest(words: np.ndarray, threads: int) -> int:
         return int(np.maximum.reduce(words))
     from mst.kernels.parallel.extremes import largest
 
-    return largest(np.ascontiguousarray(words), 2 ** (8 * words.itemsize) - 1, threads)
+    return largest(frozen(np.ascontiguousarray(words)), 2 ** (8 * words.itemsize) - 1, threads)
 
 
 def _weights(weights: Any, threads: int) -> np.ndarray:

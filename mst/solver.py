@@ -270,8 +270,10 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
 def _cores_for(threads: int | None) -> int:
     """Return how many cores ``"auto"`` may use."""
     threads = _whole_threads(threads)
-    _check_cores(threads or 1)
-    return threads or usable_width()
+    if threads is None:
+        return usable_width()
+    _check_cores(threads)
+    return threads
 
 
 def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) -> advice.Choice:
@@ -286,8 +288,9 @@ def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) ->
         Options of the call; they are those of the algorithm that `choose` returns.
     """
     cores = _cores_for(threads)
-    early = None if options or usable_gpu() else first.choose(graph, cores)
-    return early or choose(graph, threads)
+    gpu = "host" if usable_gpu() else None
+    early = None if options or gpu else first.choose(graph, cores)
+    return early or advice.choose_for(graph, width=cores, gpu=gpu)
 
 
 def usable_gpu() -> bool:
