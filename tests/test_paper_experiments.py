@@ -12,7 +12,7 @@ import claim_names
 import numpy as np
 import pytest
 
-from mst import Graph, catalog, config, registry
+from mst import Graph, catalog, config, programs, registry
 from mst.bench.machine import Machine
 from mst.bench.planning.experiment import Experiment, widths_of
 from mst.bench.planning.plan import GraphState, plan
@@ -22,7 +22,7 @@ from mst.execute import execute
 from mst.facts import Facts
 from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
-from mst.reporting.papers.observations import options_text, published
+from mst.reporting.papers.observations import options_text, program_of, published
 from mst.yaml_models import parse
 
 LAPTOP = Machine("Laptop", 1, 4, 8, 16)
@@ -96,6 +96,15 @@ def test_unknown_names_are_programs_of_the_claims():
                     )
 
 
+def options_of(block):
+    """Return the options of a block's runs, as the records of a program have them."""
+    swept = [
+        [f"{k}={str(v).lower()}" for v in (given if isinstance(given, list) else [given])]
+        for k, given in block.options.items()
+    ]
+    return [",".join(sorted(chosen)) or "default" for chosen in itertools.product(*swept)]
+
+
 class PlannedRuns:
     """A source with the runs of the papers' experiments on a machine at full scale; every value is 1."""
 
@@ -111,7 +120,8 @@ class PlannedRuns:
                 for name, graph in itertools.product(block.absent, block.graphs or experiment.graphs):
                     widths = widths_of(block, "threads" if block.widths != "powers" else "peer", machine.cores)
                     most = machine.hardware_threads if block.hyperthreads else machine.cores
-                    self.widths_of[graph, name, "default"].update(w for w in widths if w <= most)
+                    for options in options_of(block):
+                        self.widths_of[graph, name, options].update(w for w in widths if w <= most)
 
     def of_programs(self, originals):
         source = copy(self)
@@ -119,17 +129,13 @@ class PlannedRuns:
         return source
 
     def leaf(self, quantity, selection, graph, name=""):
-        if name and "command-" in self.programs.get(selection.name, ""):
-            raise Missing(f"programs report no {quantity}")
         widths = self.widths(selection, graph)
         if selection.width not in (0, *widths) and quantity != "wrong":
             raise Missing(f"{selection} on {graph}: width {selection.width} is not planned")
         return Leaf(1.0)
 
     def widths(self, selection, graph):
-        if self.programs and selection.name not in self.programs:
-            raise Missing(f"no program is known as {selection.name}")
-        chosen = parse_selection(self.programs.get(selection.name, selection.name))
+        chosen = program_of(selection, self.programs) if self.programs else selection
         found = self.widths_of.get((graph, chosen.algorithm, options_text(chosen)))
         if not found:
             raise Missing(f"{chosen} on {graph}: not planned")
@@ -171,7 +177,7 @@ def test_experiments_run_everything_that_claims_need(machine, originals, monkeyp
                         f"{claim.id}: {m}"
                         for m in missing_in(criterion.quantity or claim.quantity, runs, names)
                     ]
-    # Options and counters that programs do not have, and 128 threads: a part of these contradicts sh-34.
+    # Options that programs do not have, and 128 threads: a part of these contradicts sh-34.
     inherent = re.compile(
         r"no program is known as|programs report no|sh-34: edge-boruvka@\d+ on .* width \d+ is"
     )
@@ -205,6 +211,24 @@ def test_unknown_algorithms_are_refused_unless_optional(tmp_path):
     value["runs"][0]["optional"] = True
     (row,) = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
     assert row.status == "unsupported" and "describe nowhere under programs:" in row.reason
+
+
+def test_program_without_an_option_of_an_optional_block_is_not_run_there(tmp_path, monkeypatch):
+    described = {"command": "true {graph}", "format": "ecl", "total": r"(\d+)"}
+    runs = [{"algorithms": ["command-mine"], "options": {"rung": [1, 2]}, "optional": True}]
+    value = {"title": "t", "graphs": ["rmat-14"], "runs": runs}
+    monkeypatch.setenv(programs.ENVIRONMENT, "")
+    try:
+        registry.use_programs({"mine": described})
+        (row,) = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
+        assert (
+            row.status == "unsupported" and row.reason == "command-mine is configured without the option rung"
+        )
+        registry.use_programs({"mine": {**described, "options": {"rung": {"default": 0}}}})
+        rows = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
+        assert [(row.status, row.options) for row in rows] == [("planned", "rung=1"), ("planned", "rung=2")]
+    finally:
+        registry.use_programs(None)
 
 
 def test_left_out_block_plans_unsupported_runs_with_its_reason(tmp_path):

@@ -68,9 +68,10 @@ class Block(StrictModel):
 
     @property
     def absent(self) -> list[str]:
-        """Algorithms that are named and unknown: programs that are not configured."""
-        named = self.algorithms if isinstance(self.algorithms, list) else []
-        return [name for name in named if name not in registry.algorithms()]
+        """Programs that are named and not configured, or configured without an option of an optional block."""
+        named, known = self.algorithms if isinstance(self.algorithms, list) else [], registry.algorithms()
+        needed = self.options.keys() if self.optional else set()
+        return [name for name in named if name not in known or needed - known[name].options.keys()]
 
 
 class Small(StrictModel):

@@ -152,7 +152,7 @@ def _planned(wanted: _Wanted, state: GraphState, place: Place, records: Path) ->
     """Return the row of a requested run: with its path, or with the reason why it cannot run."""
     algorithm, width = wanted.algorithm, wanted.width
     if isinstance(algorithm, str):
-        reason = state.reason or _absence(algorithm)
+        reason = state.reason or _absence(algorithm, wanted.block)
         return Planned(place.name, state.name, algorithm, "peer", "default", width, "unsupported", reason)
     status, reason = _status(wanted, algorithm, state, place)
     slug, layout = algorithm.options_slug(wanted.options), place.layout(algorithm.paradigm, width)
@@ -186,7 +186,9 @@ def _state_of(graph: str, experiment: Experiment, graphs: Mapping[str, GraphStat
     return graphs.get(graph, GraphState(graph, "waiting"))
 
 
-def _absence(name: str) -> str:
+def _absence(name: str, block: Block) -> str:
+    if name in registry.algorithms():
+        return f"{name} is configured without the option {', '.join(block.options)}"
     program = name.removeprefix("command-")
     return f"{name} is not configured" + (
         f": describe {program} under programs: to run it" if program != name else ""

@@ -110,9 +110,7 @@ class Measured:
 
     def _looked_up(self, selection: Selection) -> tuple[str, str]:
         if self.programs is not None:
-            if selection.name not in self.programs:
-                raise Missing(f"no program is known as {selection.name}")
-            selection = parse_selection(self.programs[selection.name])
+            selection = program_of(selection, self.programs)
         return selection.algorithm, options_text(selection)
 
     def _record(self, algorithm: str, options: str, selection: Selection, graph: str) -> Record:
@@ -179,6 +177,29 @@ class Measured:
             return f"{run} on {graph}: {reason}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
         return f"{run} on {graph}: " + ("the graph is unavailable" if unavailable else "not run")
+
+
+def program_of(selection: Selection, originals: Mapping[str, str]) -> Selection:
+    """Return the program that stands for a port; raise `Missing` if there is none.
+
+    If only the port without options has a program, the options that differ from the port's defaults are the program's.
+
+    Examples
+    --------
+    >>> from mst.reporting.papers.formula import parse_selection
+    >>> from mst.reporting.papers.observations import program_of
+    >>> program_of(parse_selection("ecl-mst-cuda[rung=2,seed=1]"), {"ecl-mst-cuda": "command-ecl-mst"}).name
+    'command-ecl-mst[rung=2]'
+    """
+    found = originals.get(selection.name) or originals.get(selection.algorithm)
+    if found is None:
+        raise Missing(f"no program is known as {selection.name}")
+    program = parse_selection(found)
+    if selection.name in originals:
+        return program
+    changed = options_text(selection)
+    options = tuple((k, v) for k, _, v in (pair.partition("=") for pair in changed.split(",")) if v)
+    return replace(program, options=options)
 
 
 @cache
