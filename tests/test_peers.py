@@ -295,6 +295,20 @@ def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fiel
     assert (proof["status"], proof["grade"]) == (status, grade), proof["reason"]
 
 
+@pytest.mark.parametrize("paradigm", ["peer", "threads"])
+def test_a_program_is_started_for_samples_alone(program, tmp_path, paradigm):
+    log = tmp_path / "starts"
+    program.script.write_text(f"open({str(log)!r}, 'a').write('x')\n" + PROGRAM)
+    algorithm = program(paradigm=paradigm, **TOTAL)
+    write_canonical(tmp_path / "graph.arrow", GRAPH, {"name": "g"})
+    manifest = {"name": "g", "n": 5, "m": 6, "digest": content_digest(GRAPH), "weight_dtype": "int32"}
+    run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
+    request = Request(run, tmp_path / run.path, Measure(processes=2, samples=1, budget=9, timeout=60))
+    measured = measure_run(request, manifest=manifest, graph_file=tmp_path / "graph.arrow")
+    assert measured["status"] == "ok", measured["detail"]
+    assert len(log.read_text()) == sum(map(len, measured["samples"]["warmup"] + measured["samples"]["compute"]))
+
+
 def test_simple_edges_keep_the_lightest_of_parallel_edges(rng):
     for graph in adversarial.small(rng):
         simple = simple_edges(graph)
