@@ -290,7 +290,7 @@ def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fiel
     measure = Measure(processes=1, samples=1, budget=5, timeout=60)
     measured = measure_run(Request(run, tmp_path / run.path, measure), manifest=manifest, graph_file=file)
     assert measured["status"] == "ok", measured["detail"]
-    assert measured["counters"] == {"clock": "process"}
+    assert measured["counters"] == [{"clock": "process"}]
     proof = verify_record(tmp_path / run.path, tmp_path / "reference.json")
     assert (proof["status"], proof["grade"]) == (status, grade), proof["reason"]
 
