@@ -59,14 +59,11 @@ def test_every_rung_of_ecl_mst_finds_the_forest(cupy, rung):
 
 
 @pytest.mark.parametrize("ahead", [1, 4])
-def test_ecl_mst_finds_the_forest_with_long_and_short_worklists(cupy, ahead, monkeypatch):
-    from mst.algorithms.cuda import ecl_mst
-
-    monkeypatch.setattr(ecl_mst, "ROUNDS_AHEAD", ahead)
+def test_ecl_mst_finds_the_forest_with_long_and_short_worklists(cupy, ahead):
     rng = np.random.default_rng(ahead)
     for m in (600_000, 1_500_000):  # not filtered, filtered; both start above `SHORT`
         graph = random_graph(rng, 350_000, m, rng.integers(0, 2**20, m).astype(np.int32))
-        ids, counters = solved("ecl-mst-cuda", graph)
+        ids, counters = solved("ecl-mst-cuda", graph, ahead=ahead, batch=1 + ahead // 4)
         assert counters["filtered"] == (m > 700_000)
         assert ids == mst.minimum_spanning_forest(graph, algorithm="filter-boruvka").edge_ids.tolist()
 

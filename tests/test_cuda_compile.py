@@ -18,7 +18,8 @@ VARIANTS = {
         {"ITEMS_PER_THREAD": 4},
     ],
     "ecl_mst.cu": [{"RUNG": rung, "KEY_BITS": bits} for bits in (32, 64) for rung in range(9)]
-    + [{"RUNG": 4, "JUMPING": 1}],
+    + [{"RUNG": 4, "JUMPING": 1}, {"BATCH": 2}]
+    + [{"WITHOUT": number, "JUMPING": number % 2} for number in range(1, 7)],
     "edge_boruvka.cu": [
         {"KEY_BITS": 64},
         {"WORKLIST": 0, "COMPRESSION": 1},

@@ -94,18 +94,31 @@ def test_heavy_phase_skips_edges_inside_the_giant_component(folder):
     assert 0 < counters["heavy_worklist"] < 5000
 
 
-@pytest.mark.parametrize("rung", range(9))
-def test_every_rung_of_ecl_mst_finds_the_forest(folder, rung):
-    rng = np.random.default_rng(rung)
+# Every variant of the source: rungs, single removals, both at once, explicit compressions, slots that a lane reads.
+ECL_MST = [dict(rung=rung) for rung in range(9)]
+ECL_MST += [dict(rung=rung, compression="jumping") for rung in range(4, 9)]
+ECL_MST += [dict(without=without, batch=batch) for without in ecl_mst.OPTIMISATIONS for batch in (1, 2)]
+ECL_MST += [dict(without="compression", compression="jumping"), dict(rung=2, without="tuples", batch=3, warp=1)]
+
+
+@pytest.mark.parametrize("options", ECL_MST, ids=str)
+def test_every_option_of_ecl_mst_finds_the_forest(folder, options):
     algorithm = registry.get("ecl-mst-cuda")
-    for case, compression in enumerate(("halving", "jumping")):
-        graph = random_graph(rng, 60, 400, ("int32", "float64")[case], (2, 2**20)[case], hub=case == 1)
-        options = algorithm.resolve(dict(rung=rung, compression=compression, factor=3 + case))
-        problem = ecl_mst.prepare(graph, width=1, **options)
-        problem.device = emulated.EclDevice(folder, problem, seed=rung)
+    rng = np.random.default_rng(len(str(options)))
+    dtype = ("int32", "float64")[len(str(options)) % 2]
+    drawn = [random_graph(rng, 60, 400, dtype, spread, hub=spread == 2) for spread in (2, 2**20)]
+    key_bytes = 8 if dtype == "float64" else 4
+    special = [graph for graph in SPECIAL.values() if order.keys(graph.w).itemsize == key_bytes]
+    for i, graph in enumerate(drawn + special):
+        ahead, factor = ((1, 3), (4, 2), (3, 4))[i % 3]
+        problem = ecl_mst.prepare(
+            graph, width=1, **algorithm.resolve(dict(options, ahead=ahead, factor=factor))
+        )
+        problem.device = emulated.EclDevice(folder, problem, seed=7)
         for solve in (ecl_mst.solve, ecl_mst.solve_as_published):
             assert np.array_equal(ecl_mst.collect(problem, solve(problem)), kruskal(graph))
-        assert problem.filtered == (rung < 3)
+    unfiltered = options.get("rung", 0) >= 3 or options.get("without") == "filter"
+    assert ecl_mst.prepare(drawn[0], width=1, **algorithm.resolve(options)).filtered == (not unfiltered)
 
 
 def test_ecl_mst_counts_and_times_launches_as_its_paper_does(folder, monkeypatch):

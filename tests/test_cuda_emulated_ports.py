@@ -42,8 +42,13 @@ VARIANTS = {
         {"minimum": "segmented", "work": "edge"},
         {"minimum": "segmented", "scan": "host"},
     ],
-    "jucele-cuda": [{}],
-    "gunrock-cuda": [{}],
+    "jucele-cuda": [
+        {},
+        {"components": "jumping"},
+        {"allocate": "once"},
+        {"allocate": "once", "components": "jumping"},
+    ],
+    "gunrock-cuda": [{}, {"allocate": "once"}],
 }
 CONNECTED = ("jucele-cuda", "gunrock-cuda")
 RUNS = [

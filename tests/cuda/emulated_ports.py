@@ -45,18 +45,28 @@ class Device:
         program = module.program(p)
         macros = tuple(sorted(program.macros.items()))
         self._kernels = compiled(folder, program.source, program.kernels, macros)
-        guard = emulated.GUARD
-        self._guarded = {
-            name: np.full(length + 2 * guard, emulated.FILL & (2 ** (8 * np.dtype(dtype).itemsize) - 1), dtype)
-            for name, (dtype, length) in module.layout(p).items()
-        }
         self._inputs = p.inputs
         self._before = {name: array.copy() for name, array in p.inputs.items()}
-        self.arrays = dict(p.inputs) | {name: array[guard:-guard] for name, array in self._guarded.items()}
-        self.argument = argument_of(
-            program.argument, {name: array.ctypes.data for name, array in self.arrays.items()}
-        )
+        self._guarded: dict[str, np.ndarray] = {}
+        self.arrays = dict(p.inputs)
+        self.argument = argument_of(program.argument, {name: self.address(name) for name in self.arrays})
+        self.allocate(module.layout(p))
         self._seed = seed
+
+    def allocate(self, layout):
+        guard = emulated.GUARD
+        for name, (dtype, length) in layout.items():
+            fill = emulated.FILL & (2 ** (8 * np.dtype(dtype).itemsize) - 1)
+            self._guarded[name] = np.full(length + 2 * guard, fill, dtype)
+            self.arrays[name] = self._guarded[name][guard:-guard]
+            if name in self.argument.dtype.names:
+                self.argument[name] = self.address(name)
+
+    def release(self, names):
+        self.check()
+        for name in names:
+            del self.arrays[name], self._guarded[name]
+            self.argument[name] = 0
 
     def address(self, name):
         return self.arrays[name].ctypes.data

@@ -1,9 +1,10 @@
 """ECL-MST (Fallin, Gonzalez, Seo, Burtscher, SC '23), written from the paper's text: a port, not the authors' program.
 
-Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``). Two
-things differ: ties are broken by edge id, not by slot, so that the forest is the one every exact algorithm returns;
-and the host, being Python, reads the worklist's length less often than once a round when rounds are short. Counters
-and times per kernel come from a solve that reads it in every round, as theirs does. Kernels: ``ecl_mst.cu``.
+Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``);
+``without`` removes one alone. One thing differs: ties are broken by edge id, not by slot, so that the forest is the one
+every exact algorithm returns. Two improvements of ours are off by default: ``ahead``, since a host in Python takes
+longer than a short round, and ``batch``. Counters and times per kernel always come from the paper's host loop, which
+reads the worklist's length in every round. Kernels: ``ecl_mst.cu``.
 """
 
 from __future__ import annotations
@@ -39,19 +40,31 @@ ALGORITHM = dict(
             help="optimisations removed, cumulatively: 1 guards, 2 warps, 3 filter, 4 implicit compression, "
             "5 one direction, 6 tuples, 7 worklist, 8 edge-centric",
         ),
+        without=dict(
+            default="none",
+            choices=("none", "guards", "warps", "filter", "compression", "direction", "tuples"),
+            help="remove one optimisation alone, besides those of the rung",
+        ),
         samples=dict(default=20, min=1, max=4096, help="weights sampled for the threshold (section 3.3)"),
         seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample (section 5.4)"),
         factor=dict(
             default=3,
-            choices=(3, 4),
-            help="light slots per vertex aimed at: section 5.4 says 3, section 3.2 says 4",
+            choices=(2, 3, 4),
+            help="light slots per vertex aimed at: section 5.4 says 3, section 3.2 says 4, and 2 to 4 work well",
         ),
         warp=dict(default=4, min=1, max=1_000_000, help="slots from which a row is walked by a warp"),
         compression=dict(
             default="halving",
             choices=("halving", "jumping"),
-            help="explicit path compression of rung 4 and above",
+            help="path compression where it is explicit",
         ),
+        ahead=dict(
+            default=1,
+            min=1,
+            max=64,
+            help="rounds that the host queues before it reads whether edges are left, on short worklists (ours: 4)",
+        ),
+        batch=dict(default=1, min=1, max=8, help="slots that a lane reads at once (ours: 2)"),
         transfers=dict(default=False, help="copy the graph to the device and the forest back in every solve"),
     ),
     requires=("cupy",),
@@ -60,9 +73,10 @@ ALGORITHM = dict(
 
 SOURCE = "ecl_mst.cu"
 BLOCK = 512
-# On worklists up to this length the host queues several rounds before it reads the number of remaining edges.
+# On worklists up to this length the host may queue several rounds before it reads the number of remaining edges.
 SHORT = 1 << 18
-ROUNDS_AHEAD = 4
+# The number of each optimisation in the kernels and in section 5.3's order of removal.
+OPTIMISATIONS = ("none", "guards", "warps", "filter", "compression", "direction", "tuples")
 # Indices into `lengths` behind those of the two worklists.
 EDGE_LEFT = 2
 ARGUMENT = argument_dtype(
@@ -135,13 +149,18 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> Proble
     """Build rows, and sample the threshold where the graph is dense enough for a filter (section 3.3)."""
     inputs = row_inputs(graph)
     slots = len(inputs["keys"])
-    filtered = options["rung"] < 3 and slots >= 4 * graph.n > 0
+    filtered = not removed(options, "filter") and slots >= 4 * graph.n > 0
     key_bits = inputs["keys"].dtype.itemsize * 8
     threshold = sample_threshold(inputs["keys"], graph.n, options) if filtered else 2**key_bits - 1
     if options["rung"] >= 7:
         degrees: Any = np.diff(_host(inputs["offsets"]).astype(np.int64))
         inputs["sources"] = np.repeat(np.arange(graph.n, dtype=np.uint32), degrees)
     return Problem(graph.n, graph.m, slots, options, inputs, filtered, threshold, key_bits)
+
+
+def removed(options: dict[str, Any], optimisation: str) -> bool:
+    """Return whether the options remove an optimisation, of `OPTIMISATIONS`."""
+    return options["rung"] >= OPTIMISATIONS.index(optimisation) or options["without"] == optimisation
 
 
 def sample_threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
@@ -175,9 +194,10 @@ def layout(p: Problem) -> memory.Layout:
 
 
 def worklist_capacity(p: Problem) -> int:
-    """Return the entries of a worklist: a direction per edge, both from rung 5 on, none without worklists."""
-    rung = p.options["rung"]
-    return 0 if rung >= 7 else p.slots if rung >= 5 else p.slots // 2
+    """Return the entries of a worklist: a direction per edge, both where that is removed, none without worklists."""
+    if p.options["rung"] >= 7:
+        return 0
+    return p.slots if removed(p.options, "direction") else p.slots // 2
 
 
 def arguments(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np.ndarray]:
@@ -195,7 +215,10 @@ def arguments(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np
 def macros(p: Problem) -> dict[str, int]:
     """Return the variant of the source that a problem needs."""
     jumping = int(p.options["compression"] == "jumping")
-    return dict(RUNG=p.options["rung"], KEY_BITS=p.key_bits, JUMPING=jumping)
+    without = OPTIMISATIONS.index(p.options["without"])
+    return dict(
+        RUNG=p.options["rung"], WITHOUT=without, KEY_BITS=p.key_bits, JUMPING=jumping, BATCH=p.options["batch"]
+    )
 
 
 def kernel_names(rung: int) -> tuple[str, ...]:
@@ -267,7 +290,7 @@ def transfer(problem: Problem) -> Problem:
 
 def solve(problem: Problem) -> Result:
     """Algorithm 1: the light slots, then the heavy ones that still join two sets."""
-    return _solve(problem, worklist_rounds)
+    return _solve(problem, published_rounds if problem.options["ahead"] == 1 else rounds_ahead)
 
 
 def solve_as_published(problem: Problem) -> Result:
@@ -293,11 +316,14 @@ def _solve(p: Problem, rounds: Rounds) -> Result:
     return Result(chosen.get() if p.options["transfers"] else chosen, launches)
 
 
-def worklist_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
-    """Algorithm 2, once for the light and once for the heavy slots; both worklists are empty before and after."""
+def rounds_ahead(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
+    """Algorithm 2 with several rounds queued before the host reads whether any edge is left.
+
+    Both worklists are empty before and after.
+    """
     source, length = 0, _populate(p, device, heavy, launches)
     while length:
-        for left in reversed(range(ROUNDS_AHEAD if length <= SHORT else 1)):
+        for left in reversed(range(p.options["ahead"] if length <= SHORT else 1)):
             device.launch("minimise", length, source, heavy)
             launches["minimise"] += 1
             source = 1 - source
@@ -374,7 +400,8 @@ device_bytes = port.device_bytes
 
 def counters(problem: Problem, result: Result) -> dict[str, int]:
     """Return launches by kernel as the paper's host makes them, the threshold, and the light slots if one is used."""
-    launches = solve_as_published(problem).launches
+    published = result if problem.options["ahead"] == 1 else solve_as_published(problem)
+    launches = published.launches
     counted = dict(launches, filtered=int(problem.filtered), threshold=problem.threshold)
     if problem.filtered:
         counted["kept"] = light_slots(problem)

@@ -1,6 +1,8 @@
 """Jucele GPU (Vasconcellos, Cáceres, Mongelli, Song): a reimplementation from its published descriptions.
 
-For connected graphs only, as the original. Kernels: ``jucele.cu``.
+For connected graphs only, as the original. Like the published program, it allocates the arrays of a contraction in
+every round and lets labels spread along the strut's edges, a step per launch; the other choices of ``allocate`` and
+``components`` are improvements of ours. Kernels: ``jucele.cu``.
 """
 
 from __future__ import annotations
@@ -25,22 +27,35 @@ ALGORITHM = dict(
     paper="fallin",
     title="Jucele GPU (reimplementation)",
     input="edges",
+    options=dict(
+        allocate=dict(
+            default="round",
+            choices=("round", "once"),
+            help="arrays of the contraction: from the driver in every round, or once before the solve",
+        ),
+        components=dict(
+            default="labels",
+            choices=("labels", "jumping"),
+            help="components of the strut: by labels that spread along its edges, or by pointer jumping",
+        ),
+    ),
     requires=("cupy",),
     limits=dict(n=2_147_483_647, m=2_147_483_646),
 )
 
 SOURCE = "jucele.cu"
-BLOCK = 256
+BLOCK = 64
 KERNELS = (
     "find_lightest",
     "mark_strut",
     "count_zero_differences",
+    "list_strut",
+    "spread_labels",
     "hook_vertices",
     "jump_pointers",
     "label_roots",
     "relabel_edges",
 )
-ZERO_DIFFERENCES, CHANGED, VERTICES = range(3)
 ARGUMENT = argument_dtype(
     (
         "u",
@@ -50,16 +65,19 @@ ARGUMENT = argument_dtype(
         "ends1",
         "lightest",
         "degree",
+        "strut",
         "component",
         "new_label",
         "chosen",
-        "counters",
+        "zero_differences",
+        "changed",
+        "arrivals",
     ),
     ("n", "m", "from_input", "side"),
 )
 
 
-def skip(facts: Facts, *, width: int) -> str | None:
+def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
     if width != 1:
         return f"it runs on one GPU, not on {width}"
     if facts.components is not None and facts.components > 1:
@@ -67,17 +85,33 @@ def skip(facts: Facts, *, width: int) -> str | None:
     return None
 
 
-def prepare(graph: Graph | DeviceGraph, *, width: int) -> port.Problem:
+def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
     """Take the edge list as it is."""
     inputs = edge_inputs(graph)
-    return port.problem_of(graph, inputs["keys"], inputs, {})
+    return port.problem_of(graph, inputs["keys"], inputs, options)
 
 
 def layout(p: port.Problem) -> memory.Layout:
     """Return the workspace of a problem: name to (dtype, elements)."""
-    per_vertex = dict.fromkeys(("lightest", "component", "new_label"), (np.uint32, p.n))
     per_edge = dict.fromkeys(("ends0", "ends1", "degree"), (np.uint32, p.m))
-    return {**per_vertex, **per_edge, "chosen": (np.uint8, p.m), "counters": (np.uint32, 3)}
+    fixed = {
+        "lightest": (np.uint32, p.n),
+        **per_edge,
+        "chosen": (np.uint8, p.m),
+        "zero_differences": (np.uint32, 1),
+    }
+    return fixed if p.options["allocate"] == "round" else fixed | layout_of_contraction(p.n)
+
+
+def layout_of_contraction(n: int) -> memory.Layout:
+    """Return the arrays of a round of n vertices."""
+    return {
+        "arrivals": (np.uint32, 1),
+        "strut": (np.uint64, n),
+        "component": (np.uint32, n),
+        "changed": (np.uint32, 1),
+        "new_label": (np.uint32, n),
+    }
 
 
 def program(p: port.Problem) -> Program:
@@ -87,7 +121,12 @@ def program(p: port.Problem) -> Program:
 
 def transfer(problem: port.Problem) -> port.Problem:
     """Copy inputs to the device, and allocate the workspace there."""
-    return port.on_device("jucele-cuda", problem, program(problem), layout(problem))
+    on_device = port.on_device("jucele-cuda", problem, program(problem), layout(problem))
+    if problem.options["allocate"] == "round":
+        memory.ensure_free(
+            memory.layout_bytes(layout_of_contraction(problem.n)), port.purpose("jucele-cuda", problem)
+        )
+    return on_device
 
 
 def solve(problem: port.Problem) -> port.Result:
@@ -120,22 +159,37 @@ def strut(p: port.Problem, device: Any, n: int) -> int:
         device.argument["side"] = side
         device.launch("find_lightest", p.m)
     device.launch("mark_strut", n)
-    device.fill("counters", 0)
+    device.fill("zero_differences", 0)
     device.launch("count_zero_differences", p.m)
-    return device.read("counters", ZERO_DIFFERENCES)
+    return device.read("zero_differences")
 
 
 def contract(p: port.Problem, device: Any, n: int) -> int:
     """Relabel the strut's components and the ends of the edges; return the number of components."""
-    device.launch("hook_vertices", n)
-    changed = True
-    while changed:
-        device.fill("counters", 0)
-        device.launch("jump_pointers", n)
-        changed = device.read("counters", CHANGED) > 0
+    by_round = layout_of_contraction(n) if p.options["allocate"] == "round" else {}
+    device.allocate(by_round)
+    if p.options["components"] == "labels":
+        device.fill("arrivals", 0)
+        device.launch("list_strut", n)
+        repeat(device, "spread_labels", n)
+    else:
+        device.launch("hook_vertices", n)
+        repeat(device, "jump_pointers", n)
+    device.fill("arrivals", 0)
     device.launch("label_roots", n)
     device.launch("relabel_edges", p.m)
-    return device.read("counters", VERTICES)
+    components = device.read("arrivals")
+    device.release(by_round)
+    return components
+
+
+def repeat(device: Any, kernel: str, size: int) -> None:
+    """Launch a kernel until it changes nothing."""
+    changed = True
+    while changed:
+        device.fill("changed", 0)
+        device.launch(kernel, size)
+        changed = device.read("changed") > 0
 
 
 collect = port.collect
@@ -147,6 +201,9 @@ device_bytes = port.device_bytes
 def phases(problem: port.Problem) -> dict[str, float]:
     """Seconds per step."""
     names = dict(find_lightest="lightest", mark_strut="strut", count_zero_differences="strut")
-    names |= dict.fromkeys(("hook_vertices", "jump_pointers", "label_roots"), "components")
-    names |= dict(relabel_edges="contract")
+    by_labels = problem.options["components"] == "labels"
+    steps = ("list_strut", "spread_labels") if by_labels else ("hook_vertices", "jump_pointers")
+    names |= dict.fromkeys((*steps, "label_roots"), "components") | dict(relabel_edges="contract")
+    if problem.options["allocate"] == "round":
+        names |= dict(allocate="allocate")
     return phase_seconds(problem, solve, names)

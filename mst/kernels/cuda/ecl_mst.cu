@@ -4,14 +4,15 @@
 // RUNG removes its optimisations one after the other, as the paper's Table 5 does:
 //   1 atomic guards   2 a warp for long rows   3 filtering (by the caller)   4 implicit path compression
 //   5 one direction per edge   6 tuples in the worklist   7 worklist   8 edges as the unit of work
-// JUMPING replaces path halving by pointer jumping where compression is explicit (rung 4 and above).
+// WITHOUT removes one of the first six alone. JUMPING replaces path halving by pointer jumping where compression is
+// explicit.
 //
 // Geometry: a thread per vertex, worklist entry or slot, as each kernel says; any block size. A kernel over a worklist
 // reads its length in `lengths`, so there may be more threads than entries.
 //
 // Ordering: a launch ends every step, so a step sees all that earlier ones wrote, and no thread waits for another.
-// Threads of a step meet in atomics and in parent words. Below rung 4, parents change in `unite` alone, and only by
-// compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. From rung 4 on a find that
+// Threads of a step meet in atomics and in parent words. Where compression is implicit, parents change in `unite` alone,
+// and only by compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. Else a find that
 // reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path to the
 // root; so first-level caches may be used, which is much faster, because most threads read the same few roots.
 //
@@ -27,9 +28,19 @@
 #ifndef RUNG
 #define RUNG 0
 #endif
+#ifndef WITHOUT
+#define WITHOUT 0
+#endif
+// Whether an optimisation, by its number above, is removed.
+#define REMOVED(k) (RUNG >= (k) || WITHOUT == (k))
+#define GUARDS 1
+#define WARPS 2
+#define IMPLICIT_COMPRESSION 4
+#define ONE_DIRECTION 5
+#define TUPLES 6
 // Slots that a lane reads at a time when it fills a worklist.
 #ifndef BATCH
-#define BATCH 2
+#define BATCH 1
 #endif
 #ifndef JUMPING
 #define JUMPING 0
@@ -45,7 +56,7 @@ struct EclMst {
   u64* minimum;           // [n] per representative: (key, id), or a 64-bit key; all ones: none
   u32* minimum_id;        // [n] 64-bit keys: the id
   unsigned char* chosen;  // [m] 1: of the forest
-  u32* worklist[2];       // [4 capacity] (end, end, high word of the key, id), as tuples or, from rung 6 on, as arrays
+  u32* worklist[2];       // [4 capacity] (end, end, high word of the key, id), as tuples or as arrays
   u32* key_low[2];        // [capacity] 64-bit keys: their low words
   u32* lengths;           // [4] of both worklists, then whether an edge is left (rungs 7 and 8)
   u64 capacity;           // entries of a worklist
@@ -57,7 +68,7 @@ struct EclMst {
 DEVICE Edge load_edge(const EclMst& g, u32 list, u32 i) {
   Edge edge;
   u32 high;
-#if RUNG < 6
+#if !REMOVED(TUPLES)
   const uint4 entry = ((const uint4*)g.worklist[list])[i];
   edge.a = entry.x;
   edge.b = entry.y;
@@ -79,7 +90,7 @@ DEVICE Edge load_edge(const EclMst& g, u32 list, u32 i) {
 
 // Writes entry i of a worklist.
 DEVICE void store_edge(const EclMst& g, u32 list, u32 i, const Edge& edge) {
-#if RUNG < 6
+#if !REMOVED(TUPLES)
   ((uint4*)g.worklist[list])[i] = make_uint4(edge.a, edge.b, key_high(edge.key), edge.id);
 #else
   g.worklist[list][i] = edge.a;
@@ -94,17 +105,17 @@ DEVICE void store_edge(const EclMst& g, u32 list, u32 i, const Edge& edge) {
 
 // The parent of x, perhaps an older one (see Ordering).
 DEVICE u32 parent_of(const EclMst& g, u32 x) {
-#if RUNG < 4
+#if !REMOVED(IMPLICIT_COMPRESSION)
   return __ldg(g.parent + x);
 #else
   return load_cached(g.parent + x);
 #endif
 }
 
-// The root of x; from rung 4 on, with path compression.
+// The root of x; with path compression where that is explicit.
 DEVICE u32 find(const EclMst& g, u32 x) {
   u32 parent = parent_of(g, x);
-#if RUNG >= 4 && JUMPING
+#if REMOVED(IMPLICIT_COMPRESSION) && JUMPING
   u32 root = x;
   while (parent != root) {
     root = parent;
@@ -115,7 +126,7 @@ DEVICE u32 find(const EclMst& g, u32 x) {
 #else
   while (parent != x) {
     const u32 grandparent = parent_of(g, parent);
-#if RUNG >= 4
+#if REMOVED(IMPLICIT_COMPRESSION)
     if (grandparent != parent) store_relaxed(g.parent + x, grandparent);
 #endif
     x = parent;
@@ -138,7 +149,7 @@ DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
 
 // Lowers a minimum to `word`.
 DEVICE void lower_minimum(u64* minimum, u64 word) {
-#if RUNG < 1
+#if !REMOVED(GUARDS)
   if (load_relaxed(minimum) <= word) return;  // the atomic guard
 #endif
   atomicMin(minimum, word);
@@ -159,7 +170,7 @@ extern "C" __global__ void initialise(const EclMst g) {
 // Lines 4 to 8 of Algorithm 2 for a slot of vertex v: appends it to the worklist if this phase takes it. The first
 // phase takes the light slots; the second takes the heavy ones that still join two sets, and p represents v.
 DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
-#if RUNG < 5
+#if !REMOVED(ONE_DIRECTION)
   if (v > neighbour) return;
 #endif
   Edge edge;
@@ -170,7 +181,7 @@ DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, 
   if (g.heavy) {
     const u32 q = find(g, neighbour);
     if (p == q) return;
-#if RUNG < 4
+#if !REMOVED(IMPLICIT_COMPRESSION)
     edge.a = p;
     edge.b = q;
 #endif
@@ -206,13 +217,13 @@ extern "C" __global__ void populate(const EclMst g) {
     end = g.offsets[v + 1];
     if (g.heavy) p = find(g, v);
   }
-#if RUNG < 2
+#if !REMOVED(WARPS)
   const bool by_warp = end - begin >= g.warp_degree;
 #else
   const bool by_warp = false;
 #endif
   if (!by_warp) append_row(g, v, p, begin, end, 1);
-#if RUNG < 2
+#if !REMOVED(WARPS)
   for (u32 left = __ballot_sync(FULL, by_warp); left; left &= left - 1) {
     const u32 source = __ffs(left) - 1;
     const u32 row = __shfl_sync(FULL, v, source), root = __shfl_sync(FULL, p, source);
@@ -230,7 +241,7 @@ extern "C" __global__ void minimise(const EclMst g) {
   Edge edge = load_edge(g, g.source, i);
   const u32 p = find(g, edge.a), q = find(g, edge.b);
   if (p == q) return;
-#if RUNG < 4
+#if !REMOVED(IMPLICIT_COMPRESSION)
   edge.a = p;
   edge.b = q;
 #endif
@@ -241,7 +252,7 @@ extern "C" __global__ void minimise(const EclMst g) {
 
 // The representative of an end of a worklist's edge: the end itself where compression is implicit.
 DEVICE u32 representative(const EclMst& g, u32 x) {
-#if RUNG < 4
+#if !REMOVED(IMPLICIT_COMPRESSION)
   return x;
 #else
   return find(g, x);
@@ -261,7 +272,7 @@ extern "C" __global__ void minimise_ids(const EclMst g) {
 }
 
 // Lines 27 to 33, a thread per entry: an edge that is the minimum of either end unites both. Writes parent, chosen.
-// From rung 4 on, a representative may have changed since the minima were taken; the edge then waits for the next
+// Where compression is explicit, a representative may have changed since the minima were taken; the edge then waits for the next
 // round, unless it is the minimum of the new one too.
 extern "C" __global__ void unite(const EclMst g) {
   const u32 i = thread_index();

@@ -3,12 +3,14 @@
 //
 // The lightest edges of all vertices form a strut. An edge that both its ends chose is a zero difference: there is
 // one per component of the strut. When one is left, the tree is complete; otherwise components get new labels, and
-// edges get these for ends. The edge list keeps its length; edges inside a component are marked.
+// edges get these for ends. The edge list keeps its length; edges inside a component are marked. Components are found
+// by labels that spread along the strut's edges, or by pointer jumping.
 //
 // Geometry: a thread per edge or per vertex, as each kernel says; any block size.
 //
-// Ordering: a launch ends every step. Lightest edges meet in compare-and-swap, degrees in addition. Components
-// are shortened in place: every value that a reader may see lies on the path to the root.
+// Ordering: a launch ends every step. Lightest edges meet in compare-and-swap, degrees in addition, labels in atomic
+// minima: they only fall, and a launch that sees no difference across an edge ends their spread. Where pointers jump,
+// components are shortened in place: every value that a reader may see lies on the path to the root.
 #include "argmin.cuh"
 
 struct Jucele {
@@ -18,14 +20,15 @@ struct Jucele {
   u32* ends[2];             // [m] each: ends as labels, from round 1 on; NONE: inside one component
   u32* lightest;            // [n] edge that each vertex chose, or NONE
   u32* degree;              // [m] the number of ends that chose the edge; zero between rounds
-  u32* component;           // [n] parent in the strut, then its root
+  uint2* strut;             // [n] ends of the strut's edges
+  u32* component;           // [n] smallest label seen, or parent in the strut; then the root
   u32* new_label;           // [n] of each root: its vertex in the next round
   unsigned char* chosen;    // [m] 1: of the tree
-  u32* counters;            // [3] see Counter
+  u32* zero_differences;    // [1]
+  u32* changed;             // [1]
+  u32* arrivals;            // [1] edges of the strut, then vertices of the next round
   u32 n, m, from_input, side;  // vertices of this round; from_input: the ends are u and v; side: the end processed
 };
-
-enum Counter { ZERO_DIFFERENCES, CHANGED, VERTICES };
 
 // Edges compare by their keys and their ids, which are their indices.
 struct Lighter {
@@ -64,7 +67,35 @@ extern "C" __global__ void count_zero_differences(const Jucele g) {
   if (degree == 0) return;
   g.degree[edge] = 0;
   g.chosen[edge] = 1;
-  if (degree == 2) atomicAdd(g.counters + ZERO_DIFFERENCES, 1u);
+  if (degree == 2) atomicAdd(g.zero_differences, 1u);
+}
+
+// A thread per vertex: labels it by itself, and appends its lightest edge to the strut unless the lower end of a zero
+// difference does. Writes component, strut, arrivals.
+extern "C" __global__ void list_strut(const Jucele g) {
+  const u32 x = thread_index();
+  if (x >= g.n) return;
+  g.component[x] = x;
+  const u32 edge = g.lightest[x];
+  if (edge == NONE) return;
+  const u32 a = end_of(g, 0, edge), b = end_of(g, 1, edge);
+  const u32 other = a == x ? b : a;
+  if (other < x && g.lightest[other] == edge) return;
+  uint2 ends;
+  ends.x = a;
+  ends.y = b;
+  g.strut[atomicAdd(g.arrivals, 1u)] = ends;
+}
+
+// A thread per edge of the strut: lowers the label of one end to that of the other. Writes component, changed.
+extern "C" __global__ void spread_labels(const Jucele g) {
+  const u32 i = thread_index();
+  if (i >= g.arrivals[0]) return;
+  const uint2 ends = g.strut[i];
+  const u32 a = load_relaxed(g.component + ends.x), b = load_relaxed(g.component + ends.y);
+  if (a == b) return;
+  atomicMin(g.component + (a < b ? ends.y : ends.x), a < b ? a : b);
+  g.changed[0] = 1;
 }
 
 // A thread per vertex: hooks it to the other end of its lightest edge, or to itself if it is the lower end of a zero
@@ -82,20 +113,20 @@ extern "C" __global__ void hook_vertices(const Jucele g) {
   g.component[x] = x < other && g.lightest[other] == edge ? x : other;
 }
 
-// A thread per vertex: one step of pointer jumping. Sets counters[CHANGED] where a component changed.
+// A thread per vertex: one step of pointer jumping. Writes component, changed.
 extern "C" __global__ void jump_pointers(const Jucele g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
   const u32 parent = load_relaxed(g.component + x), grandparent = load_relaxed(g.component + parent);
   if (parent == grandparent) return;
   store_relaxed(g.component + x, grandparent);
-  g.counters[CHANGED] = 1;
+  g.changed[0] = 1;
 }
 
-// A thread per vertex: gives roots their new labels from counters[VERTICES], in the order in which threads arrive.
+// A thread per vertex: gives roots their new labels, in the order in which threads arrive. Writes arrivals.
 extern "C" __global__ void label_roots(const Jucele g) {
   const u32 x = thread_index();
-  if (x < g.n && g.component[x] == x) g.new_label[x] = atomicAdd(g.counters + VERTICES, 1u);
+  if (x < g.n && g.component[x] == x) g.new_label[x] = atomicAdd(g.arrivals, 1u);
 }
 
 // A thread per edge: writes its ends as new labels, or NONE where it is inside a component.

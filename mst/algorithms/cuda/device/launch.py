@@ -76,6 +76,17 @@ class Device:
         if grid:
             self._kernels[kernel]((grid,), (self.block,), (self.argument,))
 
+    def allocate(self, layout: memory.Layout) -> None:
+        """Add uninitialised arrays, allocated by the driver, past CuPy's pool: for programs that do so in a solve."""
+        for name, (dtype, length) in layout.items():
+            self.arrays[name] = memory.from_driver(dtype, length)
+            self.argument[name] = self.address(name)
+
+    def release(self, names: Iterable[str]) -> None:
+        """Free arrays of `allocate`, after all earlier launches have ended."""
+        for name in names:
+            del self.arrays[name]
+
     def fill(self, name: str, byte: int, length: int | None = None) -> None:
         """Set all bytes of an array, or of its first `length` elements."""
         array = self.arrays[name]

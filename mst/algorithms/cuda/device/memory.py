@@ -104,6 +104,15 @@ def _host_view(array: Any) -> np.ndarray:
     return np.frombuffer(raw, array.dtype)
 
 
+def from_driver(dtype: Any, length: int) -> Any:
+    """Return an uninitialised device array that the driver allocates at once, and frees once it is deleted."""
+    import cupy
+
+    dtype = np.dtype(dtype)
+    block = cupy.cuda.Memory(max(dtype.itemsize * length, 1))
+    return cupy.ndarray(length, dtype, cupy.cuda.MemoryPointer(block, 0))
+
+
 def pinned(words: int) -> np.ndarray:
     """Return page-locked host memory (uint32): kernels can write there, and copies from the device need no buffer."""
     import cupy

@@ -8,12 +8,12 @@ from typing import Any
 
 
 class TimedDevice:
-    """A device with events around its launches, fills and copies, for instrumented solves.
+    """A device with events around its launches, fills, copies and allocations, for instrumented solves.
 
     Attributes
     ----------
     intervals : list of (str, cupy.cuda.Event, cupy.cuda.Event)
-        Name of the kernel (or ``fill``, ``copy``), and the events before and after it.
+        Name of the kernel (or ``fill``, ``copy``, ``allocate``), and the events before and after it.
     """
 
     def __init__(self, device: Any):
@@ -37,6 +37,14 @@ class TimedDevice:
         """Copy between two events."""
         self._timed("copy", lambda: self._device.copy(*arguments))
 
+    def allocate(self, *arguments: Any) -> None:
+        """Allocate between two events."""
+        self._timed("allocate", lambda: self._device.allocate(*arguments))
+
+    def release(self, *arguments: Any) -> None:
+        """Free between two events."""
+        self._timed("allocate", lambda: self._device.release(*arguments))
+
     def _timed(self, name: str, work: Callable[[], None]) -> None:
         before, after = self._event(), self._event()
         before.record()
@@ -55,7 +63,7 @@ def phase_seconds(problem: Any, solve: Callable[[Any], Any], phases: dict[str, s
     solve : callable
         The function to time; takes the problem.
     phases : dict
-        Kernel (or ``fill``, ``copy``) to phase; those not named count as ``other``.
+        Kernel (or ``fill``, ``copy``, ``allocate``) to phase; those not named count as ``other``.
     """
     import cupy
 
