@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.errors import FormatError, InputError
+from mst.formats import plain
 from mst.formats.base import FileSummary, RawGraph
 from mst.graph import Graph
 
@@ -41,10 +42,19 @@ def merge_reverse_arcs(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> Me
     """
     backward = u > v
     mirrored = int(np.count_nonzero(backward))
-    if 2 * mirrored != np.count_nonzero(u != v) or asymmetry_checksum(u, v, w):
+    if 2 * mirrored != np.count_nonzero(u != v) or not are_symmetric(u, v, w):
         return MergedArcs(u, v, w, None)
     forward = ~backward
     return MergedArcs(u[forward], v[forward], None if w is None else w[forward], mirrored)
+
+
+def are_symmetric(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> bool:
+    """Return whether every arc has its reverse arc, of the same weight; of large lists by a checksum."""
+    if not plain.is_worthwhile(u.nbytes):
+        return asymmetry_checksum(u, v, w) % 2**64 == 0
+    weights = [] if w is None else [w]
+    one, other = np.lexsort((*weights, v, u)), np.lexsort((*weights, u, v))
+    return all(np.array_equal(a[one], b[other]) for a, b in ((u, v), (v, u), *((w, w) for w in weights)))
 
 
 def asymmetry_checksum(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:

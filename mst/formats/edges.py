@@ -21,8 +21,8 @@ from typing import IO
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats import headed, metis
-from mst.formats.arcs import asymmetry_checksum
+from mst.formats import headed, metis, plain
+from mst.formats.arcs import are_symmetric
 from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph, RawStream, ambiguous
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, stream_rows, write_rows
@@ -126,7 +126,7 @@ def _are_rows_of_neighbours(table: Table) -> bool:
         return False
     ends = [np.concatenate(column.parts)[1:].astype(np.int64) - 1 for column in (table.u, table.v)]
     rows = np.arange(n)
-    return asymmetry_checksum(np.concatenate([rows, rows]), np.concatenate(ends), None) % 2**64 == 0
+    return are_symmetric(np.concatenate([rows, rows]), np.concatenate(ends), None)
 
 
 def stream(source: Source) -> RawStream:
@@ -277,9 +277,7 @@ def _compacted(
     path: Path, u: np.ndarray, v: np.ndarray, n: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the ids in ascending order, then -1 for each declared vertex without edges, and the renumbered ends."""
-    from mst.kernels.graph.relabel import compact_ids
-
-    ids, u, v = compact_ids(u, v)
+    ids, u, v = _compact_ids(u, v)
     if n is not None and len(ids) > n:
         raise FormatError(path, f"declares {n:,} vertices and names {len(ids):,}: the file is cut or mixed up")
     if n is not None and n > MAX_VERTICES_PER_ROW * (u.size + 16):
@@ -287,6 +285,17 @@ def _compacted(
         raise FormatError(path, f"declares {n:,} vertices and names {largest}, which lies outside 0 … {n - 1}")
     unnamed = np.full((n or len(ids)) - len(ids), -1, np.int64)
     return np.concatenate([ids, unnamed]), u, v
+
+
+def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `mst.kernels.graph.relabel.compact_ids` does; of few edges, without loading numba."""
+    if plain.is_worthwhile(u.nbytes):
+        ids, places = np.unique(np.concatenate([u, v]), return_inverse=True)
+        places = places.astype(np.int32)
+        return ids.astype(np.int64), places[: len(u)], places[len(u) :]
+    from mst.kernels.graph.relabel import compact_ids
+
+    return compact_ids(u, v)
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:

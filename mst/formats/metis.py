@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError, InputError
-from mst.formats.arcs import asymmetry_checksum, integer_weights
+from mst.formats.arcs import are_symmetric, asymmetry_checksum, integer_weights
 from mst.formats.base import FileSummary, Format, RawGraph
 from mst.formats.numbers import NumberReader, integers_else_floats
 from mst.formats.source import Source, first_lines
@@ -93,7 +93,7 @@ def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
     known = ends <= rows  # the rows of both ends are there
     weights = np.concatenate(entries[1::2])[known] if header.weighted else None
     starts = np.tile(np.arange(1, rows + 1), len(neighbours))
-    return asymmetry_checksum(starts[known], ends[known], weights) % 2**64 == 0
+    return are_symmetric(starts[known], ends[known], weights)
 
 
 def _parse_header(words: list[bytes]) -> _Header | None:

@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError
+from mst.formats import plain
 from mst.formats.text import BLOCK, Text, byte_table
 from mst.graph import Graph
 
@@ -194,6 +195,9 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
     FormatError
         Names the first line that does not fit, with its text.
     """
+    if (block := _plain_block(text, layout)) is not None:
+        yield block
+        return
     from mst.kernels.io import parse
 
     comments = byte_table(layout.comments)
@@ -223,6 +227,21 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
                 break
             problem = _problem(stop.status, layout, text.word_at(stop.at, layout.delimiter))
             raise text.error_at_next_line(problem, text=text.line_at(stop.line_start))
+
+
+def _plain_block(text: Text, layout: Layout) -> Block | None:
+    """Return and consume the rest of a small file of plain rows; None of any other."""
+    if layout.footer or layout.extra_columns or not text.fill():
+        return None
+    if not (text.is_last and plain.is_worthwhile(text.stop - text.start)):
+        return None
+    window = bytes(text.buffer[text.start : text.stop])
+    found = plain.columns(window, layout.columns, layout.tag, layout.delimiter, layout.low, layout.high)
+    if found is None:
+        return None
+    text.start, text.lines = text.stop, text.lines + window.count(b"\n")
+    none = np.empty(0, np.int64)
+    return Block(found["u"], found.get("v", none), found.get("w", none))
 
 
 def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from mst.errors import FormatError
+from mst.formats import plain
 from mst.formats.source import Source
 
 BLOCK = 1 << 20
@@ -73,6 +74,11 @@ class Text:
                 )
         return True
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the window reaches to the end of the file."""
+        return self._ended and self.stop == self._filled
+
     def peek(self) -> bytes | None:
         """Return the next line without its line ending and without consuming it, or None at the end of the file."""
         if not self.fill():
@@ -103,6 +109,11 @@ class Text:
         words : tuple of bytes
             A comment whose first word begins with one of these, in lower case, is returned as well.
         """
+        if self.fill() and self.is_last and plain.is_worthwhile(self.stop - self.start):
+            window = bytes(self.buffer[self.start : self.stop])
+            skipped, lines = plain.skip_comments(window, comments, words)
+            self.start, self.lines = self.start + skipped, self.lines + lines
+            return self.peek()
         from mst.kernels.io import parse
 
         table, table_of_words = (
