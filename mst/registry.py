@@ -63,11 +63,13 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -83,6 +85,7 @@ from mst.kernels.primitives.sources import PACKAGE, algorithm_fingerprint
 from mst.names import path_part
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
+_USUAL_LITERAL = re.compile(r"^ALGORITHM = (dict\(\n(?: .*\n|\n)*\)\n)", re.MULTILINE)
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
 _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
@@ -303,8 +306,14 @@ def _of_program(program: programs.Program) -> Algorithm:
 
 def read_literal(file: Path) -> Algorithm:
     """Return the `ALGORITHM` literal of a file without running it."""
+    text = file.read_text()
+    if usual := _USUAL_LITERAL.search(text):
+        # Parsing all files whole takes a process longer than solving its first graph.
+        with contextlib.suppress(SyntaxError, ValueError):
+            literal = _evaluate(ast.parse(usual[1], str(file), "eval").body)
+            return _checked(file, text.count("\n", 0, usual.start(1)) + 1, literal)
     try:
-        body = ast.parse(file.read_text(), str(file)).body
+        body = ast.parse(text, str(file)).body
     except SyntaxError as error:
         raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
     for node in body:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 from pathlib import Path
 from types import ModuleType
 
+_HELP = re.compile(r"^HELP = (.+)$", re.MULTILINE)
 EVERYWHERE = ("--quiet", "--verbose", "--debug")
 """Flags that every command takes, at any place."""
 
@@ -15,9 +17,8 @@ def commands() -> dict[str, tuple[str, str]]:
     """Return each command's module and one-line help, reading no more than the files' text."""
     found = {}
     for file in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP":
-                found[file.stem.rstrip("_")] = (file.stem, ast.literal_eval(node.value))
+        if help := _HELP.search(file.read_text()):
+            found[file.stem.rstrip("_")] = (file.stem, ast.literal_eval(help[1]))
     return found
 
 
