@@ -1,6 +1,7 @@
 """Progress on standard error: live lines on a terminal, elsewhere a plain line every few seconds.
 
-Only the command line shows it (`show_progress`); the library is silent. Steps of less than two seconds show nothing.
+Only the command line shows it (`show_progress`); the library only says that it has been
+compiling for two seconds. Steps of less than two seconds show nothing.
 """
 
 from __future__ import annotations
@@ -155,6 +156,14 @@ def show_progress(*, verbose: bool = False) -> Iterator[None]:
     finally:
         _display.close()
         _display = None
+
+
+def mark(text: str) -> bool:
+    """Put `text` in brackets behind the innermost step, unless it is there; return whether there is a step shown."""
+    steps = _display.steps if _display is not None else []
+    if steps and not steps[-1].text.endswith(f" ({text})"):
+        steps[-1].update(f"{steps[-1].text} ({text})")
+    return bool(steps)
 
 
 @contextmanager

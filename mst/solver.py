@@ -139,7 +139,7 @@ def solver(
     ConfigError, UnsupportedError
         As of `minimum_spanning_forest`.
     """
-    cores = _cores_for(threads)
+    cores = cores_for(threads)
     if not isinstance(algorithm, str) or algorithm != "auto":
         chosen = registry.get(algorithm)
         chosen.resolve(options)
@@ -197,7 +197,7 @@ class _TimedWithoutCode:
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
         # Nothing is compiled between the stages, so the clock is as it was after the last one.
         if self._clock is None:
-            self._clock = _code_clock()
+            self._clock = code_clock()
             self._code = self._clock()
         started = perf_counter()
         value = function(*args, **kwargs)
@@ -207,7 +207,7 @@ class _TimedWithoutCode:
         return value, seconds - code
 
 
-def _code_clock() -> Callable[[], float]:
+def code_clock() -> Callable[[], float]:
     """Return the clock of compiling and loading machine code; it stands still where numba is not loaded."""
     if "numba" not in sys.modules:
         return float
@@ -264,10 +264,10 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
     """
     if gpu == "loaded":
         gpu = "host" if usable_gpu() else None
-    return advice.choose_for(graph, width=_cores_for(threads), gpu=gpu)
+    return advice.choose_for(graph, width=cores_for(threads), gpu=gpu)
 
 
-def _cores_for(threads: int | None) -> int:
+def cores_for(threads: int | None) -> int:
     """Return how many cores ``"auto"`` may use."""
     threads = _whole_threads(threads)
     if threads is None:
@@ -287,7 +287,7 @@ def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) ->
     options : mapping
         Options of the call; they are those of the algorithm that `choose` returns.
     """
-    cores = _cores_for(threads)
+    cores = cores_for(threads)
     gpu = "host" if usable_gpu() else None
     early = None if options or gpu else first.choose(graph, cores)
     return early or advice.choose_for(graph, width=cores, gpu=gpu)

@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 
 import mst
-from mst import advice, registry
+from mst import advice, formats, registry
 from mst.advice import first
+from mst.cli import main
+from mst.commands import warm
+from mst.formats import plain
 from mst.generators import generate
 from mst.graph import Graph
+from mst.kernels.primitives import machine_code
 
 SOLVE = """
 import json, sys
@@ -45,7 +49,7 @@ def new_process(monkeypatch, tmp_path):
     monkeypatch.setattr(first, "_solved", {})
     monkeypatch.setattr(first, "_settled", set())
     monkeypatch.setattr(first, "_passed_up", 0.0)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(first, "numba_is_loaded", lambda: False)
     monkeypatch.setenv("MST_CACHE", str(tmp_path))
 
 
@@ -134,4 +138,111 @@ def test_totals_without_numba_are_those_with_it():
         subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, check=True).stdout
         for head in ("", "import numba\n")
     )
-    assert without == with_numba and without.split()[:2] == ["1.0", "1.0"]
+    assert without == with_numba and without.split()[:2] == ["1.0", "0.0"]
+
+
+TEXTS = {
+    "tabs.txt": "# a comment\n\n0\t1\t5\r\n1\t2\t-7\n 2 0 6 \n\n",
+    "fractions.csv": "source,target,weight\n10 , 20,0.5\n20,30,1\n",
+    "unweighted.txt": "5 6\n6 7\n",
+    "symmetric.gr": "c hello\np sp 3 4\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\n",
+    "one-way.gr": "p sp 3 3\na 1 2 5\na 2 1 6\na 2 3 7\n",
+    "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n% c\n3 3 2\n2 1 0.1\n3 2 4\n",
+    # These are left to the compiled reader.
+    "exponents.txt": "0 1 1e3\n1 2 2.5\n",
+    "among.txt": "0 1 5\n# a comment\n1 2 6\n",
+    "outside.gr": "p sp 2 1\na 1 3 5\n",
+    "short.gr": "p sp 3 2\na 1 2 5\na 2 3\n",
+    "huge.txt": "0 1 123456789012345678901234567890\n",
+    "declared.gr": "p sp 3 3\na 1 2 5\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_small_files_are_read_alike_without_compiled_code(name, tmp_path, monkeypatch):
+    file = tmp_path / name
+    file.write_text(TEXTS[name])
+
+    def outcome() -> object:
+        try:
+            raw = formats.read_raw(file)
+        except mst.MSTError as error:
+            return str(error)
+        columns = [None if x is None else (x.dtype.str, x.tolist()) for x in (raw.u, raw.v, raw.w)]
+        return columns, raw.n, raw.summary, None if raw.original_ids is None else raw.original_ids.tolist()
+
+    monkeypatch.setattr(plain, "is_worthwhile", lambda size: False)
+    compiled = outcome()
+    monkeypatch.setattr(plain, "is_worthwhile", lambda size: True)
+    assert outcome() == compiled
+
+
+def test_solving_a_small_file_loads_no_numba(tmp_path):
+    file = tmp_path / "symmetric.gr"
+    file.write_text(TEXTS["symmetric.gr"])
+    code = "import sys; from mst.cli import main; main(['solve', sys.argv[1]]); print('numba' in sys.modules)"
+    printed = fresh(code, file, cache=tmp_path).stdout
+    assert "weight 12\nnumpy-boruvka" in printed and printed.endswith("False\n")
+
+
+def test_compiling_for_seconds_is_said_once(monkeypatch, capsys):
+    clock = [0.0]
+    monkeypatch.setattr(machine_code, "perf_counter", lambda: clock[0])
+    notice = machine_code.Notice()
+    for seconds in (1.5, 0.4):
+        notice.on_start(None)
+        notice.on_start(None)
+        clock[0] += seconds
+        notice.on_end(None)
+        notice.on_end(None)
+        clock[0] += 100.0  # solving
+    assert capsys.readouterr().err == ""
+    notice.on_start(None)
+    clock[0] += 0.2
+    for _ in range(2):
+        notice.on_start(None)
+        notice.on_end(None)
+    assert capsys.readouterr().err.count("compiling machine code, once for this machine") == 1
+
+
+def test_warming_compiles_and_notes_it(new_process, monkeypatch, capsys):
+    small = [Graph(4, [0, 1, 2], [1, 2, 3], np.array([3, 1, 2], dtype)) for dtype in ("i4", "f8")]
+    monkeypatch.setattr(warm, "graphs", lambda: small)
+    assert main(["warm", "prim-dense", "--threads", "1"]) == 0
+    assert "prim-dense: machine code in" in capsys.readouterr().out
+    huge = sized(10, 2**30)
+    code = first._Code.of(huge, "prim-dense", {}, 1)
+    assert first._solved[code] == 64 and first._bits_on_disk(code) == 64
+    assert main(["warm", "networkx"]) == 2
+    assert "networkx runs on no core alone" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_after_warming_nothing_is_compiled(tmp_path):
+    def command(*arguments: str) -> None:
+        subprocess.run(
+            [sys.executable, "-m", "mst", *arguments],
+            env={**os.environ, "MST_CACHE": str(tmp_path)},
+            check=True,
+        )
+
+    command("warm", "--threads", "1")
+    code = (
+        "import numpy as np, mst\n"
+        "from mst.advice import first\n"
+        "from numba.core import event\n"
+        "class Count(event.Listener):\n"
+        "    started = 0\n"
+        "    def on_start(self, event): self.started += 1\n"
+        "    def on_end(self, event): pass\n"
+        "count = Count(); event.register('numba:compile', count)\n"
+        "first.choose = lambda graph, width: None\n"
+        "random = np.random.default_rng(7)\n"
+        "for n, m in ((50, 100), (1000, 100_000), (100_000, 1_500_000)):\n"
+        "    u, v = random.integers(0, n, (2, m))\n"
+        "    for w in (random.integers(0, 10**9, m), random.random(m), random.random(m).astype('f4'),\n"
+        "              random.integers(-5, 5, m).astype('i4'), np.exp(40 * random.random(m))):\n"
+        "        mst.minimum_spanning_forest(mst.Graph(n, u, v, w), threads=1).weight\n"
+        "print(count.started)\n"
+    )
+    assert fresh(code, cache=tmp_path).stdout == "0\n"

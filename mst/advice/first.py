@@ -115,14 +115,21 @@ def _wait(code: _Code, m: int, patience: float) -> float:
     bits = m.bit_length()
     if _solved.get(code, -1) + _LIKE >= bits:
         return 0.0
-    loading = _LOADING + (0.0 if "numba" in sys.modules else _IMPORTING) - _passed_up
+    loading = _LOADING + (0.0 if numba_is_loaded() else _IMPORTING) - _passed_up
     if loading >= patience:
         return float("inf")
     kept = _bits_on_disk(code) + _LIKE >= bits
     return max(0.0, loading + (0.0 if kept else _COMPILING.get(code.algorithm, _COMPILING_OTHERS) / _KEPT))
 
 
-def solved(graph: Any, algorithm: registry.Algorithm, options: Mapping[str, Any], width: int) -> None:
+def numba_is_loaded() -> bool:
+    """Return whether this process has imported numba."""
+    return "numba" in sys.modules
+
+
+def solved(
+    graph: Any, algorithm: registry.Algorithm, options: Mapping[str, Any], width: int, *, bits: int = 0
+) -> None:
     """Note that an algorithm has solved a graph, so that its code is loaded here and kept on this machine.
 
     Parameters
@@ -133,10 +140,12 @@ def solved(graph: Any, algorithm: registry.Algorithm, options: Mapping[str, Any]
         Those that differ from the defaults.
     width : int
         Threads.
+    bits : int
+        Its code serves graphs of up to that many bits of m, if these are more than the graph's.
     """
     if "numba" not in algorithm.requires:
         return
-    code, bits = _Code.of(graph, algorithm.id, options, width), graph.m.bit_length()
+    code, bits = _Code.of(graph, algorithm.id, options, width), max(bits, graph.m.bit_length())
     if _solved.get(code, -1) >= bits:
         return
     _solved[code] = bits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from mst.atomic import is_standard_output
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
 from mst.commands._print import beside, graph_size
-from mst.progress import Step, step
+from mst.progress import step
 from mst.units import counted, seconds
 
 HELP = "compute the minimum spanning forest of a graph file"
@@ -47,18 +46,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import registry
-    from mst.kernels.primitives.machine_code import FirstCompiled, code_seconds
-    from mst.solver import choose_now, width_of
+    from mst.solver import choose_now, code_clock, width_of
 
     options = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
         check_target(arguments.out)
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
         return _solve_in_parts(arguments, options)
-    with step(f"reading {arguments.file}") as working, FirstCompiled(partial(_say_that_it_compiles, working)):
+    with step(f"reading {arguments.file}") as working:
         started = perf_counter()
         graph = mst.read_graph(arguments.file, format=arguments.format)
-        read_seconds = perf_counter() - started - code_seconds()
+        read_seconds = perf_counter() - started - code_clock()()
         named, threads = arguments.algorithm, arguments.threads
         if named == "auto":
             choice = choose_now(graph, threads, options)
@@ -66,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         working.update(f"{named} on {graph_size(graph.n, graph.m)}")
         forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
     algorithm = registry.get(forest.algorithm)
-    parts = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
+    parts = {"read": read_seconds, **forest.seconds, "code": code_clock()()}
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest)
@@ -141,10 +139,6 @@ def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> i
 
 def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
     print(json.dumps(summary) if arguments.json else _as_text(summary), file=beside(arguments.out))
-
-
-def _say_that_it_compiles(working: Step) -> None:
-    working.update(f"{working.text} (compiling, once for this machine)")
 
 
 def check_target(path: Path) -> None:

@@ -6,10 +6,11 @@ A function is compiled once for a machine and loaded from disk afterwards.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from time import perf_counter
 
 from numba.core import event
+
+from mst import progress
 
 
 class _Clock(event.Listener):
@@ -35,38 +36,51 @@ class _Clock(event.Listener):
         of_thread.depth = max(depth - 1, 0)
 
 
-class FirstCompiled(event.Listener):
-    """Within its `with` block, calls a function once, before the first compilation; loading code does not count.
+class Notice(event.Listener):
+    """Says once, on standard error, that code is being compiled, when that has taken `PATIENCE` seconds.
 
-    Parameters
-    ----------
-    callback : callable
-        Takes no arguments.
+    Where progress is shown, that says so instead.
+
+    Functions that a function calls are compiled within its time, a few each second: their events tell how long it has
+    taken so far, without a thread that watches.
     """
 
-    def __init__(self, callback: Callable[[], None]):
-        self._callback: Callable[[], None] | None = callback
-
-    def __enter__(self) -> FirstCompiled:
-        event.register("numba:compile", self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        event.unregister("numba:compile", self)
+    def __init__(self) -> None:
+        self.by_thread = threading.local()
+        self.said = False
 
     def on_start(self, event: event.Event) -> None:
-        """Call back, once."""
-        callback, self._callback = self._callback, None
-        if callback:
-            callback()
+        """Start at the outermost function."""
+        of_thread = self.by_thread
+        of_thread.depth = getattr(of_thread, "depth", 0) + 1
+        if of_thread.depth == 1:
+            of_thread.started = perf_counter()
+        self._look()
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing: numba requires the method of a listener."""
+        """Add up the time of the outermost function."""
+        self._look()
+        of_thread = self.by_thread
+        of_thread.depth = max(getattr(of_thread, "depth", 0) - 1, 0)
+        if of_thread.depth == 0:
+            of_thread.before = getattr(of_thread, "before", 0.0) + perf_counter() - of_thread.started
 
+    def _look(self) -> None:
+        of_thread = self.by_thread
+        seconds = getattr(of_thread, "before", 0.0) + perf_counter() - of_thread.started
+        if progress.mark("compiling, once for this machine") or self.said or seconds < PATIENCE:
+            return
+        self.said = True
+        progress.remark("mst: compiling machine code, once for this machine (`mst warm` does that beforehand)")
+
+
+PATIENCE = 2.0
+"""Seconds of compiling before `Notice` says so."""
 
 _CLOCK = _Clock()
 # The event lasts while a thread holds the lock of the compiler, which it needs to compile and to load.
 event.register("numba:compiler_lock", _CLOCK)
+event.register("numba:compile", Notice())
 
 
 def code_seconds() -> float:

@@ -1,0 +1,109 @@
+"""``mst warm``: compiles what the library runs, so that no later process waits for it."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from mst.commands._arguments import add_threads
+from mst.progress import step
+from mst.units import seconds
+
+HELP = "compile the library's code for this machine, so that no later process waits for it"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "algorithms",
+        nargs="*",
+        metavar="ALGORITHM",
+        help="algorithms of one core or of threads; none: those that auto takes on this machine's cores",
+    )
+    add_threads(parser, "cores that later processes may use (default: all)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve small graphs of every kind by each algorithm, and read files of text."""
+    from mst import registry
+    from mst.advice import first, table
+    from mst.advice.traits import traits_of
+    from mst.errors import UnsupportedError
+    from mst.facts import Facts
+    from mst.kernels.primitives.cache import cache_root
+    from mst.kernels.primitives.machine_code import code_seconds
+    from mst.solver import cores_for, minimum_spanning_forest
+
+    cores, began = cores_for(arguments.threads), perf_counter()
+    ways: list[tuple[registry.Algorithm, dict[str, Any]]] = [
+        (registry.get(named), {}) for named in arguments.algorithms
+    ]
+    for candidate in () if ways else table().winners(cores):
+        algorithm = registry.get(candidate.algorithm)
+        ways.append((algorithm, algorithm.changed_options(candidate.slug)))
+    for algorithm, _ in ways:
+        if algorithm.paradigm not in ("sequential", "threads"):
+            raise UnsupportedError(
+                f"{algorithm.id} runs on no core alone: nothing is compiled for it beforehand"
+            )
+    totals = []
+    with step("compiling") as working:
+        for graph in graphs():
+            traits_of(graph)
+            for algorithm, options in ways:
+                working.update(f"compiling {algorithm.id} for weights of {graph.w.dtype}")
+                width = cores if algorithm.paradigm == "threads" else 1
+                if not algorithm.skip(Facts.of(graph), width=width, options=options):
+                    forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **options)
+                    first.solved(graph, algorithm, options, width, bits=64)
+                    totals.append(forest.weight)  # whose sum is compiled, too
+        working.update("compiling readers of text")
+        read_texts()
+    names = ", ".join(dict.fromkeys(algorithm.id for algorithm, _ in ways))
+    print(
+        f"{names}: machine code in {cache_root() / 'numba'}, compiled or loaded in {seconds(code_seconds())} "
+        f"of {seconds(perf_counter() - began)}"
+    )
+    return 0
+
+
+def graphs() -> Iterator[Any]:
+    """Yield graphs of every dtype of weights whose solving reaches all code: sparse, dense, large, of equal weights."""
+    import numpy as np
+
+    from mst.graph import WEIGHT_DTYPES, Graph
+
+    random = np.random.default_rng(1)
+    for dtype in WEIGHT_DTYPES:
+        wide = 2.0**40 if dtype.itemsize == 8 else 2.0**20
+        for n, m in ((400_000, 1_000_000), (3_000, 9_000), (2_000, 60_000)):
+            u, v = random.integers(0, n, (2, m))
+            for weights in (
+                wide * random.standard_normal(m),
+                wide * random.random(m) ** 16,  # most of them share their first bits
+                random.integers(0, 2, m),
+                np.ones(m),
+                1000 * (u // 33) + random.integers(0, 4, m),
+            ):
+                yield Graph(n, u, v, weights.astype(dtype))
+
+
+def read_texts() -> None:
+    """Read a graph in each format of text, with whole weights and with fractions."""
+    from mst import formats
+    from mst.graph import Graph
+
+    ends = [0, 1, 2], [1, 2, 3]
+    with tempfile.TemporaryDirectory(prefix="mst-") as folder:
+        for weights in ([1, 2, 3], [0.5, 1.5, 2.5]):
+            for suffix in ("gr", "mtx", "txt", "csv", "graph"):
+                file = Path(folder, f"path.{suffix}")
+                graph = Graph(4, *ends, weights)
+                if suffix == "graph" and weights[0] != 1:
+                    continue  # METIS has whole weights
+                formats.write(file, graph)
+                formats.read(file)
