@@ -94,7 +94,7 @@ def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> 
         return True
     if format is not None or str(file) == "-":
         return False
-    from mst.streaming.files import is_parquet
+    from mst.formats.source import is_parquet
 
     return is_parquet(Path(file))
 

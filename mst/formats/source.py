@@ -19,6 +19,7 @@ HEAD = 1 << 16
 """Bytes of decompressed content that are examined to detect the format."""
 
 _MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_PARQUET = b"PAR1"
 SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """The compression that each file name suffix stands for."""
 
@@ -292,3 +293,14 @@ def first_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
     if not source.head_complete or not lines[-1]:
         lines.pop()
     return [line for line in lines if not line.strip() or line.strip()[0] not in comments]
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether this is a Parquet file, or a folder with some."""
+    if path.is_dir():
+        return any(path.glob("*.parquet"))
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PARQUET)) == _PARQUET
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error

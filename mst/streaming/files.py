@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst import formats
-from mst.errors import FormatError, InputError
-from mst.formats.source import Source
+from mst.errors import FormatError
+from mst.formats.source import Source, is_parquet
 from mst.graph import WEIGHT_DTYPES
 from mst.streaming.batches import Batch, batch_of
 from mst.streaming.forest import StreamForest
 
-_PARQUET, _ARROW = b"PAR1", b"ARROW1\0\0"
+_ARROW = b"ARROW1\0\0"
 _COLUMNS = {"u", "v", "w", "source", "target", "src", "dst", "from", "to", "weight"}
 _ROWS = 1 << 18
 _BATCHES_AHEAD = 4
@@ -74,17 +74,6 @@ def open_edges(path: Path, *, format: str | None = None) -> EdgeFile:
         "format": format,
     }
     return found._replace(identity=identity)
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether this is a Parquet file, or a folder with some."""
-    if path.is_dir():
-        return any(path.glob("*.parquet"))
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_PARQUET)) == _PARQUET
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def write_parquet(path: Path, forest: Any) -> None:
