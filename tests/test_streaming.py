@@ -25,7 +25,7 @@ def small_table(monkeypatch):
     """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
     monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
     budget = memory.Budget(2**30, 2**24, 16)
-    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width: budget))
+    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
 
 
 def cut(columns, cuts):
@@ -63,7 +63,7 @@ def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, wei
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "_SMALLEST_TABLE", 0)
         budget = memory.Budget(2**30, 2**24, 16)
-        patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width: budget))
+        patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
         agrees(n, (u, v, w), [min(c, m) for c in cuts])
 
 
@@ -81,7 +81,9 @@ def test_filter_drops_most_edges_and_keeps_the_forest(small_table, weights, monk
     }[weights]()
     kept = []
     add = running.RunningForest.add
-    monkeypatch.setattr(running.RunningForest, "add", lambda self, k: (kept.append(len(k.ids)), add(self, k)))
+    monkeypatch.setattr(
+        running.RunningForest, "add", lambda self, k: (kept.append(len(k.places)), add(self, k))
+    )
     agrees(n, (u, v, w), range(0, m, 777))
     limit = {"random": 0.25, "constant": 0.1, "ascending": 0.1}.get(weights, 1)
     assert sum(kept) <= limit * m
@@ -139,6 +141,21 @@ def test_tables_and_datasets(small_table, tmp_path):
 def test_empty_batches_have_any_dtype(small_table):
     found = mst.minimum_spanning_forest([([], [], []), ([0], [1], [7]), ([], [], [])])
     assert found.weight == 7 and found.w.dtype.kind == "i"
+
+
+def test_a_producer_may_fill_its_arrays_again(small_table):
+    rng = np.random.default_rng(11)
+    columns = rng.integers(0, 50, 4000), rng.integers(0, 50, 4000), rng.random(4000)
+    arrays = np.empty(100, np.int64), np.empty(100, np.int64), np.empty(100)
+
+    def batches():
+        for start in range(0, 4000, 100):
+            for array, column in zip(arrays, columns):
+                array[:] = column[start : start + 100]
+            yield arrays
+
+    expected = mst.minimum_spanning_forest((50, *columns)).edge_ids
+    assert (mst.minimum_spanning_forest(batches(), n=50).edge_ids == expected).all()
 
 
 def test_no_edges():

@@ -21,9 +21,8 @@ from mst.streaming.checkpoint import Checkpoint
 @pytest.fixture(autouse=True)
 def small_table(monkeypatch):
     monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
-    monkeypatch.setattr(files, "_ROWS", 100)
     budget = memory.Budget(2**30, 2**24, 16)
-    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width: budget))
+    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
 
 
 def graph(n=60, m=3000, weights=np.int32):
@@ -190,8 +189,8 @@ def illegal(name):
 ILLEGAL = {
     "vertex": "e.parquet, row 1: v = 60 is not a vertex: ids run from 0 to 59 (n = 60); raise n or compact the ids",
     "nan": "e.parquet, row 1: w is NaN, which has no place in an order: drop or replace that edge",
-    "missing": "e.parquet: u[1] is missing: drop or fill that row",
-    "columns": "e.parquet: an edge table has columns u, v, w or source, target, weight; this one has",
+    "missing": "e.parquet, rows from 0 on: u[1] is missing: drop or fill that row",
+    "columns": "e.parquet, rows from 0 on: an edge table has columns u, v, w or source, target, weight; this one has",
 }
 
 

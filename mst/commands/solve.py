@@ -107,7 +107,7 @@ def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> i
     started = perf_counter()
     out = arguments.out if arguments.out and not is_standard_output(arguments.out) else None
     solve, width = solver(arguments.algorithm, arguments.threads, options)
-    file = open_edges(Path(arguments.file), format=arguments.format)
+    file = open_edges(Path(arguments.file), format=arguments.format, width=width, memory=arguments.memory)
     forest = forest_of_file(
         file,
         solve=solve,

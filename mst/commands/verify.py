@@ -126,7 +126,7 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
         forest = read_forest(arguments.forest)
     require_memory(arguments.memory, forest.n)
     read = perf_counter()
-    file = open_edges(arguments.graph, format=arguments.format)
+    file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
     proof = prove_batches(forest, file.batches(0), width=width)
     verdict = dataclasses.asdict(proof) | {"mismatches": []}
     verdict["seconds"] = {"read": read - started, "prove": proof.seconds}

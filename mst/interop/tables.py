@@ -120,10 +120,12 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
 
 def _numbers(column: Any, name: str) -> np.ndarray:
     """Return a column of numbers as an array; refuse missing values."""
-    missing = column.is_null() if hasattr(column, "chunks") else column.isna()
-    missing = np.asarray(missing)
-    if missing.any():
-        raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
+    if not hasattr(column, "null_count") or column.null_count:
+        missing = np.asarray(column.is_null() if hasattr(column, "chunks") else column.isna())
+        if missing.any():
+            raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
+    if getattr(column, "num_chunks", 0) == 1:
+        column = column.chunk(0)  # an array of several chunks would be copied, even if it has one
     array = np.asarray(column)
     if array.dtype.kind == "O":
         given = array.tolist()

@@ -47,6 +47,12 @@ class Batch(NamedTuple):
             part = slice(start, start + rows)
             yield Batch(self.u[part], self.v[part], self.w[part], self.name, self.first + start)
 
+    def after(self, start: int) -> Batch:
+        """Return the edges from the place `start` on, counted as `first` is."""
+        skipped = max(start - self.first, 0)
+        u, v, w = (column[skipped:] for column in (self.u, self.v, self.w))
+        return Batch(u, v, w, self.name, self.first + min(skipped, len(self.w)))
+
     def fault(self, row: int, problem: str) -> InputError:
         """Return an error that names one of these edges."""
         return InputError(f"{self.name}, row {self.first + row}: {problem}")
@@ -73,8 +79,10 @@ def batch_of(given: Any, name: str) -> Batch:
 
 
 def _column(values: Any, field: str) -> np.ndarray:
+    """Return a column as an array; one that can be written to is copied, since its producer may use it again."""
+    is_shared = isinstance(values, np.ndarray) and values.flags.writeable
     try:
-        array = np.asarray(values)
+        array = np.array(values, copy=True if is_shared else None)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{field} is not an array of numbers: {error}") from error
     if array.ndim != 1:

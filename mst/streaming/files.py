@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +14,17 @@ from mst import formats
 from mst.errors import FormatError
 from mst.formats.source import Source, is_parquet
 from mst.graph import WEIGHT_DTYPES
-from mst.streaming.batches import Batch, batch_of
+from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
+from mst.streaming.memory import parse_memory
 
 _ARROW = b"ARROW1\0\0"
 _COLUMNS = {"u", "v", "w", "source", "target", "src", "dst", "from", "to", "weight"}
-_ROWS = 1 << 18
-_BATCHES_AHEAD = 4
+_ROW_BYTES = 32
+"""Of a row while it is decoded: 12 to 24 bytes, and what they are decoded from."""
+
+_BATCHES_AHEAD = 3
+"""Batches that wait, beside those that are decoded: as many as are read ahead, and the one that is cut into slices."""
 _MOST_DIGITS = 18
 
 
@@ -32,18 +38,23 @@ class EdgeFile(NamedTuple):
         The numbers of vertices and of edges, where the file states them.
     batches : callable
         ``batches(start)`` yields the edges from this place on.
-    identity : dict
+    identity : mapping
         What changes when the file is another one: its size and time, and the format that it was read as.
+    reading : int
+        Bytes that reading takes, beside the batches that are filtered.
     """
 
     path: Path
     n: int | None
     m: int | None
     batches: Callable[[int], Iterator[Batch]]
-    identity: dict[str, Any]
+    identity: Mapping[str, Any] = MappingProxyType({})
+    reading: int = 0
 
 
-def open_edges(path: Path, *, format: str | None = None) -> EdgeFile:
+def open_edges(
+    path: Path, *, format: str | None = None, width: int = 1, memory: int | str | None = None
+) -> EdgeFile:
     """Open a file of edges, or a folder of Parquet files, which are read in the order of their names.
 
     Parameters
@@ -51,6 +62,10 @@ def open_edges(path: Path, *, format: str | None = None) -> EdgeFile:
     path : Path
     format : str, optional
         A key of `mst.formats.FORMATS`, ``parquet`` or ``arrow``; by default, the content decides.
+    width : int
+        Threads that decode Parquet.
+    memory : int or str, optional
+        Bytes for the whole process, as of `mst.streaming.forest_of_batches`: reading takes a share of them.
 
     Raises
     ------
@@ -58,7 +73,7 @@ def open_edges(path: Path, *, format: str | None = None) -> EdgeFile:
         It cannot be opened, or not as a stream.
     """
     if is_parquet(path) if format is None else format == "parquet":
-        found = _parquet(path)
+        found = _parquet(path, width, parse_memory(memory) if memory else None)
     else:
         with Source(path) as source:
             is_arrow = source.head.startswith(_ARROW) if format is None else format in ("arrow", "canonical")
@@ -130,35 +145,38 @@ def read_forest(path: Path) -> StreamForest:
     return StreamForest(n, m, u, v, w, ids.astype(np.int64))
 
 
-def _parquet(path: Path) -> EdgeFile:
+def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     import pyarrow as pa
-    from pyarrow import dataset
+    from pyarrow import parquet
 
     try:
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        whole = dataset.dataset([str(file) for file in files], format="parquet")
-        groups = [group for part in whole.get_fragments() for group in part.split_by_row_group()]
-        sizes = [sum(part.num_rows for part in group.row_groups) for group in groups]
+        notes = [parquet.read_metadata(file) for file in files]
     except (pa.ArrowException, OSError) as error:
         raise FormatError(path, f"expected a Parquet file: {_one_line(error)}") from error
-    columns = [name for name in whole.schema.names if name in _COLUMNS]
+    parts = [(file, note, i) for file, note in zip(files, notes) for i in range(note.num_row_groups)]
+    sizes = [note.row_group(i).num_rows for _, note, i in parts]
+    schema = notes[0].schema.to_arrow_schema()
+    columns = [name for name in schema.names if name in _COLUMNS]
+    bytes_each = _ROW_BYTES * max(sizes, default=0)
+    ahead = width if memory is None else max(min(width, memory // 8 // max(bytes_each, 1)), 1)
+
+    def decode(file: Path, note: Any, group: int, row: int) -> Batch:
+        try:
+            with parquet.ParquetFile(file, metadata=note, pre_buffer=False) as opened:
+                table = opened.read_row_group(group, columns, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise FormatError(file, f"row group {group} is damaged: {_one_line(error)}") from error
+        return _batch(table, file, row)
 
     def batches(start: int) -> Iterator[Batch]:
-        first = int(np.searchsorted(np.cumsum(sizes), start, side="right"))
-        row = sum(sizes[:first])
-        rest = dataset.FileSystemDataset(groups[first:], whole.schema, whole.format, whole.filesystem)
-        # Threads decode row groups ahead, in their order.
-        options: dict[str, Any] = dict(
-            batch_size=_ROWS, batch_readahead=_BATCHES_AHEAD, fragment_readahead=_BATCHES_AHEAD
-        )
-        try:
-            for table in rest.to_batches(columns, **options):
-                yield from _from(table, path, row, start)
-                row += table.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise FormatError(path, f"damaged after row {row:,}: {_one_line(error)}") from error
+        ends = np.cumsum(sizes)
+        calls = [(*part, int(end) - size) for part, size, end in zip(parts, sizes, ends) if end > start]
+        with ThreadPoolExecutor(ahead, "mst decodes") as pool:
+            for batch in map_ahead(pool, decode, calls, ahead):
+                yield batch.after(start)
 
-    return EdgeFile(path, _declared(whole.schema), sum(sizes), batches, {})
+    return EdgeFile(path, _declared(schema), sum(sizes), batches, reading=(ahead + _BATCHES_AHEAD) * bytes_each)
 
 
 def _arrow(path: Path) -> EdgeFile:
@@ -179,10 +197,10 @@ def _arrow(path: Path) -> EdgeFile:
                     table.validate()
                 except (pa.ArrowException, OSError) as error:
                     raise FormatError(path, f"damaged after row {row:,}: {_one_line(error)}") from error
-                yield from _from(table, path, row, start)
+                yield _batch(table, path, row).after(start)
             row += size
 
-    return EdgeFile(path, _declared(reader.schema), sum(sizes), batches, {})
+    return EdgeFile(path, _declared(reader.schema), sum(sizes), batches)
 
 
 def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile:
@@ -191,10 +209,10 @@ def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile
             row = 0
             for u, v, w in formats.open_stream(source, format=format).blocks:
                 weights = np.ones(len(u), np.int32) if w is None else _narrow(w)
-                yield from _from((_narrow(u), _narrow(v), weights), path, row, start)
+                yield _batch((_narrow(u), _narrow(v), weights), path, row).after(start)
                 row += len(u)
 
-    return EdgeFile(path, stream.n, stream.m, batches, {})
+    return EdgeFile(path, stream.n, stream.m, batches)
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
@@ -204,17 +222,9 @@ def _narrow(values: np.ndarray) -> np.ndarray:
     return values.copy()
 
 
-def _from(given: Any, path: Path, row: int, start: int) -> Iterator[Batch]:
-    """Yield a batch that begins at a row of the file, without the edges before the place `start`."""
-    size = len(given[0]) if isinstance(given, tuple) else given.num_rows
-    skipped = min(max(start - row, 0), size)
-    if skipped < size or not size:
-        if isinstance(given, tuple):
-            given = tuple(column[skipped:] for column in given)
-        elif skipped:
-            given = given.slice(skipped)
-        batch = batch_of(given, str(path))
-        yield batch._replace(first=row + skipped)
+def _batch(given: Any, path: Path, row: int) -> Batch:
+    """Return the batch that begins at a row of a file."""
+    return batch_of(given, f"{path}, rows from {row:,} on")._replace(name=str(path), first=row)
 
 
 def _declared(schema: Any) -> int | None:

@@ -23,7 +23,7 @@ _PROOF_BYTES = 110
 _CODE_BYTES = 300 * 2**20
 """Machine code and libraries that are loaded on the way."""
 
-_SLICE_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 64, 1 << 20, 1 << 14
+_SLICE_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 24, 1 << 18, 1 << 14
 SLICES_AHEAD = 2
 """Slices for each thread that are filtered, or have been, before they are added to the table."""
 
@@ -76,8 +76,11 @@ class Budget(NamedTuple):
     slice: int
 
     @classmethod
-    def of(cls, memory: int | str | None, width: int) -> Budget:
-        """Return the budget of a process that has taken some already, and filters by so many threads."""
+    def of(cls, memory: int | str | None, width: int, reading: int = 0) -> Budget:
+        """Return the budget of a process that has taken some, and filters by `width` threads.
+
+        `reading` is what reading takes, in bytes.
+        """
         import psutil
 
         taken = psutil.Process().memory_info().rss
@@ -86,14 +89,14 @@ class Budget(NamedTuple):
             given = psutil.virtual_memory().available // 2 + taken
         else:
             given = parse_memory(memory)
-        free = given - taken - _CODE_BYTES
+        free = given - taken - _CODE_BYTES - reading
         slices = (SLICES_AHEAD + 1) * width
-        rows = min(max(free // 8 // (slices * _SLICE_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
+        rows = min(max(free // 4 // (slices * _SLICE_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
         free -= slices * rows * _SLICE_BYTES
         if free <= 0:
             least = given - free
             raise OutOfMemoryError(
-                f"{size(given)} of memory are too little: {size(least)} are taken already, or by code"
+                f"{size(given)} of memory are too little: {size(least)} are taken already, or by code and reading"
             )
         return cls(given, free, rows)
 

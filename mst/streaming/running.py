@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -48,21 +49,20 @@ class Kept(NamedTuple):
 
     Attributes
     ----------
-    u, v, w : numpy.ndarray, shape (k,)
-    ids : numpy.ndarray of int64, shape (k,)
-        Places in the stream, ascending.
+    batch : Batch
+        The slice, with weights of the stream's dtype.
+    start : int
+        The place of its first edge in the stream.
+    places : numpy.ndarray of uint32, shape (k,)
+        Places of the edges in the slice, ascending.
     n : int
         One more than the largest end of all edges of the slice.
-    rows : int
-        How many edges it had.
     """
 
-    u: np.ndarray
-    v: np.ndarray
-    w: np.ndarray
-    ids: np.ndarray
+    batch: Batch
+    start: int
+    places: np.ndarray
     n: int
-    rows: int
 
 
 class Limit(NamedTuple):
@@ -79,8 +79,10 @@ class Limit(NamedTuple):
     declared: bool
 
 
-def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
+def keep(batch: Batch, start: int, filter: Filter, limit: Limit, places: np.ndarray) -> Kept:
     """Return the edges of a batch, which begins at a place in the stream, that may be in the forest.
+
+    `places`, uint32 of at least as many elements as the batch has edges, is overwritten and becomes part of the result.
 
     Raises
     ------
@@ -88,7 +90,6 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
         An end is negative or not below the limit, or a weight is NaN.
     """
     u, v = (frozen(ends.view(f"u{ends.itemsize}")) for ends in (batch.u, batch.v))
-    places = np.empty(len(u), np.uint32)
     w, highest = batch.w, batch.w.dtype.type(0)
     if filter.highest is not None:
         w = frozen(w.astype(np.promote_types(w.dtype, filter.highest.dtype), copy=False))
@@ -96,9 +97,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
     kept, largest, unordered = keep_open(u, v, w, highest, filter.joined, places)
     if largest >= limit.n or unordered:
         raise _fault(batch, limit)
-    places = places[:kept]
-    n = int(largest) + 1 if len(u) else 0
-    return Kept(batch.u[places], batch.v[places], w[places], places + np.int64(start), n, len(u))
+    return Kept(batch._replace(w=w), start, places[:kept], int(largest) + 1 if len(u) else 0)
 
 
 def _fault(batch: Batch, limit: Limit) -> InputError:
@@ -175,6 +174,7 @@ class RunningForest:
         self._columns = [np.empty(rows, dtype) for dtype in types]
         self._typed = False
         self._copies: list[Future] = []
+        self._spare: queue.SimpleQueue[np.ndarray] = queue.SimpleQueue()
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -200,20 +200,40 @@ class RunningForest:
             The table cannot hold them.
         """
         self.n = max(self.n, kept.n)
-        if self.size + len(kept.ids) > self.budget.rows(self.n):
+        if self.size + len(kept.places) > self.budget.rows(self.n):
             raise self.budget.refusal(self.n)
         self._fit_types(kept)
-        end = self.size + len(kept.ids)
-        places = [column[self.size : end] for column in self._columns]
+        end = self.size + len(kept.places)
+        room = [column[self.size : end] for column in self._columns]
         self._copies = [copy for copy in self._copies if not copy.done()]
-        self._copies.append(self.threads.pool.submit(_copy, places, kept))
+        self._copies.append(self.threads.pool.submit(self._copy, kept, room))
         self.size = end
-        self.seen += kept.rows
+        self.seen += len(kept.batch.w)
+
+    def _copy(self, kept: Kept, room: list[np.ndarray]) -> None:
+        """Copy edges into the table, and put their places back."""
+        batch, places = kept.batch, kept.places
+        for values, column in zip((batch.u, batch.v, batch.w), room):
+            if values.dtype == column.dtype:
+                np.take(values, places, out=column, mode="clip")  # another mode would copy once more
+            else:
+                column[:] = values[places]
+        np.add(places, np.int64(kept.start), out=room[3])
+        if places.base is not None:
+            self._spare.put(places.base)
+
+    def new_places(self, rows: int) -> np.ndarray:
+        """Return an array for the places of so many edges: a used one, whose pages need not be cleared again."""
+        with suppress(queue.Empty):
+            found = self._spare.get_nowait()
+            if len(found) >= rows:
+                return found
+        return np.empty(max(rows, self.budget.slice), np.uint32)
 
     def _fit_types(self, kept: Kept) -> None:
         """Widen the columns to hold new ends and weights."""
         wanted = np.dtype(np.int32 if self.n < 2**31 else np.int64)
-        weights = kept.w.dtype
+        weights = kept.batch.w.dtype
         if self._typed:
             weights = np.promote_types(weights, self._columns[2].dtype)
         types = [wanted, wanted, weights]
@@ -256,7 +276,11 @@ class RunningForest:
             found = self._solve(Graph(self.n, u, v, w, trusted=True))
             self.algorithm, self.forest = found.algorithm, len(found.edge_ids)
             self.size = self.forest
-            list(self.threads.pool.map(lambda column: _gather(column, found.edge_ids), self._columns))
+            parts = [found.edge_ids[start : start + _SLICE] for start in range(0, self.size, _SLICE)]
+            for column in self._columns:
+                gathered = list(self.threads.pool.map(column.__getitem__, parts))
+                for start, values in zip(range(0, self.size, _SLICE), gathered):
+                    column[start : start + len(values)] = values
 
     def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the columns, without room for more edges; no edge can be added any more."""
@@ -289,16 +313,6 @@ class RunningForest:
             in_giant = np.empty(-(-self.n // 64), np.uint64)
             trees.mark_giant(Schedule(width, 64, counters), label, giant, in_giant)
         return Filter(highest, Joined(label, in_giant))
-
-
-def _copy(places: list[np.ndarray], kept: Kept) -> None:
-    for place, values in zip(places, (kept.u, kept.v, kept.w, kept.ids)):
-        place[:] = values
-
-
-def _gather(column: np.ndarray, ids: np.ndarray) -> None:
-    """Move the elements `ids`, ascending, to the front."""
-    column[: len(ids)] = column[ids]
 
 
 def light_weight(w: np.ndarray, n: int, seen: int) -> Any:

@@ -35,7 +35,8 @@ def forest_of_batches(
     ----------
     batches : iterable, or Arrow dataset
         Of tuples ``(u, v, w)`` of arrays, or of record batches or other tables with the columns that
-        `mst.interop.tables.from_table` takes. An edge's id is its place in the stream.
+        `mst.interop.tables.from_table` takes. An edge's id is its place in the stream. A thread reads ahead: arrays
+        are copied, so that the producer may fill them again, unless they are read-only.
     solve : callable
         ``solve(graph)`` returns the forest of a graph in memory.
     width : int
@@ -93,7 +94,7 @@ def forest_of_file(
         As of `forest_of_batches`.
     """
     kept = Checkpoint(checkpoint, file.identity) if checkpoint else None
-    return _forest(file.batches, solve, width, n=file.n, memory=memory, checkpoint=kept, edges=file.m)
+    return _forest(file.batches, solve, width, n=file.n, memory=memory, checkpoint=kept, file=file)
 
 
 def _forest(
@@ -104,10 +105,11 @@ def _forest(
     n: int | None,
     memory: int | str | None,
     checkpoint: Checkpoint | None = None,
-    edges: int | None = None,
+    file: EdgeFile | None = None,
 ) -> StreamForest:
-    """Return the forest of the edges that ``batches(0)`` yields; `edges` is how many there are, where it is known."""
-    budget = Budget.of(memory, width)
+    """Return the forest of the edges that ``batches(0)`` yields, possibly from a file."""
+    budget = Budget.of(memory, width, file.reading if file else 0)
+    edges = file.m if file else None
     if n is not None and n > budget.most_vertices:
         raise budget.refusal(n)
     with ThreadPoolExecutor(width, "mst filters") as pool, step("reading the edges", total=edges) as working:
@@ -148,12 +150,12 @@ def add_batches(
     with closing(read_ahead(batches)) as ahead:
 
         def kept(part: Batch, start: int) -> Kept:
-            return keep(part, start, current, running.limit)
+            return keep(part, start, current, running.limit, running.new_places(len(part.w)))
 
         parts = slices(timed(ahead, running.seconds), running.seen, running.budget.slice, running.weight_type)
         for found in map_ahead(pool, kept, parts, SLICES_AHEAD * width):
             is_due = checkpoint is not None and checkpoint.is_due
-            if is_due or not running.has_room(len(found.ids)):
+            if is_due or not running.has_room(len(found.places)):
                 running.reduce()
                 current = running.filter()
             if is_due and checkpoint:

@@ -74,23 +74,25 @@ def keep_open(u, v, w, highest, joined, places):
     label, in_giant = joined
     n = np.uint64(label.size)
     kept = largest = unordered = _ZERO
+    # Without a branch that depends on an edge: it would be mispredicted.
+    last = n - min(n, _ONE)
     for e in range(np.uint64(u.size)):
         x, y = np.uint64(u[e]), np.uint64(v[e])
-        higher = max(x, y)
-        largest = max(largest, higher)
+        largest = max(largest, x, y)
         unordered += np.uint64(w[e] != w[e])
-        is_open = w[e] < highest or higher >= n
-        if not is_open:
-            is_open = (get_bit(in_giant, x) & get_bit(in_giant, y)) == _ZERO
+        is_open = (w[e] < highest) | (max(x, y) >= n)
+        if n > _ZERO:
+            is_open |= get_bit(in_giant, min(x, last)) & get_bit(in_giant, min(y, last)) == _ZERO
         places[kept] = e
         kept += np.uint64(is_open & (x != y))
+    if n == _ZERO:
+        return np.int64(kept), largest, np.int64(unordered)
     candidates, kept = kept, _ZERO
     for j in range(candidates):
         e = places[j]
         x, y = np.uint64(u[e]), np.uint64(v[e])
-        is_open = w[e] < highest or max(x, y) >= n
-        if not is_open:
-            is_open = label[x] != label[y]
+        is_open = (w[e] < highest) | (max(x, y) >= n)
+        is_open |= label[min(x, last)] != label[min(y, last)]
         places[kept] = e
         kept += np.uint64(is_open)
     return np.int64(kept), largest, np.int64(unordered)
