@@ -13,6 +13,9 @@ import numpy as np
 from mst.errors import InputError, nearest
 from mst.graph import WEIGHT_DTYPES
 
+ORDERS = ("random", "ascending", "descending")
+"""Orders of weights along the rows."""
+
 _NAMES = tuple(dtype.name for dtype in WEIGHT_DTYPES)
 _SIGNIFICAND_BITS = {"float32": 24, "float64": 53}
 _LEAST_EXPONENT = {"float32": -149, "float64": -1074}
@@ -33,6 +36,9 @@ class WeightSpec:
         usual multiples of 2⁻⁵³.
     distinct : bool
         No two edges get the same weight.
+    order : {"random", "ascending", "descending"}
+        Whether the weights are sorted by row afterwards, so that they follow the edges' places: those of a grid or a
+        path from one end to the other, those of communities that are numbered one after the other by community.
 
     Raises
     ------
@@ -52,6 +58,7 @@ class WeightSpec:
     low: int | float = 1
     high: int | float = 2**24 - 1
     distinct: bool = False
+    order: str = "random"
 
     def __post_init__(self) -> None:
         name = self.dtype if isinstance(self.dtype, str) else getattr(self.dtype, "__name__", str(self.dtype))
@@ -61,6 +68,8 @@ class WeightSpec:
             )
         if not isinstance(self.distinct, bool):
             raise InputError(f"distinct must be true or false, got {self.distinct!r}")
+        if self.order not in ORDERS:
+            raise InputError(f"weights cannot be in the order {self.order!r}: use one of {', '.join(ORDERS)}")
         object.__setattr__(self, "dtype", name)
         for field in ("low", "high"):
             object.__setattr__(self, field, _bound(getattr(self, field), field, name))
@@ -70,25 +79,29 @@ class WeightSpec:
 
     @classmethod
     def parse(cls, text: str) -> WeightSpec:
-        """Read ``dtype[:low:high[:distinct]]``, as the command line has it.
+        """Read ``dtype[:low:high[:distinct][:ascending]]``, as the command line has it.
 
         Examples
         --------
         >>> from mst.weights import WeightSpec
-        >>> WeightSpec.parse("int32:1:1000")
-        WeightSpec(dtype='int32', low=1, high=1000, distinct=False)
+        >>> WeightSpec.parse("int32:1:1000:descending")
+        WeightSpec(dtype='int32', low=1, high=1000, distinct=False, order='descending')
         """
         parts = text.split(":")
-        if len(parts) not in (1, 3, 4) or (len(parts) == 4 and parts[3] != "distinct"):
+        dtype, bounds, rest = parts[0], parts[1:3], parts[3:]
+        distinct = rest[:1] == ["distinct"]
+        order = rest[distinct:]
+        if len(bounds) == 1 or len(order) > 1 or (order and order[0] not in ORDERS[1:]):
             raise InputError(
-                f"weights {text!r} are not dtype:low:high or dtype:low:high:distinct, "
-                "for instance int32:1:1000 or float64:0:1:distinct"
+                f"weights {text!r} are not dtype:low:high, dtype:low:high:distinct, or one of these with "
+                ":ascending or :descending behind it, for instance int32:1:1000 or float64:0:1:distinct"
             )
-        range_given: dict[str, Any] = dict(zip(("low", "high"), parts[1:3], strict=False))
-        return cls(parts[0], **range_given, distinct=len(parts) == 4)
+        given: dict[str, Any] = dict(zip(("low", "high"), bounds, strict=False))
+        return cls(dtype, **given, distinct=distinct, order=order[0] if order else "random")
 
     def __str__(self) -> str:
-        return f"{self.dtype}:{self.low}:{self.high}" + (":distinct" if self.distinct else "")
+        order = "" if self.order == "random" else f":{self.order}"
+        return f"{self.dtype}:{self.low}:{self.high}" + (":distinct" if self.distinct else "") + order
 
     @property
     def is_integer(self) -> bool:
@@ -123,7 +136,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     """Return a weight for every edge, as a function of the seed and the edge's two ends.
 
     The same edge has the same weight in either direction, in any row, and on every platform. Parallel edges have
-    equal weights, unless they must be distinct.
+    equal weights, unless they must be distinct. With ``spec.order`` these weights are sorted by row at last.
 
     With ``spec.distinct`` the edges are ranked by (smaller end, larger end, row), and a seeded permutation of
     the whole range takes ranks to weights: a sample without replacement, spread over the range. A weight then
@@ -157,6 +170,13 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     >>> a.tolist() == b.tolist()[::-1]
     True
     """
+    out = _in_random_order(u, v, seed, spec)
+    if spec.order != "random":
+        out.sort()
+    return out[::-1].copy() if spec.order == "descending" else out
+
+
+def _in_random_order(u: Any, v: Any, seed: int, spec: WeightSpec) -> np.ndarray:
     from mst.kernels.primitives import hashing
 
     u, v = (np.asarray(ends if np.size(ends) else np.empty(0, np.int32)) for ends in (u, v))

@@ -468,6 +468,8 @@ def test_trees_have_the_documented_depths():
         ("caveman", dict(cliques=4, size=5, connected=True), nx.connected_caveman_graph(4, 5)),
         ("path", dict(n=9), nx.path_graph(9)),
         ("star", dict(n=9), nx.star_graph(8)),
+        ("star", dict(n=8, hubs=3), nx.Graph([(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (0, 6), (1, 7)])),
+        ("star", dict(n=3, hubs=5), nx.star_graph(2)),
         ("grid", dict(rows=4, columns=6), nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 6))),
         ("tree", dict(n=31, shape="binary"), nx.balanced_tree(2, 4)),
     ],

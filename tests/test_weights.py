@@ -290,6 +290,17 @@ def test_text_round_trip(dtype, low, high, distinct):
     assert WeightSpec.parse(str(spec)) == spec
 
 
+def test_weights_in_an_order_are_those_of_no_order_sorted(rng):
+    u, v = rng.integers(0, 100, (2, 1000))
+    random, up, down = (
+        hash_weights(u, v, seed=3, spec=WeightSpec.parse(f"float32:0:1{order}"))
+        for order in ("", ":ascending", ":descending")
+    )
+    assert up.tolist() == sorted(random.tolist()) == down.tolist()[::-1] != random.tolist()
+    spec = WeightSpec("int32", 0, 9**5, distinct=True, order="ascending")
+    assert WeightSpec.parse(str(spec)) == spec and (np.diff(hash_weights(u, v, seed=3, spec=spec)) > 0).all()
+
+
 def test_specs_take_defaults_and_numpy_dtypes():
     assert WeightSpec.parse("int32") == WeightSpec() == WeightSpec(np.int32)
     assert WeightSpec(np.dtype("float64"), 0, 1).dtype == "float64"
@@ -319,7 +330,18 @@ def test_bad_specs_are_refused(arguments, message):
 
 
 @pytest.mark.parametrize(
-    "text", ["int32:1", "int32:1:2:3", "int32:1:2:distinct:4", "int8:1:2", "int32:a:b", ""]
+    "text",
+    [
+        "int32:1:9:sideways",
+        "int32:ascending",
+        "int32:1:9:ascending:distinct",
+        "int32:1",
+        "int32:1:2:3",
+        "int32:1:2:distinct:4",
+        "int8:1:2",
+        "int32:a:b",
+        "",
+    ],
 )
 def test_bad_texts_are_refused(text):
     with pytest.raises(InputError):

@@ -225,7 +225,8 @@ def _origin_of_weights(entry: Entry) -> str:
         return "from the file"
     made = entry.weights
     distinct = ", distinct" if made.distinct else ""
-    return f"made: {made.dtype} in [{made.low}, {made.high}]{distinct}, seed {entry.seed}"
+    order = "" if made.order == "random" else f", {made.order} by row"
+    return f"made: {made.dtype} in [{made.low}, {made.high}]{distinct}{order}, seed {entry.seed}"
 
 
 def describe(graph: Graph) -> dict[str, Any]:

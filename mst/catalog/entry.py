@@ -56,12 +56,15 @@ class Weights(StrictModel):
         The range; integers include both ends, floats leave out the upper one.
     distinct : bool
         No two edges weigh the same.
+    order : str
+        random; ascending or descending by row, so that weights follow places.
     """
 
     dtype: Literal["int32", "int64", "float32", "float64"] = "int32"
     low: Number = 1
     high: Number = 2**24 - 1
     distinct: bool = False
+    order: Literal["random", "ascending", "descending"] = "random"
 
     @model_validator(mode="after")
     def _legal(self) -> Weights:
@@ -75,7 +78,7 @@ class Weights(StrictModel):
         """Return the specification that `mst.weights` takes."""
         from mst.weights import WeightSpec
 
-        return WeightSpec(self.dtype, self.low, self.high, self.distinct)
+        return WeightSpec(self.dtype, self.low, self.high, self.distinct, self.order)
 
 
 class Source(StrictModel):

@@ -1,4 +1,4 @@
-"""Paths and stars, the trees of the largest diameter and of the largest degree."""
+"""Paths and stars, the trees of the largest diameter and of the largest degree, and stars of several hubs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ def path(*, n: int, seed: int, connected: bool) -> Edges:
 
 
 @generator(
-    "vertex 0 joined to all others: the tree of the largest degree",
+    "vertex 0 joined to all others, the tree of the largest degree; or to some hubs, and these to all others",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
+        hubs=Parameter(int, "hubs, the first vertices; every other x is joined to hub x mod hubs", 1, low=1),
     ),
     connected="always",
 )
-def star(*, n: int, seed: int, connected: bool) -> Edges:
-    """Join vertex 0 to all others; the packed pair of 0 and v is v."""
+def star(*, n: int, hubs: int, seed: int, connected: bool) -> Edges:
+    """Join the hubs to vertex 0, and every other vertex to a hub."""
     pairs = empty_pairs(max(n - 1, 0))
-    pairs[:] = np.arange(1, len(pairs) + 1, dtype=np.uint64)
-    return Edges(n, pairs, "sorted")
+    vertices = np.arange(1, len(pairs) + 1, dtype=np.uint64)
+    pairs[:] = pack(np.where(vertices < hubs, 0, vertices % np.uint64(hubs)), vertices)
+    return Edges(n, pairs, "sorted" if hubs == 1 else "any")
