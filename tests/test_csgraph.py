@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import minimum_spanning_tree as scipys
 
+import mst
 from mst import InputError
 from mst.csgraph import ShapeError, minimum_spanning_tree
 
@@ -128,3 +129,46 @@ def test_spare_capacity_behind_the_last_entry_is_ignored():
     matrix.data, matrix.indices = np.array([3.0, 1.0, 2.0, 9.0]), np.array([1, 2, 0, 0], np.int32)
     matrix.indptr = np.array([0, 1, 2, 3], np.int32)
     assert minimum_spanning_tree(matrix).toarray().tolist() == [[0, 0, 0], [0, 0, 1], [2, 0, 0]]
+
+
+def test_zeros_are_kept_on_request():
+    zeros = sparse.csr_array(([0.0, 3.0, 0.0], ([0, 1, 0], [1, 2, 2])), shape=(3, 3))
+    assert minimum_spanning_tree(zeros).nnz == scipys(zeros).nnz == 0
+    tree = minimum_spanning_tree(zeros, keep_zeros=True)
+    assert tree.nnz == 2 and tree.data.tolist() == [0, 0] and tree.indices.tolist() == [1, 2]
+    # No edge of a dense matrix weighs zero.
+    assert minimum_spanning_tree(np.zeros((3, 3)), keep_zeros=True).nnz == 0
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i1", "u2", "i4", "i8", "u8", "f4", "f8"])
+def test_weights_keep_their_dtype_on_request(dtype):
+    dense = np.array([[0, 3, 1], [2, 0, 4], [0, 0, 0]]).astype(dtype)
+    for given in (dense, np.ma.masked_equal(dense, 0), sparse.csr_array(dense)):
+        tree = minimum_spanning_tree(given, keep_dtype=True)
+        assert tree.dtype == np.dtype(dtype)
+        assert (tree.astype(float).toarray() == scipys(dense.astype(float)).toarray()).all()
+        assert minimum_spanning_tree(given).dtype == np.float64
+
+
+def test_large_integers_are_compared_exactly_with_their_dtype():
+    large = 2**60
+    matrix = sparse.csr_array(([large + 2, large + 1, large], ([0, 0, 1], [1, 2, 2])), shape=(3, 3))
+    assert minimum_spanning_tree(matrix, keep_dtype=True).data.tolist() == [large + 1, large]
+
+
+def test_indices_of_64_bits_are_accepted():
+    matrix = sparse.csr_array(np.array([[0, 2.0, 1], [3, 0, 4], [0, 0, 0]]))
+    wide = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(3, 3))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert alike(minimum_spanning_tree(wide), minimum_spanning_tree(matrix))
+
+
+def test_csr_arrays_are_not_copied(monkeypatch):
+    graphs = []
+    solve = mst.minimum_spanning_forest
+    monkeypatch.setattr(
+        mst, "minimum_spanning_forest", lambda graph, **how: graphs.append(graph) or solve(graph, **how)
+    )
+    matrix = sparse.csr_array(np.array([[0, 2, 1], [3, 0, 4], [0, 0, 0]], np.float32))
+    minimum_spanning_tree(matrix, keep_dtype=True, threads=1)
+    assert np.shares_memory(graphs[0].w, matrix.data) and np.shares_memory(graphs[0].v, matrix.indices)

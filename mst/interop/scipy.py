@@ -18,13 +18,22 @@ class DtypeError(InputError, TypeError):
     """Entries that are not real numbers; also a TypeError, since SciPy raises that."""
 
 
-def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: str = "auto") -> Any:
+def minimum_spanning_tree(
+    csgraph: Any,
+    overwrite: bool = False,
+    *,
+    keep_zeros: bool = False,
+    keep_dtype: bool = False,
+    algorithm: str = "auto",
+    threads: int | None = None,
+) -> Any:
     """Return a minimum spanning tree of an undirected graph, or a forest where it is not connected.
 
     Accepts the inputs of SciPy's function and returns the same, zeros included: a zero of a dense matrix is no
     edge, and neither are infinity, NaN or a masked element there; a stored zero of a sparse array is an edge of
-    weight zero and is then dropped from the result, which stores no zeros. (`mst.minimum_spanning_forest` keeps
-    it.) Of equal weights, the first in the order of rows is kept.
+    weight zero and is then dropped from the result, unless `keep_zeros`. Of equal weights, the first in the order of
+    rows is kept. Indices may be of 64 bits. The arrays of a CSR array are not copied, except that weights become
+    float64 without `keep_dtype`, and indices of 64 bits become those of 32 where these suffice.
 
     Parameters
     ----------
@@ -32,13 +41,21 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
         Entry (i, j) or (j, i) is the weight of the edge between i and j; of two, the smaller one counts.
     overwrite : bool
         Whether the input may be overwritten. It never is; SciPy's is, to save a copy.
+    keep_zeros : bool
+        Whether edges of weight zero are stored in the result; without them, the clusters that they join fall apart.
+    keep_dtype : bool
+        Whether weights keep their dtype; SciPy makes them float64, which rounds large integers and doubles the memory
+        of float32.
     algorithm : str
         An exact algorithm of ``mst list``.
+    threads : int, optional
+        Cores that may be used; all of them when it is not given.
 
     Returns
     -------
-    scipy.sparse.csr_array or csr_matrix of float64, shape (n, n)
-        A matrix where a sparse matrix was given. The entries kept are where they were in `csgraph`.
+    scipy.sparse.csr_array or csr_matrix, shape (n, n)
+        Of float64, unless `keep_dtype`; a matrix where a sparse matrix was given. The entries kept are where they were
+        in `csgraph`.
 
     Raises
     ------
@@ -58,22 +75,27 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, algorithm: s
     >>> tree = minimum_spanning_tree(csr_array([[0, 2, 0], [3, 0, 4], [0, 0, 0]]), algorithm="kruskal")
     >>> tree.toarray().tolist()
     [[0.0, 2.0, 0.0], [0.0, 0.0, 4.0], [0.0, 0.0, 0.0]]
+    >>> zeros = csr_array(([0, 3], ([0, 1], [1, 2])), shape=(3, 3))
+    >>> minimum_spanning_tree(zeros, keep_zeros=True, keep_dtype=True).data.tolist()
+    [0, 3]
     """
-    matrix = _as_csr(csgraph)
+    matrix = _as_csr(csgraph, keep_dtype)
     n, count = matrix.shape[0], int(matrix.indptr[-1])
     # The arrays may be longer than the number of entries.
     columns, data = matrix.indices[:count], matrix.data[:count]
-    rows = np.repeat(np.arange(n, dtype=columns.dtype), np.diff(matrix.indptr))
-    forest = mst.minimum_spanning_forest(mst.Graph(n, rows, columns, _weights(data)), algorithm=algorithm)
-    kept = forest.edge_ids[data[forest.edge_ids] != 0]
     index = np.int32 if max(n, count) < 2**31 else np.int64
+    columns = columns.astype(np.int32 if n < 2**31 else np.int64, copy=False)
+    rows = np.repeat(np.arange(n, dtype=columns.dtype), np.diff(matrix.indptr))
+    graph = mst.Graph(n, rows, columns, _weights(data))
+    ids = mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=threads).edge_ids
+    kept = ids if keep_zeros else ids[data[ids] != 0]
     offsets = np.zeros(n + 1, index)
     np.cumsum(np.bincount(rows[kept], minlength=n), out=offsets[1:])
     return type(matrix)((data[kept], columns[kept].astype(index, copy=False), offsets), shape=(n, n))
 
 
-def _as_csr(csgraph: Any) -> Any:
-    """Return the float64 CSR form that SciPy would work on, sharing the input's arrays where it can."""
+def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
+    """Return the CSR form that SciPy would work on, sharing the input's arrays where it can; float64 or as given."""
     from scipy.sparse import issparse
     from scipy.sparse.csgraph import csgraph_from_dense, csgraph_from_masked
 
@@ -92,10 +114,11 @@ def _as_csr(csgraph: Any) -> Any:
             matrix.check_format()
         except ValueError as error:
             raise ShapeError(f"the {csgraph.format} matrix is damaged: {error}") from error
-        return matrix.astype(np.float64, copy=False)
-    if isinstance(csgraph, np.ma.MaskedArray):
-        return csgraph_from_masked(csgraph)
-    return csgraph_from_dense(csgraph)
+        return matrix if keep_dtype else matrix.astype(np.float64, copy=False)
+    matrix = (csgraph_from_masked if isinstance(csgraph, np.ma.MaskedArray) else csgraph_from_dense)(csgraph)
+    if keep_dtype:
+        matrix.data = np.asarray(csgraph)[matrix.nonzero()] if matrix.nnz else matrix.data.astype(csgraph.dtype)
+    return matrix
 
 
 def _as_dense(csgraph: Any) -> np.ndarray:
@@ -109,6 +132,6 @@ def _as_dense(csgraph: Any) -> np.ndarray:
 
 def _weights(data: np.ndarray) -> np.ndarray:
     """Return the weights, or their ranks where one is NaN, which SciPy sorts last."""
-    if not np.isnan(data).any():
+    if data.dtype.kind != "f" or not len(data) or not np.isnan(data.min()):
         return data
     return np.unique(data, return_inverse=True)[1]
