@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
 
 import pytest
+
+import mst
 
 nx = pytest.importorskip("networkx", reason="networkx is not installed")
 pytest.importorskip("scipy", reason="networkx's test mode needs scipy")
@@ -17,19 +20,58 @@ from networkx.utils.backends import backends  # noqa: E402
 pytestmark = pytest.mark.skipif("mst" not in backends, reason="this package is not installed beside networkx")
 
 
-def test_tests_of_networkx_pass_with_this_backend(tmp_path):
-    environment = {**os.environ, "NETWORKX_TEST_BACKEND": "mst", "NETWORKX_FALLBACK_TO_NX": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"]
+def networkxs_own_tests(folder, fallback: str) -> str:
+    """Run networkx's tests of spanning trees through this backend; return what pytest prints."""
+    environment = {**os.environ, "NETWORKX_TEST_BACKEND": "mst", "NETWORKX_FALLBACK_TO_NX": fallback}
+    command = [sys.executable, "-m", "pytest", "-q", "-rx", "-p", "no:cacheprovider", "--pyargs"]
     done = subprocess.run(
         [*command, "networkx.algorithms.tree.tests.test_mst"],
-        cwd=tmp_path,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         timeout=280,
     )
     assert done.returncode == 0, done.stdout[-3000:]
-    assert " passed" in done.stdout and "xfailed" not in done.stdout
+    return done.stdout
+
+
+def test_tests_of_networkx_pass_with_this_backend(tmp_path):
+    printed = networkxs_own_tests(tmp_path, "1")
+    assert " passed" in printed and "xfailed" not in printed
+
+
+def test_tests_of_minimum_spanning_trees_pass_without_networkxs_own_code(tmp_path):
+    """The others are of functions that count or sample spanning trees, or ask whether a graph is connected."""
+    printed = networkxs_own_tests(tmp_path, "")
+    missing = {line.rpartition(" - ")[2] for line in printed.splitlines() if line.startswith("XFAIL")}
+    others = ("random_spanning_tree", "number_of_spanning_trees", "is_tree", "is_connected")
+    assert missing == {f"{name!r} not implemented by mst" for name in others}
+    assert int(re.search(r"(\d+) passed", printed)[1]) >= 54
+
+
+def test_the_configuration_names_threads_or_the_gpu(monkeypatch):
+    asked = []
+    solve = mst.minimum_spanning_forest
+    monkeypatch.setattr(mst, "minimum_spanning_forest", lambda graph, **how: asked.append(how) or solve(graph))
+    with nx.config.backends.mst(threads=1):
+        nx.minimum_spanning_tree(nx.cycle_graph(4), backend="mst")
+    with nx.config.backends.mst(gpu=True):
+        nx.minimum_spanning_tree(nx.cycle_graph(4), backend="mst")
+    nx.minimum_spanning_tree(nx.cycle_graph(4), backend="mst")
+    assert asked == [{"threads": 1}, {"algorithm": "filter-boruvka-cuda"}, {"threads": None}]
+
+
+@pytest.mark.parametrize("minimum", [True, False])
+def test_partitions_are_respected(minimum):
+    graph = nx.gnm_random_graph(20, 60, seed=2)
+    for k, (*_, data) in enumerate(graph.edges(data=True)):
+        data["weight"] = k * 37 % 11
+        data["partition"] = (nx.EdgePartition.OPEN, nx.EdgePartition.INCLUDED, nx.EdgePartition.EXCLUDED)[
+            k * 7 % 5 % 3
+        ]
+    ours, theirs = (nx.partition_spanning_tree(graph, minimum, **how) for how in ({"backend": "mst"}, {}))
+    assert list(ours.edges(data=True)) == list(theirs.edges(data=True))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 Installed beside networkx, this package is one of its backends. The functions take and return networkx graphs and
 break ties as networkx's Kruskal does, by the order of ``G.edges``, for every value of ``algorithm``.
 
+``nx.config.backends.mst.threads = 4`` limits it to four cores, and ``nx.config.backends.mst.gpu = True`` has it solve
+on a GPU. Making arrays of a networkx graph's dictionaries takes most of the time, on one core.
+
 Examples
 --------
 >>> import networkx as nx
@@ -29,6 +32,8 @@ FUNCTIONS = (
     "maximum_spanning_edges",
     "minimum_spanning_tree",
     "maximum_spanning_tree",
+    "kruskal_mst_edges",
+    "partition_spanning_tree",
 )
 
 
@@ -46,8 +51,9 @@ def get_info() -> dict[str, Any]:
         "backend_name": "mst",
         "project": "mst",
         "package": "mst",
-        "short_summary": "Minimum and maximum spanning forests by filter-Borůvka on one core.",
+        "short_summary": "Minimum and maximum spanning forests on all cores, or on a GPU.",
         "functions": {name: {} for name in FUNCTIONS},
+        "default_config": {"threads": None, "gpu": False},
     }
 
 
@@ -224,6 +230,84 @@ def maximum_spanning_tree(
     return _forest_graph(_unwrapped(G), maximum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
 
 
+def kruskal_mst_edges(
+    G: BackendGraph,
+    minimum: bool,
+    weight: str = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+    partition: str | None = None,
+) -> Iterator[tuple]:
+    """Generate the edges that `networkx.algorithms.tree.mst.kruskal_mst_edges` does.
+
+    Parameters
+    ----------
+    G, weight, keys, data, ignore_nan
+        As for `minimum_spanning_edges`.
+    minimum : bool
+        Whether the forest is a minimum or a maximum one.
+    partition : str, optional
+        The edge attribute that holds a `networkx.EdgePartition`: included edges come first, excluded ones not at all.
+
+    Returns
+    -------
+    iterator of tuple
+
+    Raises
+    ------
+    ValueError, TypeError
+        As of `minimum_spanning_edges`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from networkx.algorithms.tree.mst import kruskal_mst_edges
+    >>> G = nx.Graph()
+    >>> G.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
+    >>> G.edges["a", "c"]["part"] = nx.EdgePartition.EXCLUDED
+    >>> list(kruskal_mst_edges(G, True, data=False, partition="part", backend="mst"))
+    [('a', 'b'), ('b', 'c')]
+    """
+    return _in_order(_unwrapped(G), weight, keys, data, ignore_nan, minimum, partition)
+
+
+def partition_spanning_tree(
+    G: BackendGraph,
+    minimum: bool = True,
+    weight: str = "weight",
+    partition: str = "partition",
+    ignore_nan: bool = False,
+) -> Any:
+    """Return a spanning forest with all included and no excluded edges, as `networkx.partition_spanning_tree` does.
+
+    Parameters
+    ----------
+    G, minimum, weight, partition, ignore_nan
+        As for `kruskal_mst_edges`.
+
+    Returns
+    -------
+    networkx.Graph
+        As of `minimum_spanning_tree`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As of `minimum_spanning_edges`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.cycle_graph(3)
+    >>> G.edges[1, 2]["partition"] = nx.EdgePartition.INCLUDED
+    >>> sorted(nx.partition_spanning_tree(G, backend="mst").edges)
+    [(0, 1), (1, 2)]
+    """
+    edges = kruskal_mst_edges(G, minimum, weight, ignore_nan=ignore_nan, partition=partition)
+    return _forest_graph(_unwrapped(G), edges)
+
+
 def _unwrapped(G: Any) -> Any:
     """Return the networkx graph that networkx, or a direct call, hands over."""
     graph = G.graph if isinstance(G, BackendGraph) else G
@@ -256,7 +340,13 @@ def _spanning_edges(
 
 
 def _in_order(
-    graph: Any, weight: str, keys: bool, data: bool, ignore_nan: bool, minimum: bool
+    graph: Any,
+    weight: str,
+    keys: bool,
+    data: bool,
+    ignore_nan: bool,
+    minimum: bool,
+    partition: str | None = None,
 ) -> Iterator[tuple]:
     import mst
 
@@ -272,14 +362,34 @@ def _in_order(
         del edges[k], values[k]
     number: dict[Hashable, int] = {node: k for k, node in enumerate(graph)}
     ranks = _ranks(values, minimum)
+    if partition is not None:
+        edges, ranks = _partitioned(edges, ranks, partition)
     count = len(edges)
     u = np.fromiter((number[edge[0]] for edge in edges), np.int32, count)
     v = np.fromiter((number[edge[1]] for edge in edges), np.int32, count)
-    ids = mst.minimum_spanning_forest(mst.Graph(len(number), u, v, ranks)).edge_ids
+    ids = mst.minimum_spanning_forest(mst.Graph(len(number), u, v, ranks), **_configured()).edge_ids
     for k in ids[np.lexsort((ids, ranks[ids]))].tolist():
         edge = edges[k]
         key = (edge[2],) if graph.is_multigraph() and keys else ()
         yield (edge[0], edge[1], *key, *((edge[-1],) if data else ()))
+
+
+def _partitioned(edges: list[tuple], ranks: np.ndarray, partition: str) -> tuple[list[tuple], np.ndarray]:
+    """Return the edges that are not excluded, and their ranks, with the included ones in front of all others."""
+    from networkx import EdgePartition
+
+    parts = [edge[-1].get(partition) for edge in edges]
+    open_ = np.array([part != EdgePartition.EXCLUDED for part in parts], bool)
+    included = np.array([part == EdgePartition.INCLUDED for part in parts], bool)
+    return [edge for edge, kept in zip(edges, open_) if kept], np.where(included, -1, ranks)[open_]
+
+
+def _configured() -> dict[str, Any]:
+    """Return the algorithm and the threads that the backend's configuration names."""
+    import networkx
+
+    config = networkx.config.backends.mst
+    return {"algorithm": "filter-boruvka-cuda"} if config.gpu else {"threads": config.threads}
 
 
 def _number(edge: tuple, value: Any) -> Any:
