@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import mst
 from mst.streaming import StreamForest, memory, prove_batches, running, solve
+from mst.streaming.filter import Threads
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -110,7 +111,7 @@ def test_ids_beyond_32_bits(small_table):
     expected = mst.minimum_spanning_forest((50, u, v, w)).edge_ids
     offset = 2**32 - 1000
     with ThreadPoolExecutor(2) as pool:
-        threads, budget = running.Threads(pool, 2), memory.Budget(2**30, 2**24, 16)
+        threads, budget = Threads(pool, 2), memory.Budget(2**30, 2**24, 16)
         state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50, seen=offset)
         solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))))
         state.reduce()
@@ -247,6 +248,20 @@ REFUTED = {
     "the stream has 3 edges, and the forest is one of 4": dict(m=4),
     "edge 1 has the end 2, and the forest 2 vertices": dict(n=2, u=[0], v=[1], w=[5], edge_ids=[0]),
 }
+
+
+@pytest.mark.parametrize(
+    "weight", [np.inf, 0.0, -np.inf, np.float32(1), np.iinfo(np.int32).max, np.iinfo(np.int64).max, 7]
+)
+def test_ties_at_any_weight_are_refuted_by_their_ids(weight):
+    w = np.full(3, weight)
+    batches = [([0, 1, 2], [1, 2, 0], w)]
+    right = mst.minimum_spanning_forest(batches)
+    assert right.edge_ids.tolist() == [0, 1] and prove_batches(right, batches).ok
+    later = StreamForest(
+        3, 3, *(np.array(ends, np.int32) for ends in ([1, 2], [2, 0])), w[:2], np.array([1, 2])
+    )
+    assert "is as heavy as, and before," in prove_batches(later, batches).reason
 
 
 @pytest.mark.parametrize("reason", REFUTED)

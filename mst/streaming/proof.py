@@ -21,10 +21,12 @@ from mst.kernels.proof.reconstruction import (
     put_in_order,
     root_path_dtype,
 )
+from mst.kernels.streaming.filter import keep_open
 from mst.kernels.streaming.paths import first_below_path
 from mst.progress import step
 from mst.proof import Proof
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices
+from mst.streaming.filter import NO_FILTER, Filter, Threads, filter_of
 from mst.streaming.forest import StreamForest
 from mst.units import count
 
@@ -122,14 +124,27 @@ def _checked(
     """Yield, for each slice of the stream, why it contradicts the forest, the witness, and the number of its edges."""
 
     def check(part: Batch, start: int) -> tuple[str, dict[str, Any], int]:
-        return *(_contradiction(forest, paths, part, start) or ("", {})), len(part.w)
+        return *(_contradiction(forest, paths, known, part, start) or ("", {})), len(part.w)
 
     with ThreadPoolExecutor(width, "mst proves") as pool, closing(read_ahead(batches)) as ahead:
+        known = _strict(filter_of(*forest.edges(), forest.n, forest.m, Threads(pool, width)))
         yield from map_ahead(pool, check, slices(ahead, 0, _SLICE), _AHEAD * width)
 
 
+def _strict(known: Filter) -> Filter:
+    """Return the filter for edges that may come before those of the forest: one of the same weight decides nothing."""
+    highest = known.highest
+    if highest is None:
+        return NO_FILTER
+    if highest.dtype.kind == "f":
+        above = np.nextafter(highest, highest.dtype.type(np.inf))
+    else:
+        above = highest + highest.dtype.type(highest < np.iinfo(highest.dtype).max)
+    return Filter(above, known.joined) if above > highest else NO_FILTER
+
+
 def _contradiction(
-    forest: StreamForest, paths: _Paths, part: Batch, start: int
+    forest: StreamForest, paths: _Paths, known: Filter, part: Batch, start: int
 ) -> tuple[str, dict[str, Any]] | None:
     for ends in (part.u, part.v):
         outside = (ends < 0) | (ends >= forest.n)
@@ -154,10 +169,16 @@ def _contradiction(
         here = f"{part.u[row]}–{part.v[row]} of weight {w[row]}"
         there = f"{forest.u[first + at]}–{forest.v[first + at]} of weight {forest.w[first + at]}"
         return f"the forest has edge {edge} as {there}, and the stream as {here}", {"edge": edge}
+    # The others are heavier than edges that connect their ends.
     u, v = (frozen(ends.astype(f"u{forest.u.itemsize}", copy=False)) for ends in (part.u, part.v))
-    row, rank = first_below_path(EdgeList(u, v, w), start, *paths)
-    if row < 0:
+    open_rows = np.empty(len(w), np.uint32)
+    kept, _, _ = keep_open(u, v, w, w.dtype.type(known.highest or 0), known.joined, open_rows)
+    open_rows = open_rows[:kept]
+    edges = EdgeList(*(frozen(column[open_rows]) for column in (u, v, w)))
+    at, rank = first_below_path(edges, open_rows + np.int64(start), *paths)
+    if at < 0:
         return None
+    row = int(open_rows[at])
     edge = start + row
     named = f"edge {edge} ({part.u[row]}–{part.v[row]}, weight {w[row]})"
     if rank >= len(paths[0]):

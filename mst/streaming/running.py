@@ -4,44 +4,24 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph, frozen
-from mst.kernels.filter_boruvka.parallel import trees
-from mst.kernels.filter_boruvka.sequential.trees import giant_label
-from mst.kernels.parallel.runtime import Schedule, new_counters, workers
-from mst.kernels.streaming.filter import Joined, join_light, keep_open
+from mst.kernels.streaming.filter import keep_open
 from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import State
+from mst.streaming.filter import Filter, Threads, filter_of
 from mst.streaming.memory import Budget
 
 _SLICE = 1 << 20
 _ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22
-
-
-class Filter(NamedTuple):
-    """What decides whether an edge of the stream may be dropped.
-
-    Attributes
-    ----------
-    highest : scalar of the weights' dtype, or None
-        The weight up to which the edges of the forest were joined; None before the first solve.
-    joined : Joined
-        The trees that they form; of no vertices, so that every edge is kept, before the first solve.
-    """
-
-    highest: Any
-    joined: Joined
-
-
-NO_FILTER = Filter(None, Joined(np.empty(0, np.uint32), np.empty(0, np.uint64)))
 
 
 class Kept(NamedTuple):
@@ -117,13 +97,6 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
     else:
         problem = f"is no vertex that fits into memory, {limit.n:,} do: allow more memory or compact the ids"
     return batch.fault(row, f"{field} = {end} {problem}")
-
-
-class Threads(NamedTuple):
-    """Threads that filter slices and copy columns, and how many they are."""
-
-    pool: Executor
-    width: int
 
 
 class RunningForest:
@@ -297,32 +270,6 @@ class RunningForest:
 
     def filter(self) -> Filter:
         """Return the filter of the forest of the last solve."""
-        pool, width = self.threads
         u, v, w, _ = (column[: self.forest] for column in self._columns)
-        vertex_type = np.dtype(f"u{u.itemsize}")
-        if not self.forest:
-            return NO_FILTER
-        with self.timed("trees"), workers(width):
-            highest, counters = light_weight(w, self.n, self.seen), new_counters(width)
-            label = trees.new_parents(self.n, vertex_type, width, counters)
-            ends = frozen(u.view(vertex_type)), frozen(v.view(vertex_type)), frozen(w)
-            parts = [slice(start, start + _SLICE) for start in range(0, self.forest, _SLICE)]
-            list(pool.map(lambda part: join_light(*(column[part] for column in ends), highest, label), parts))
-            trees.flatten(Schedule(width, 4096, counters), label)
-            giant, _ = giant_label(label)
-            in_giant = np.empty(-(-self.n // 64), np.uint64)
-            trees.mark_giant(Schedule(width, 64, counters), label, giant, in_giant)
-        return Filter(highest, Joined(label, in_giant))
-
-
-def light_weight(w: np.ndarray, n: int, seen: int) -> Any:
-    """Return the weight up to which the edges of a forest should be joined for a filter.
-
-    The lower it is, the more edges of the stream are heavier; the higher, the more of these have both ends in one tree.
-    Of a random graph, with ``k = seen / n`` edges for each vertex so far, the filter keeps ``x / k + 2 exp(-2 x)`` of
-    the edges if ``x`` of these ``k`` are light: least where the light edges leave a share of ``1 / 4 k`` of the
-    vertices, and about as many edges of the forest, out.
-    """
-    sample = np.sort(w[:: max(len(w) // 65_536, 1)])
-    left_out = n / (4 * max(seen, n)) * (n / max(len(w), 1))
-    return sample[max(int(len(sample) * (1 - min(left_out, 1.0))) - 1, 0)]
+        with self.timed("trees"):
+            return filter_of(u, v, w, self.n, self.seen, self.threads)

@@ -15,9 +15,10 @@ from mst.progress import Step, remark, step
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices, timed
 from mst.streaming.checkpoint import Checkpoint, State
 from mst.streaming.files import EdgeFile
+from mst.streaming.filter import Threads
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import SLICES_AHEAD, Budget
-from mst.streaming.running import Kept, RunningForest, Threads, keep
+from mst.streaming.running import Kept, RunningForest, keep
 from mst.units import count, counted
 
 

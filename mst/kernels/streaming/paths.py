@@ -1,4 +1,4 @@
-"""Compares the edges of a slice of a stream with the heaviest edge on the forest path between their ends."""
+"""Compares edges of a stream with the heaviest edge on the forest path between their ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit(nogil=True)
-def first_below_path(edges, start, ranked, links, root_paths):
+def first_below_path(edges, ids, ranked, links, root_paths):
     """Return the first edge below the heaviest edge on its path in the order, and the rank of that edge.
 
     An edge of the forest is the heaviest one on its path itself, and thus not below it.
@@ -21,9 +21,9 @@ def first_below_path(edges, start, ranked, links, root_paths):
     Parameters
     ----------
     edges : mst.kernels.proof.path_maximum.EdgeList
-        Consecutive edges of the stream.
-    start : int
-        The id of the first of them.
+        Some edges of the stream.
+    ids : numpy.ndarray of int64, shape (k,)
+        Their ids.
     ranked, links, root_paths : numpy.ndarray
         As in `mst.kernels.proof.path_maximum.PathMaxima`; ids are those of the stream.
 
@@ -48,6 +48,6 @@ def first_below_path(edges, start, ranked, links, root_paths):
             if rank >= np.uint64(ranked.size):
                 return np.int64(e), np.int64(rank)
             heaviest, above = ranked[rank].weight, np.uint64(ranked[rank].id)
-            if (w[e] < heaviest) | ((w[e] == heaviest) & (np.uint64(start) + e < above)):
+            if (w[e] < heaviest) | ((w[e] == heaviest) & (np.uint64(ids[e]) < above)):
                 return np.int64(e), np.int64(rank)
     return np.int64(-1), np.int64(-1)
