@@ -176,6 +176,34 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     return out[::-1].copy() if spec.order == "descending" else out
 
 
+def ecl_weights(u: Any, v: Any, n: int) -> np.ndarray:
+    """Return the weights that the artifact of ECL-MST gives to files without: |1 + (u·v) mod n|.
+
+    As in its C, the product is a 32-bit integer that wraps around, and the remainder has its sign; so a weight lies in
+    0 … n.
+
+    Parameters
+    ----------
+    u, v : array_like of int, shape (m,)
+        Ends of each edge, in the numbering of the file.
+    n : int
+        Vertices.
+
+    Returns
+    -------
+    numpy.ndarray of int32, shape (m,)
+
+    Examples
+    --------
+    >>> from mst.weights import ecl_weights
+    >>> ecl_weights([2, 65536, 50000], [3, 32767, 60000], 100_000).tolist()
+    [7, 18113, 67295]
+    """
+    u, v = (np.asarray(ends).astype(np.int64) for ends in (u, v))
+    product = (u * v).astype(np.int32)
+    return np.abs(1 + np.fmod(product, np.int32(n))).astype(np.int32)
+
+
 def _in_random_order(u: Any, v: Any, seed: int, spec: WeightSpec) -> np.ndarray:
     from mst.kernels.primitives import hashing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import os
@@ -28,6 +29,7 @@ from mst.generators import GENERATORS, ROW_ORDERS
 from mst.kernels.graph.degrees import degrees
 from mst.kernels.union_find.connectivity import count_components
 from mst.reporting.papers.claims import document
+from mst.weights import ecl_weights
 
 LISTED = catalog.load()
 
@@ -395,6 +397,38 @@ def test_generated_weights_are_independent_of_row_order(triangle, tmp_path, sour
     assert first.weights == "made: int32 in [10, 99], seed 1"
     reseeded = materialise(changed(other, seed=2), tmp_path / "c", sources=sources)
     assert reseeded.digest != second.digest
+
+
+def test_rule_ecl_weighs_files_and_generated_graphs_as_the_artifact(triangle, tmp_path, sources):
+    made = LISTED["rmat-14"]
+    for entry in (changed(triangle, weights={"rule": "ecl"}), changed(made, weights={"rule": "ecl"})):
+        manifest = materialise(entry, tmp_path / entry.name, sources=sources)
+        graph = read_canonical(tmp_path / entry.name / "graph.arrow")
+        assert np.array_equal(graph.w, ecl_weights(graph.u, graph.v, graph.n)) and graph.m
+        assert manifest.weights == "made: |1 + (u·v) mod n| in 32 bits, as ECL-MST's artifact does"
+    with pytest.raises(ValueError, match="rule: ecl decides the weights: leave out high, low"):
+        changed(made, weights={"rule": "ecl", "low": 1, "high": 9})
+
+
+def test_keys_of_weights_that_were_added_later_leave_recipes():
+    made = LISTED["rmat-14"]
+    decisive = {
+        "version": 1,
+        "weights": {"dtype": "int32", "low": 1, "high": 2**24 - 1, "distinct": False},
+        "generator": made.generator,
+        "parameters": made.parameters,
+        "seed": made.seed,
+    }
+    before = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:8]
+    assert changed(made, weights={}).recipe == before
+    others = [changed(made, weights=weights).recipe for weights in ({"order": "ascending"}, {"rule": "ecl"})]
+    assert len({before, *others}) == 3
+
+
+def test_inputs_of_ecl_mst_have_the_weights_of_its_artifact():
+    files = [*ECL_REAL.split(), *(name for name in LISTED if name.endswith((".egr", ".mtx")))]
+    hashed = {name for name in files if LISTED[name].weights is None or LISTED[name].weights.rule != "ecl"}
+    assert hashed == {"internet"} and LISTED["internet"].weights is None
 
 
 def test_a_file_without_weights_needs_weights_in_its_entry(triangle, tmp_path, sources, mirror_folder):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mst.errors import InputError
 from mst.kernels.primitives import hashing
 from mst.kernels.primitives.jit import njit
-from mst.weights import WeightSpec, hash_weights
+from mst.weights import WeightSpec, ecl_weights, hash_weights
 
 MASK = 2**64 - 1
 DTYPES = ("int32", "int64", "float32", "float64")
@@ -362,3 +362,20 @@ def test_too_few_values_for_distinct_weights():
 def test_bad_ends_are_refused(u, v):
     with pytest.raises(InputError):
         hash_weights(u, v, seed=1, spec=WeightSpec())
+
+
+def test_ecl_weights_wrap_around_as_in_c(rng):
+    n = 3_774_768
+    u, v = rng.integers(0, n, (2, 1000))
+
+    def in_c(a, b):
+        product = (a * b + 2**31) % 2**32 - 2**31
+        remainder = abs(product) % n * (1 if product >= 0 else -1)
+        return abs(1 + remainder)
+
+    expected = [in_c(int(a), int(b)) for a, b in zip(u, v, strict=True)]
+    for ends in ((u, v), (v.astype(np.int32), u.astype(np.int32))):
+        weights = ecl_weights(*ends, n)
+        assert weights.dtype == np.int32 and weights.tolist() == expected
+    assert ecl_weights([65536, 65536], [32768, 65536], 7).tolist() == [1, 1]  # -2**31 and 0 (mod 7)
+    assert ecl_weights([], [], 3).tolist() == []

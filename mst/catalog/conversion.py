@@ -153,7 +153,6 @@ def fetch_raw(entry: Entry, sources: Sources) -> tuple[Source, Fetched]:
 
 
 def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
-    from mst.graph import Graph
     from mst.simplify import simplify
 
     with clock("fetch"):
@@ -180,8 +179,7 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
         del multigraph
     if entry.weights is not None:
         with clock("weigh"):
-            w = _hashed(graph, entry.weights, entry.seed)
-            graph = Graph(graph.n, graph.u, graph.v, w, name=entry.name, trusted=True)
+            graph = _weighed(graph, entry.weights, entry.seed)
     return graph, dict(raw=described, merged=asdict(merged), weights=_origin_of_weights(entry))
 
 
@@ -210,20 +208,30 @@ def _generated(entry: Entry, clock: _Clock) -> tuple[Graph, dict[str, Any]]:
         graph = generate(
             entry.generator, seed=entry.seed, weights=entry.weights.spec(), name=entry.name, **parameters
         )
+        if entry.weights.rule != "hash":
+            graph = _weighed(graph, entry.weights, entry.seed)
     made = dict(name=entry.generator, parameters=entry.parameters, seed=entry.seed)
     return graph, dict(generator=made, weights=_origin_of_weights(entry))
 
 
-def _hashed(graph: Graph, weights: Weights, seed: int) -> Any:
-    from mst.weights import hash_weights
+def _weighed(graph: Graph, weights: Weights, seed: int) -> Graph:
+    """Return the graph with generated weights in place of its own."""
+    from mst.graph import Graph
+    from mst.weights import ecl_weights, hash_weights
 
-    return hash_weights(graph.u, graph.v, seed=seed, spec=weights.spec())
+    if weights.rule == "ecl":
+        w = ecl_weights(graph.u, graph.v, graph.n)
+    else:
+        w = hash_weights(graph.u, graph.v, seed=seed, spec=weights.spec())
+    return Graph(graph.n, graph.u, graph.v, w, name=graph.name, trusted=True)
 
 
 def _origin_of_weights(entry: Entry) -> str:
     if entry.weights is None:
         return "from the file"
     made = entry.weights
+    if made.rule == "ecl":
+        return "made: |1 + (u·v) mod n| in 32 bits, as ECL-MST's artifact does"
     distinct = ", distinct" if made.distinct else ""
     order = "" if made.order == "random" else f", {made.order} by row"
     return f"made: {made.dtype} in [{made.low}, {made.high}]{distinct}{order}, seed {entry.seed}"

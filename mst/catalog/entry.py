@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from mst.catalog.locations import Wanted, basename, uncompressed
 from mst.errors import InputError, nearest
@@ -56,6 +56,9 @@ class Weights(StrictModel):
         The range; integers include both ends, floats leave out the upper one.
     distinct : bool
         No two edges weigh the same.
+    rule : str
+        hash; or ecl, the weights that ECL-MST's artifact gives to files without (`mst.weights.ecl_weights`), to which
+        the other keys do not apply.
     order : str
         random; ascending or descending by row, so that weights follow places.
     """
@@ -65,9 +68,12 @@ class Weights(StrictModel):
     high: Number = 2**24 - 1
     distinct: bool = False
     order: Literal["random", "ascending", "descending"] = "random"
+    rule: Literal["hash", "ecl"] = "hash"
 
     @model_validator(mode="after")
     def _legal(self) -> Weights:
+        if self.rule == "ecl" and (others := self.model_fields_set - {"rule"}):
+            raise ValueError(f"rule: ecl decides the weights: leave out {', '.join(sorted(others))}")
         try:
             self.spec()
         except InputError as error:
@@ -204,7 +210,10 @@ class Entry(StrictModel):
     @property
     def recipe(self) -> str:
         """8 hex digits over everything that decides the data; titles, citations and mirrors do not count."""
-        decisive: dict[str, Any] = {"version": RECIPE_VERSION, "weights": _plain(self.weights)}
+        decisive: dict[str, Any] = {
+            "version": RECIPE_VERSION,
+            "weights": self.weights and _decisive(self.weights),
+        }
         if self.generator:
             decisive |= {"generator": self.generator, "parameters": self.parameters, "seed": self.seed}
         else:
@@ -225,5 +234,7 @@ def _names(source: Source) -> list[str]:
     return [basename(a) for a in source.address] or list(source.mirror_names)
 
 
-def _plain(model: BaseModel | None) -> Any:
-    return None if model is None else model.model_dump(mode="json")
+def _decisive(weights: Weights) -> dict[str, Any]:
+    """Return the keys of weights, without those that were added later where they do not matter."""
+    later = {"order": "random", "rule": "hash"}
+    return {key: value for key, value in weights.model_dump(mode="json").items() if later.get(key) != value}
