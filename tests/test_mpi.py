@@ -155,7 +155,7 @@ def test_runner_measures_ranks(tmp_path, width):
     assert found["status"] == "ok", (found["reason"], found["detail"])
     assert len(found["samples"]["compute"]) == 1 and all(found["samples"]["compute"])
     graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97)
-    expected = kruskal.solve(kruskal.prepare(graph, width=1, sort="radix", union="index", prefetch=True))
+    expected = kruskal.solve(kruskal.prepare(graph, width=1))
     assert found["forest"]["digest"] == digest(expected)
     assert found["ranks"]["layout"] == f"1x{width}"
     assert found["counters"][0]["rank_edges"] == -(-2000 // width)

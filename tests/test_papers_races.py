@@ -51,9 +51,7 @@ def race(width, rounds, seed):
     for round_ in range(rounds):
         for n, u, v, w in test_threads_races.graphs(rng):
             graph = Graph(n, u, v, w if round_ % 4 else w.astype(np.float64) / 3)
-            expected = np.sort(
-                kruskal.solve(kruskal.prepare(graph, width=1, sort="radix", union="index", prefetch=True))
-            )
+            expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1)))
             for name, options in VARIANTS:
                 found = solve(name, options, graph, width, round_ % 3)
                 assert np.array_equal(found, expected), (name, options, width, round_, n, len(u))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -52,6 +53,7 @@ class Device:
         self.argument = argument_of(program.argument, {name: self.address(name) for name in self.arrays})
         self.allocate(module.layout(p))
         self._seed = seed
+        self.launched: Counter[str] = Counter()
 
     def allocate(self, layout):
         guard = emulated.GUARD
@@ -75,6 +77,7 @@ class Device:
         self._seed += 1
         if grid := blocks or -(-size // self.block):
             self._kernels(name, grid, self.argument, self._seed)
+            self.launched[name] += 1
 
     def fill(self, name, byte, length=None):
         self.arrays[name][:length].view(np.uint8)[:] = byte

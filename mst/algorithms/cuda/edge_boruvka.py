@@ -6,6 +6,7 @@ the default. ``minimum=vertex`` is its future work. Kernels and the differences:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,36 +125,41 @@ def solve(problem: port.Problem) -> port.Result:
     g["n"], g["source"], g["from_input"] = p.n, 0, 1
     device.fill("chosen", 0)
     lengths: list[int] = []
+    launches = 0
     if p.m:
         device.launch("initialise", p.n)
-        if p.options["minimum"] == "vertex":
-            lengths = vertex_rounds(p, device)
-        elif p.options["worklist"]:
-            lengths = worklist_rounds(p, device)
-        else:
-            lengths = first_version_rounds(p, device)
-    launches = len(lengths) * ((3 if is_fused(p) else 4) + (p.key_bits == 64))
+        before = device.launched.total()
+        for length in rounds_of(p)(p, device):
+            lengths.append(length)
+            launches = device.launched.total() - before
     counters = dict(rounds=len(lengths), launches=launches, lengths=lengths)
     return port.Result(device.arrays["chosen"], counters)
 
 
-def worklist_rounds(p: port.Problem, device: Any) -> list[int]:
-    """Listing 6: three launches a round; return the worklist's length in each."""
+Rounds = Callable[[port.Problem, Any], Iterator[int]]
+"""Yields the worklist's length at the end of each round."""
+
+
+def rounds_of(p: port.Problem) -> Rounds:
+    """Return the version that the options choose."""
+    if p.options["minimum"] == "vertex":
+        return vertex_rounds
+    return worklist_rounds if p.options["worklist"] else first_version_rounds
+
+
+def worklist_rounds(p: port.Problem, device: Any) -> Iterator[int]:
+    """Listing 6: three launches a round, and one at the end that finds the worklist empty."""
     length = p.m
-    lengths: list[int] = []
     while length := _minimise_to_other_list(device, length):
-        lengths.append(length)
         _unite(p, device, length)
         device.launch("reset_minima", length)
-    return lengths
+        yield length
 
 
-def first_version_rounds(p: port.Problem, device: Any) -> list[int]:
-    """Listing 5: four launches a round; return the worklist's length in each."""
+def first_version_rounds(p: port.Problem, device: Any) -> Iterator[int]:
+    """Listing 5: four launches a round."""
     g, length = device.argument, p.m
-    lengths: list[int] = []
     while length:
-        lengths.append(length)
         g["length"] = length
         device.launch("minimise", length)
         _unite(p, device, length)
@@ -162,20 +168,18 @@ def first_version_rounds(p: port.Problem, device: Any) -> list[int]:
         device.fill("appended", 0)
         device.launch("filter", length)
         g["source"] = 1 - g["source"]
+        yield length
         length = device.read("appended")
-    return lengths
 
 
-def vertex_rounds(p: port.Problem, device: Any) -> list[int]:
+def vertex_rounds(p: port.Problem, device: Any) -> Iterator[int]:
     """Section 4.3: minima by rows; the worklist holds vertices, in every round all of them if it is off."""
     length = p.n
-    lengths: list[int] = []
     while found := _minimise_to_other_list(device, length, keep_length=not p.options["worklist"]):
         length = found if p.options["worklist"] else p.n
-        lengths.append(length)
         _unite(p, device, length)
         device.launch("reset_minima", length)
-    return lengths
+        yield length
 
 
 def _minimise_to_other_list(device: Any, length: int, keep_length: bool = False) -> int:

@@ -49,7 +49,9 @@ class Problem(NamedTuple):
     prefetch: bool
 
 
-def prepare(graph: Graph, *, width: int, sort: str, union: str, prefetch: bool) -> Problem:
+def prepare(
+    graph: Graph, *, width: int, sort: str = "radix", union: str = "index", prefetch: bool = True
+) -> Problem:
     edges = whole_edges(order.keys(graph.w), graph.u, graph.v) if sort == "comparison" else None
     return Problem(graph, edges, union == "rank", prefetch)
 

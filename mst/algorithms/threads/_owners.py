@@ -26,10 +26,15 @@ class Problem(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Edge ids of the forest, rounds, and unions that were deferred because another thread held a component."""
+    """Edge ids of the forest, and counters.
+
+    Rounds; edges that a thread looked at, the last round that unites nothing included; and unions that were deferred
+    because another thread held a component.
+    """
 
     edge_ids: np.ndarray
     rounds: int
+    visits: int
     failed: int
 
 
@@ -50,8 +55,7 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
 
 
 def counters(problem: Problem, result: Result) -> dict[str, Any]:
-    visits = result.rounds * problem.width * len(problem.edges.words)
-    return {"rounds": result.rounds, "edge visits": visits, "failed unions": result.failed}
+    return {"rounds": result.rounds, "edge visits": result.visits, "failed unions": result.failed}
 
 
 def _rounds(problem: Problem) -> Result:
@@ -69,7 +73,7 @@ def _rounds(problem: Problem) -> Result:
     # Not until one component is left, which never happens on a forest, but until a round unites nothing.
     while before < shared[FOREST]:
         before = int(shared[FOREST])
-        kernel.find_minima(width, problem.edges, state, problem.staggered)
+        kernel.find_minima(width, problem.edges, state, problem.staggered, shared)
         kernel.unite_minima(width, problem.edges, state, forest, shared)
         rounds += 1
-    return Result(forest[: shared[FOREST]], rounds - 1, int(shared[kernel.FAILED]))
+    return Result(forest[: shared[FOREST]], rounds - 1, int(shared[kernel.VISITS]), int(shared[kernel.FAILED]))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from mst.kernels.parallel.runtime import FINISHED, FOREST
+from mst.kernels.parallel.runtime import FINISHED, FOREST, LIVE
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import lighter
@@ -22,6 +22,8 @@ from mst.kernels.union_find.concurrent import find
 FREE = -1
 FAILED = FINISHED
 """Place in the counters: unions that were given up since another thread held or had linked a component."""
+VISITS = LIVE
+"""Place in the counters: edges that a worker looked at, each time that one did."""
 
 
 class State(NamedTuple):
@@ -52,12 +54,15 @@ class State(NamedTuple):
 def scan(worker, first, last, edges, state):
     """Lower the minima of the components that `worker` owns by the edges ``first … last - 1``.
 
-    Also marks edges inside a component as covered. Workers may run it at the same time, as long as none unites.
+    Also marks edges inside a component as covered, and returns how many edges it looked at. Workers may run it at the
+    same time, as long as none unites.
     """
     u, v, words, ids = edges
     parent, owner, minimum, covered, _ = state
     skip_covered = covered.size > 0
+    visits = 0
     for e in range(first, last):
+        visits += 1
         if skip_covered and load(covered, e):
             continue
         x, y = find(parent, u[e]), find(parent, v[e])
@@ -69,13 +74,15 @@ def scan(worker, first, last, edges, state):
             minimum[x] = e
         if owner[y] == worker and (minimum[y] < 0 or lighter(words, ids, e, minimum[y])):
             minimum[y] = e
+    return visits
 
 
 @njit(parallel=True)
-def find_minima(width, edges, state, staggered):
+def find_minima(width, edges, state, staggered, counters):
     """Write the minimum of every root: each of `width` workers passes over all edges for the components that it owns.
 
     If `staggered`, a bool, each worker starts at a different edge and wraps around, else all start at edge 0.
+    ``counters[VISITS]``, of `unite_minima`, counts the edges that each worker looks at.
     """
     owner, minimum = state.owner, state.minimum
     m = edges.words.size
@@ -84,8 +91,9 @@ def find_minima(width, edges, state, staggered):
             if owner[x] == worker:
                 minimum[x] = -1
         start = worker * m // width if staggered else 0
-        scan(worker, start, m, edges, state)
-        scan(worker, 0, start, edges, state)
+        visits = scan(worker, start, m, edges, state)
+        visits += scan(worker, 0, start, edges, state)
+        fetch_add(counters, VISITS, visits)
 
 
 @njit

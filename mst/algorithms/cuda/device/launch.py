@@ -6,6 +6,7 @@ arrays only, so that tests can replace this device with an emulated one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -52,6 +53,8 @@ class Device:
     ----------
     argument : numpy.ndarray, shape (1,)
         Holds the addresses of arrays of the same names; solves set its numbers between launches.
+    launched : collections.Counter of str
+        Launches of each kernel so far.
     """
 
     def __init__(self, program: Program, arrays: dict[str, Any]):
@@ -65,6 +68,7 @@ class Device:
         self._kernels = {name: module.get_function(name) for name in program.kernels}
         self.argument = argument_of(program.argument, {name: array.data.ptr for name, array in arrays.items()})
         self._word = memory.pinned(1)
+        self.launched: Counter[str] = Counter()
 
     def address(self, name: str) -> int:
         """Return the address of an array."""
@@ -75,6 +79,7 @@ class Device:
         grid = blocks or -(-size // self.block)
         if grid:
             self._kernels[kernel]((grid,), (self.block,), (self.argument,))
+            self.launched[kernel] += 1
 
     def allocate(self, layout: memory.Layout) -> None:
         """Add uninitialised arrays, allocated by the driver, past CuPy's pool: for programs that do so in a solve."""
