@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import mst
 from mst import Graph, InputError, formats
 from mst.formats.canonical import write_canonical
 from mst.interop.inputs import from_networkx, from_scipy
+from mst.interop.tables import vertices
 from mst.solver import as_graph
 
 networkx = pytest.importorskip("networkx")
@@ -244,10 +246,31 @@ def test_pandas_tables_with_nullable_and_arrow_dtypes_are_accepted():
 
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
+def test_vertices_of_tables_may_have_labels(make):
+    days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
+    for a, b, c in (("x", "y", "z"), (b"x", b"y", b"z"), days):
+        table = make({"u": [a, a, b], "v": [b, c, c], "w": [3, 1, 2]})
+        graph = as_graph(table)
+        assert (graph.n, rows(graph)) == (3, [(0, 1, 3), (0, 2, 1), (1, 2, 2)])
+        assert vertices(table) == [a, b, c]
+    with pytest.raises(InputError, match="are vertex ids"):
+        vertices(make({"u": [0], "v": [1]}))
+
+
+def test_vertices_of_data_frames_may_be_any_hashable_objects():
+    a, b = (1, "x"), frozenset({2})
+    assert rows(as_graph(pandas.DataFrame({"u": [a, 7], "v": [b, a], "w": [3, 1]}))) == [(0, 1, 3), (2, 0, 1)]
+    categories = pandas.DataFrame({"u": ["x", "y"], "v": ["y", "z"]}).astype("category")
+    assert rows(as_graph(categories)) == [(0, 1, 1), (1, 2, 1)]
+    with pytest.raises(InputError, match="row 1 has an end that cannot be a vertex"):
+        as_graph(pandas.DataFrame({"u": [a, [7]], "v": [b, a]}))
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
 def test_tables_that_are_not_graphs_are_refused(make):
     for columns, message in (
         ({"a": [0], "b": [1]}, "has a, b"),
-        ({"u": ["x"], "v": ["y"]}, "u holds .* number the vertices"),
+        ({"u": ["x", "y"], "v": ["y", None]}, r"v\[1\] is missing"),
         ({"u": [0.5], "v": [1.5]}, "no vertex ids"),
         ({"u": [0, 1], "v": [1, None]}, r"v\[1\] is missing"),
         ({"u": [0], "v": [1], "w": [float("nan")]}, "missing|NaN"),

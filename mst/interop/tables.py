@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,18 +25,20 @@ def from_table(table: Any) -> Graph:
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
         Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
-        are ignored. Without a weight column every edge weighs 1. The vertex count is the Arrow schema's
-        metadata ``n`` where there is one (as in canonical files), else the largest id plus one.
+        are ignored. Without a weight column every edge weighs 1. Ends are vertex ids from 0, or labels of any hashable
+        type other than floats, which are numbered in the order of their first appearance (`vertices` lists them). With
+        ids, the vertex count is the Arrow schema's metadata ``n`` where there is one (as in canonical files), else the
+        largest id plus one.
 
     Returns
     -------
     Graph
-        Edge e is row e.
+        Edge e is row e: ``table.take(forest.edge_ids)`` are the rows of a forest.
 
     Raises
     ------
     InputError
-        Missing columns or values, two columns for one thing, labels in place of ids; says how to number them.
+        Missing columns or values, two columns for one thing, ids that are sparse, floats in place of ids.
 
     Examples
     --------
@@ -42,8 +46,13 @@ def from_table(table: Any) -> Graph:
     >>> from mst.interop.tables import from_table
     >>> from_table(pandas.DataFrame({"source": [0, 1], "target": [1, 2], "weight": [0.5, 0.25]})).n
     3
+    >>> roads = pandas.DataFrame({"from": ["Bonn", "Ulm"], "to": ["Ulm", "Jena"], "weight": [450, 380]})
+    >>> from_table(roads).v.tolist()
+    [1, 2]
     """
-    u, v, weights, declared = edge_columns(table)
+    (u, v, weights, declared), names = _columns(table, labels=True)
+    if names is not None:
+        return Graph(len(names), u, v, weights)
     if len(u) == 0:
         return Graph(declared or 0, u, v, weights)
     largest = int(max(u.max(), v.max()))
@@ -53,6 +62,32 @@ def from_table(table: Any) -> Graph:
             "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
         )
     return Graph(largest + 1 if declared is None else declared, u, v, weights)
+
+
+def vertices(table: Any) -> list[Hashable]:
+    """Return the labels of the vertices of an edge table, in the order of the graph's vertices.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
+        As of `from_table`, with labels in place of ids.
+
+    Raises
+    ------
+    InputError
+        As of `from_table`; or the ends are ids.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from mst.interop.tables import vertices
+    >>> vertices(pandas.DataFrame({"from": ["Bonn", "Ulm"], "to": ["Ulm", "Jena"], "weight": [450, 380]}))
+    ['Bonn', 'Ulm', 'Jena']
+    """
+    _, names = _columns(table, labels=True)
+    if names is None:
+        raise InputError("the ends of this table are vertex ids, not labels: vertex i is i")
+    return names
 
 
 class EdgeColumns(NamedTuple):
@@ -79,8 +114,13 @@ def edge_columns(table: Any) -> EdgeColumns:
     Raises
     ------
     InputError
-        As of `from_table`.
+        As of `from_table`, which takes labels, too.
     """
+    return _columns(table, labels=False)[0]
+
+
+def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] | None]:
+    """Return the columns of an edge table, and the labels of its vertices if it has some and they are accepted."""
     declared = None
     if not hasattr(table, "columns") or not hasattr(table, "loc"):
         table, declared = _arrow_columns(table)
@@ -93,9 +133,40 @@ def edge_columns(table: Any) -> EdgeColumns:
     taken = [name for name in columns if name in {*sum(ends, ()), *weighing}]
     if len(taken) > 2 + bool(weighing):
         raise InputError(f"which columns count? {', '.join(taken)}: keep two for the ends, one for the weight")
-    u, v = (_ids(table[name], name) for name in ends[0])
+    names: list[Hashable] | None = None
+    if labels and any(map(_holds_labels, pair := [table[name] for name in ends[0]])):
+        u, v, names = _numbered(pair, ends[0])
+    else:
+        u, v = (_ids(table[name], name) for name in ends[0])
     weights = _numbers(table[weighing[0]], weighing[0]) if weighing else np.ones(len(u), np.int32)
-    return EdgeColumns(u, v, weights, declared)
+    return EdgeColumns(u, v, weights, declared), names
+
+
+def _holds_labels(column: Any) -> bool:
+    """Return whether a column holds neither integers nor floats, nor nothing."""
+    if hasattr(column, "chunks"):
+        from pyarrow import types
+
+        kind = column.type
+        return not (types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind))
+    if getattr(column.dtype, "kind", "O") in "iuf":
+        return False
+    return not all(isinstance(value, numbers.Real) for value in column.tolist() if value is not None)
+
+
+def _numbered(columns: list[Any], names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
+    """Return the places of labels in the order of their first appearance, by rows, and the labels in that order."""
+    for column, name in zip(columns, names):
+        _refuse_missing(column, name)
+    given = [column.to_pylist() if hasattr(column, "chunks") else column.tolist() for column in columns]
+    place: dict[Hashable, int] = {}
+    ends = np.empty((len(given[0]), 2), np.int64)
+    try:
+        for row, pair in enumerate(zip(*given)):
+            ends[row] = [place.setdefault(label, len(place)) for label in pair]
+    except TypeError as error:
+        raise InputError(f"row {row} has an end that cannot be a vertex: {error}") from error
+    return ends[:, 0], ends[:, 1], list(place)
 
 
 def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
@@ -120,10 +191,7 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
 
 def _numbers(column: Any, name: str) -> np.ndarray:
     """Return a column of numbers as an array; refuse missing values."""
-    if not hasattr(column, "null_count") or column.null_count:
-        missing = np.asarray(column.is_null() if hasattr(column, "chunks") else column.isna())
-        if missing.any():
-            raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
+    _refuse_missing(column, name)
     if getattr(column, "num_chunks", 0) == 1:
         column = column.chunk(0)  # an array of several chunks would be copied, even if it has one
     array = np.asarray(column)
@@ -135,6 +203,13 @@ def _numbers(column: Any, name: str) -> np.ndarray:
             raise InputError(f"{name} is not a column of numbers: {error}") from error
         refuse_rounded(given, array, lambda row: f"{name}[{row}]")
     return array
+
+
+def _refuse_missing(column: Any, name: str) -> None:
+    if not hasattr(column, "null_count") or column.null_count:
+        missing = np.asarray(column.is_null() if hasattr(column, "chunks") else column.isna())
+        if missing.any():
+            raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
 
 
 def _ids(column: Any, name: str) -> np.ndarray:
