@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import math
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from mst import catalog, resources
 from mst.catalog import Manifest, materialise, read_manifest
 from mst.catalog.download import Sources
+from mst.catalog.locations import basename
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
@@ -538,6 +540,27 @@ def test_a_broken_member_is_named_by_its_archive(triangle, tmp_path, sources, mi
     with pytest.raises(FormatError) as caught:
         materialise(changed(triangle, sources=[source]), tmp_path / "out", sources=sources)
     assert str(caught.value).startswith(f"{mirror_folder / 'graph.zip'} (inside/graph.txt), line 1: ")
+
+
+def test_addresses_are_encrypted_where_their_host_has_it():
+    addresses = {a for entry in LISTED.values() for source in entry.sources for a in source.address}
+    assert {a.split("/")[2] for a in addresses if a.startswith("http:")} == {"users.diag.uniroma1.it"}
+
+
+def test_checksums_of_unpacked_files_are_those_of_the_copies_in_a_mirror(mirror):
+    checked = 0
+    for entry in LISTED.values():
+        for source in entry.sources:
+            packed = [mirror / f"{name}.gz" for name in (*map(basename, source.address), *source.mirror_names)]
+            packed += [mirror / name for name in source.mirror_names]
+            copy = next((file for file in packed if file.is_file() and file.suffix == ".gz"), None)
+            unpacked = not any(a.endswith((".gz", ".xz", ".bz2", ".zip")) for a in source.address)
+            if copy and unpacked and source.address and source.sha256:
+                assert hashlib.sha256(gzip.decompress(copy.read_bytes())).hexdigest() == source.sha256, (
+                    entry.name
+                )
+                checked += 1
+    assert checked >= 10
 
 
 def test_generated_graphs_are_described_too(tmp_path, sources):
