@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -169,13 +169,17 @@ def _tree(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edges of the tree, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import Schedule, new_counters, workers
+    from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_counters, workers
     from mst.kernels.points.kd_tree import build
 
+    if width > 1 and forked_after_use():
+        raise UnsupportedError(
+            "this process was forked from one that has run threads: give threads=1, or start it by spawn"
+        )
     if len(coordinates) < 2:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
     points = _distinct(coordinates)
-    with workers(width):
+    with workers(width) if width > 1 else nullcontext():
         schedule = Schedule(width, 1, new_counters(width))
         tree = build(points.coordinates, schedule)
         lists = _lists(tree, points.counts, samples, k, schedule)
@@ -284,10 +288,11 @@ def _in_order(
     u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return edges by (weight, u, v), the ends as int32."""
-    from mst.kernels.parallel.radix import argsort
+    from mst.kernels.parallel import radix as by_threads
+    from mst.kernels.primitives import radix
     from mst.order import keys
 
-    order = argsort(keys(w), width)
+    order = by_threads.argsort(keys(w), width) if width > 1 else radix.argsort(keys(w))
     sorted_w = w[order]
     equal = sorted_w[1:] == sorted_w[:-1]
     (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))

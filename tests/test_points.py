@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -196,3 +198,26 @@ def test_wrong_arguments_are_refused():
         mst.from_points(X, threads=0)
     with pytest.raises(UnsupportedError, match="above the"):
         mst.from_points(X, threads=10_000)
+
+
+FORKED = """
+import os, sys
+import numpy as np, mst
+X = np.random.default_rng(0).random((3000, 2))
+weight = mst.from_points(X, threads=2).weight
+if os.fork() == 0:
+    assert mst.from_points(X).weight == mst.from_points(X, threads=1).weight == weight
+    try:
+        mst.from_points(X, threads=2)
+    except mst.UnsupportedError as error:
+        assert "forked" in str(error)
+        os._exit(7)
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two threads take two cores")
+def test_fork_of_a_process_with_threads_uses_one():
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 7, done.stderr

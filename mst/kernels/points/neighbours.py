@@ -8,6 +8,7 @@ from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.points.kd_tree import LEAF, block_distances, box_distance, leaf_block
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 
 
 @njit
@@ -25,7 +26,10 @@ def find_neighbours(schedule, tree, places, distances):
         Overwritten by the squared distances; infinite where there is no neighbour.
     """
     reset_queue(schedule.counters, schedule.width)
-    run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
+    if schedule.width == 1:
+        call(_neighbours_worker, 0, schedule, tree, places, distances)
+    else:
+        run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
 
 
 @njit

@@ -18,6 +18,7 @@ from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.points.kd_tree import LEAF, block_distances, box_distance, leaf_block
 from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import find
 
 
@@ -138,7 +139,10 @@ def as_bits(number):
 def read_lists(schedule, lists, candidates, components):
     """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits."""
     reset_queue(schedule.counters, schedule.width)
-    run(schedule.width, _lists_worker, schedule, lists, candidates, components)
+    if schedule.width == 1:
+        call(_lists_worker, 0, schedule, lists, candidates, components)
+    else:
+        run(schedule.width, _lists_worker, schedule, lists, candidates, components)
 
 
 @njit
@@ -180,7 +184,10 @@ def _lists_worker(worker, schedule, lists, candidates, components):
 def search_tree(schedule, tree, lists, candidates, components):
     """Search the k-d tree for the points whose candidate is not exact and may be above the least edge."""
     reset_queue(schedule.counters, schedule.width)
-    run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
+    if schedule.width == 1:
+        call(_search_worker, 0, schedule, tree, lists, candidates, components)
+    else:
+        run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
 
 
 @njit
@@ -267,7 +274,10 @@ def collect_least(schedule, candidates, components, found):
     counters = schedule.counters
     counters[LIVE] = 0
     reset_queue(counters, schedule.width)
-    run(schedule.width, _collect_worker, schedule, candidates, components, found)
+    if schedule.width == 1:
+        call(_collect_worker, 0, schedule, candidates, components, found)
+    else:
+        run(schedule.width, _collect_worker, schedule, candidates, components, found)
     return counters[LIVE]
 
 
@@ -358,7 +368,10 @@ def join(roots, choices, candidates, of, parent, edges, size):
 def relabel(schedule, parent, levels, components):
     """Set the component of every place and node after `join`, and all limits to infinity."""
     reset_queue(schedule.counters, schedule.width)
-    run(schedule.width, _relabel_worker, schedule, parent, levels, components)
+    if schedule.width == 1:
+        call(_relabel_worker, 0, schedule, parent, levels, components)
+    else:
+        run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     of_node = components.of_node
     for node in range((1 << levels) - 1, 0, -1):
         left, right = of_node[2 * node], of_node[2 * node + 1]
