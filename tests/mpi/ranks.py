@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import adversarial
 from mpi4py import MPI
 from numba.core.dispatcher import Dispatcher
+from option_combinations import option_combinations
 
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, _host, filter_boruvka
@@ -149,7 +150,7 @@ def check_every(algorithm: str, every: str, sizes: str, *options: str) -> None:
             assert sum(kinds) <= counters["messages"]
             forest = ids.astype(np.int64)
             hops = longest_path(graph.n, graph.u[forest], graph.v[forest]) if COMM.rank == 0 else 0
-            assert COMM.bcast(hops) == counters["longest_path"]
+            assert COMM.bcast(hops) == counters["longest_path"] >= counters["broadcast_hops"]
 
 
 def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
@@ -193,11 +194,25 @@ def check_phases() -> None:
 
 
 def check_options(every: str) -> None:
-    """Check the options of ghs-mpi, and those of filter-boruvka-mpi without shared memory."""
-    for option in ("queue=rank", "lookup=linear", "basic=linear", "contract=on"):
-        check_every("ghs-mpi", every, "0x0", option)
-    check_every("ghs-mpi", every, "0x0", "queue=rank", "lookup=linear", "basic=linear")
+    """Check all combinations of the ports' options, and filter-boruvka-mpi without shared memory."""
+    for algorithm in ("ghs-mpi", "allreduce-boruvka-mpi"):
+        for number, options in enumerate(option_combinations(registry.get(algorithm))):
+            for graph in small(int(every), number % 7):
+                assert_forest(graph, solve(algorithm, graph, **options)[0], options)
+    check_every("ghs-mpi", "0", "70x200", "send=single", "partition=root")
+    check_broadcast_along_a_path()
     check_every("filter-boruvka-mpi", every, "100x800", "share=off", "sparsify=on")
+
+
+def check_broadcast_along_a_path() -> None:
+    """With weights that rise along a path, its first edge absorbs one vertex after the other, and none far away."""
+    i = np.arange(40)
+    rising = Graph(41, i, i + 1, i)
+    # Two halves whose last edge is the heaviest: the broadcast after their merger goes through a whole half.
+    halves = Graph(41, i, i + 1, np.where(i == 20, 99, np.minimum(i, 40 - i)))
+    for graph, least in ((rising, 1), (halves, 19)):
+        counters = solve("ghs-mpi", graph)[1]
+        assert least <= counters["broadcast_hops"] <= counters["longest_path"] == 40, counters
 
 
 def check_shared(every: str, sizes: str) -> None:

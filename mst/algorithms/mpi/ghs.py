@@ -6,8 +6,10 @@ TOPLAS 5(1), 1983: every vertex is a state machine that knows only its edges. Sh
 `queue`, `lookup` and `basic`. Their future work, shortcuts inside a rank, is `contract`: fragments that vertices of
 one rank form by themselves start as one node.
 
-Their program ends when a timer expires. Here messages travel in supersteps, packed by destination, and the run ends
-after a superstep in which no rank has sent a message. Each component of a forest halts by itself.
+Their program ends when a timer expires. Here messages travel in supersteps, and the run ends after a superstep in which
+no rank has sent a message. Each component of a forest halts by itself. Theirs sends every message by itself
+(``MPI_Isend``), and rank 0 partitions the graph: ``send="single", partition="root"``. The defaults pack the messages to
+a rank into one, and let every rank send the edges of its own slice.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from mst.algorithms.mpi._spread import between, everything, slice_of
 from mst.edge_slice import EdgeSlice
 from mst.errors import UnsupportedError
 from mst.kernels.mpi import ghs as kernels
-from mst.kernels.mpi.exchange import allreduce, exchange, gather, order_by_rank, reduced
+from mst.kernels.mpi.exchange import allreduce, exchange, exchange_singly, gather, order_by_rank, reduced
 from mst.kernels.primitives import radix
 from mst.kernels.proof import tree_paths
 
@@ -46,6 +48,16 @@ ALGORITHM = dict(
             default="ordered",
             choices=("ordered", "linear"),
             help="find a vertex's lightest basic edge by a cursor, or by linear search",
+        ),
+        send=dict(
+            default="packed",
+            choices=("packed", "single"),
+            help="messages between ranks: all to a rank as one, or each by itself (the paper)",
+        ),
+        partition=dict(
+            default="slices",
+            choices=("slices", "root"),
+            help="every rank sends the edges of its slice to their ranks, or rank 0 sends all (the paper)",
         ),
         contract=dict(default=False, help="unite fragments inside a rank first (not in the paper)"),
     ),
@@ -104,16 +116,20 @@ class Problem:
 
 @dataclass
 class Result:
-    """Edge ids found by this rank, messages sent by kind, supersteps, and edges contracted inside the rank."""
+    """Edge ids found by this rank, and its counters.
+
+    Messages sent by kind, supersteps, the most hops of an initiate message, and edges contracted inside the rank.
+    """
 
     edge_ids: np.ndarray
     messages: np.ndarray
     supersteps: int
+    hops: int
     contracted: int
 
 
 def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
-    arcs = distribute(part, comm)
+    arcs = distribute(part, comm, from_root=options["partition"] == "root")
     nodes = len(range(comm.rank, part.n, comm.size))
     problem = Problem(comm, nodes, arcs, options, None)
     if not options["contract"]:
@@ -126,9 +142,10 @@ def solve(problem: Problem) -> Result:
     if slots is None:
         arcs, node, taken = contracted(problem)
         slots = slots_of(problem, arcs, node)
-    records, messages, supersteps = run(problem, slots)
+    records, mailbox, supersteps = run(problem, slots)
     branch = records["id"][records["state"] == kernels.BRANCH]
-    return Result(np.concatenate([taken, branch]), messages, supersteps, len(taken))
+    hops = kernels.most_hops(mailbox)
+    return Result(np.concatenate([taken, branch]), mailbox.counts, supersteps, hops, len(taken))
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:
@@ -137,13 +154,14 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
 
 
 def counters(problem: Problem, result: Result) -> dict[str, int]:
-    """Return the messages of all ranks by kind, supersteps, contracted edges, and the longest path of the forest."""
+    """Return the messages of all ranks by kind, supersteps, hops, contracted edges, and the forest's longest path."""
     comm = problem.comm
     messages = allreduce(comm, result.messages.copy(), "SUM").tolist()
     return dict(
         messages=sum(messages),
         **{f"messages_{kind}": count for kind, count in zip(kernels.KINDS, messages)},
         supersteps=result.supersteps,
+        broadcast_hops=reduced(comm, result.hops, "MAX"),
         contracted=reduced(comm, result.contracted),
         rank_arcs=reduced(comm, len(problem.arcs.ids), "MAX"),
         longest_path=longest_path(problem, result),
@@ -151,7 +169,7 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def longest_path(problem: Problem, result: Result) -> int:
-    """Return the number of edges of the longest path of the forest: the hops of its longest broadcast."""
+    """Return the number of edges of the longest path of the forest, which no broadcast's hops exceed."""
     comm, arcs = problem.comm, problem.arcs
     branch = np.isin(arcs.ids, result.edge_ids)
     columns = arcs.ids, arcs.source * comm.size + comm.rank, arcs.target
@@ -162,15 +180,18 @@ def longest_path(problem: Problem, result: Result) -> int:
     return reduced(comm, tree_paths.longest_path(n, *edges[once, 1:].T) if comm.rank == 0 else 0)
 
 
-def distribute(part: EdgeSlice, comm: Any) -> Arcs:
-    """Send every edge of the slice to the ranks of both its ends."""
+def distribute(part: EdgeSlice, comm: Any, *, from_root: bool) -> Arcs:
+    """Send every edge of the slice to the ranks of both its ends, or first all slices to rank 0, which does so."""
     own = slice_of(part, comm)
     edges = between(own, *everything(own))
     a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
     ids = (edges.ids if len(edges.ids) else edges.words & _LOW).astype(np.int64)
+    words = edges.words.view(np.int64)
+    if from_root:
+        a, b, words, ids = gather(comm, np.stack((a, b, words, ids), axis=1)).T
     source, target = np.concatenate([a, b]), np.concatenate([b, a])
     permutation, counts = order_by_rank(source % comm.size, comm.size)
-    columns = source, target, np.tile(edges.words.view(np.int64), 2), np.tile(ids, 2)
+    columns = source, target, np.tile(words, 2), np.tile(ids, 2)
     arcs, _ = exchange(comm, np.stack(columns, axis=1)[permutation], counts)
     if len(arcs) >= 2**31:
         raise UnsupportedError(f"rank {comm.rank} has {len(arcs):,} ends of edges, above 2³¹: use more ranks")
@@ -219,8 +240,8 @@ def contracted(problem: Problem) -> tuple[Arcs, np.ndarray, np.ndarray]:
     return Arcs(arcs.source[kept], arcs.target[kept], arcs.words[kept], arcs.ids[kept]), node, taken[:count]
 
 
-def run(problem: Problem, given: Slots) -> tuple[np.ndarray, np.ndarray, int]:
-    """Run all nodes until no message is left on any rank; return slots, messages by kind, and supersteps."""
+def run(problem: Problem, given: Slots) -> tuple[np.ndarray, kernels.Mailbox, int]:
+    """Run all nodes until no message is left on any rank; return slots, the empty mailbox, and supersteps."""
     comm = problem.comm
     options = kernels.Options(
         rank=comm.rank,
@@ -241,8 +262,11 @@ def run(problem: Problem, given: Slots) -> tuple[np.ndarray, np.ndarray, int]:
         supersteps += 1
         out = kernels.take_outgoing(mailbox)
         if not reduced(comm, len(out)):
-            return slots, mailbox.counts, supersteps
+            return slots, mailbox, supersteps
         permutation, counts = order_by_rank(out["to"], comm.size)
         words = out[permutation].view(np.uint64).reshape(len(out), kernels.MESSAGE.itemsize // 8)
-        arrived, _ = exchange(comm, words, counts)
+        if problem.options["send"] == "single":
+            arrived = exchange_singly(comm, words, counts)
+        else:
+            arrived, _ = exchange(comm, words, counts)
         mailbox = kernels.add_arrived(mailbox, arrived.reshape(-1).view(kernels.MESSAGE))

@@ -103,6 +103,35 @@ def exchange(
     return received, incoming
 
 
+def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Send rows as `exchange` does, but each as a message of its own, without waiting for the others.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (sum of counts, columns)
+    counts : numpy.ndarray of int64, shape (ranks,)
+
+    Returns
+    -------
+    numpy.ndarray
+        The received rows, in the order in which they came; those of one rank in the order in which it sent them.
+    """
+    if comm.size == 1:
+        return rows
+    from mpi4py import MPI
+
+    counts, incoming = np.ascontiguousarray(counts, np.int64), np.empty(comm.size, np.int64)
+    comm.Alltoall(counts, incoming)
+    rows = np.ascontiguousarray(rows)
+    to = np.repeat(np.arange(comm.size), counts).tolist()
+    requests = [comm.Isend(row, rank) for row, rank in zip(rows, to, strict=True)]
+    received = np.empty((int(incoming.sum()), *rows.shape[1:]), rows.dtype)
+    for row in received:
+        comm.Recv(row, MPI.ANY_SOURCE)
+    MPI.Request.Waitall(requests)
+    return received
+
+
 def gather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.ndarray:
     """Return the rows of all ranks, by rank, on rank 0, and none elsewhere."""
     counts = np.zeros(comm.size, np.int64)

@@ -34,9 +34,10 @@ KINDS = ("connect", "initiate", "test", "accept", "reject", "report", "change_ro
 BASIC, BRANCH, REJECTED = range(3)
 NEVER = np.int64(2**63 - 1)
 _NIL = np.int64(-1)
+_FIRST_HOP = np.int64(1)
 _HEAVIEST = np.uint64(2**64 - 1)
 _NO_FIELDS = (0, 0, _HEAVIEST, NEVER)
-_QUEUED, _SENT, _WAITING, _FREE = range(4)
+_QUEUED, _SENT, _WAITING, _FREE, _HOPS = range(5)
 _SLOTS_AHEAD, _NODES_AHEAD = 24, 12
 
 NODE = np.dtype(
@@ -78,7 +79,7 @@ MESSAGE = np.dtype(
         ("address", np.int64),  # the receiver's slot, or with linear look-up its node
         ("edge", np.int64),
         ("first", np.uint64),  # the fragment's name, or the word of the reported weight
-        ("second", np.int64),  # the id of the reported weight
+        ("second", np.int64),  # the id of the reported weight, or the hops of an initiate message
         ("to", np.int32),
         ("kind", np.uint8),
         ("level", np.uint8),
@@ -96,9 +97,10 @@ class Mailbox(NamedTuple):
     ----------
     queue, out : numpy.ndarray of MESSAGE, shape (space,)
         Messages to nodes of this rank, first in, first out; and messages to nodes of other ranks.
-    marks : numpy.ndarray of int64, shape (4,)
-        The length of `queue`, the length of `out`, the number of positions of `waiting` that have been used so far, and
-        the first of those that are free again (`following` links them), or -1.
+    marks : numpy.ndarray of int64, shape (5,)
+        The length of `queue`, the length of `out`, the number of positions of `waiting` that have been used so far,
+        the first of those that are free again (`following` links them), or -1, and the most hops that an initiate
+        message has made on its way through a fragment.
     counts : numpy.ndarray of int64, shape (7,)
         Messages sent so far, by kind.
     """
@@ -154,7 +156,7 @@ def new_nodes(offsets: np.ndarray) -> np.ndarray:
 def new_mailbox() -> Mailbox:
     """Return a mailbox without messages."""
     few = np.zeros(64, MESSAGE)
-    return Mailbox(few, few.copy(), np.array([0, 0, 0, -1]), np.zeros(len(KINDS), np.int64))
+    return Mailbox(few, few.copy(), np.array([0, 0, 0, -1, 0]), np.zeros(len(KINDS), np.int64))
 
 
 def take_outgoing(mailbox: Mailbox) -> np.ndarray:
@@ -162,6 +164,11 @@ def take_outgoing(mailbox: Mailbox) -> np.ndarray:
     sent = int(mailbox.marks[_SENT])
     mailbox.marks[_SENT] = 0
     return mailbox.out[:sent]
+
+
+def most_hops(mailbox: Mailbox) -> int:
+    """Return the most hops of an initiate message so far, of those that came to this rank."""
+    return int(mailbox.marks[_HOPS])
 
 
 def add_arrived(mailbox: Mailbox, arrived: np.ndarray) -> Mailbox:
@@ -231,25 +238,28 @@ def _on_connect(node, slots, mailbox, options, j, level):
     """Procedure (3): absorb a fragment of lower level, merge with one that chose the same edge, or let it wait."""
     if level < node.level:
         slots[j].state = BRANCH
-        _send(slots, mailbox, options, j, INITIATE, (node.level, node.finding, np.uint64(node.name), NEVER))
+        _send(
+            slots, mailbox, options, j, INITIATE, (node.level, node.finding, np.uint64(node.name), _FIRST_HOP)
+        )
         node.find_count += node.finding
     elif slots[j].state == BASIC:
         return False
     else:
-        _send(slots, mailbox, options, j, INITIATE, (node.level + 1, 1, np.uint64(slots[j].id), NEVER))
+        _send(slots, mailbox, options, j, INITIATE, (node.level + 1, 1, np.uint64(slots[j].id), _FIRST_HOP))
     return True
 
 
 @njit(forceinline=True)
 def _on_initiate(node, slots, mailbox, options, j, message):
     """Procedure (4): take the fragment's level, name and state, pass them on along branches, and begin to find."""
-    level, name, finding = message.level, np.int64(message.first), message.finding
+    level, name, finding, hops = message.level, np.int64(message.first), message.finding, message.second
+    mailbox.marks[_HOPS] = max(mailbox.marks[_HOPS], hops)
     node.level, node.name, node.finding, node.in_branch = level, name, finding, j
     node.best_edge, node.best_word, node.best_id = _NIL, _HEAVIEST, NEVER
     node.woken = 1
     for i in range(node.begin, node.end):
         if i != j and slots[i].state == BRANCH:
-            _send(slots, mailbox, options, i, INITIATE, (level, finding, np.uint64(name), NEVER))
+            _send(slots, mailbox, options, i, INITIATE, (level, finding, np.uint64(name), hops + _FIRST_HOP))
             node.find_count += finding
     if finding:
         _test(node, slots, mailbox, options)
