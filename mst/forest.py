@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mst.errors import InputError
+from mst.errors import InputError, UnsupportedError
 from mst.graph import MANY, Graph
 from mst.order import total
 
 if TYPE_CHECKING:
     import networkx
+    import pyarrow
     from scipy.sparse import csr_array
 
     from mst.tree import MergeTree
@@ -42,6 +43,8 @@ class Forest:
         machine and loaded afterwards, counts to none of these: ``code`` is the time that it took, if any.
     exact : bool
         Whether it is a minimum spanning forest; False for an approximate one.
+    maximum : bool
+        Whether it is a maximum spanning forest instead.
     threads : int
         Threads that check and sort many edge ids, at most as many as there are usable cores; not kept.
 
@@ -63,6 +66,7 @@ class Forest:
     algorithm: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     exact: bool = True
+    maximum: bool = False
     threads: InitVar[int] = 1
 
     def __post_init__(self, threads: int) -> None:
@@ -77,6 +81,7 @@ class Forest:
 
     def __repr__(self) -> str:
         kind = "Forest" if self.exact else "Approximate forest:"
+        kind = f"Maximum {kind.lower()}" if self.maximum else kind
         return f"<{kind} {len(self):,} edges, weight {self.weight}, {self.components:,} components>"
 
     @cached_property
@@ -166,6 +171,25 @@ class Forest:
             (names[a], names[b], {weight: x, "id": e}) for a, b, x, e in zip(u, v, w, self.edge_ids.tolist())
         )
         return tree
+
+    def to_table(self) -> pyarrow.Table:
+        """Return the forest's edges as an Arrow table, which pandas and Polars take.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. The metadata have ``n``.
+
+        Examples
+        --------
+        >>> import mst
+        >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6])).to_table().to_pydict()
+        {'u': [0, 2], 'v': [1, 0], 'w': [5, 6], 'id': [0, 2]}
+        """
+        import pyarrow
+
+        columns = dict(zip("uvw", self.edges()), id=self.edge_ids)
+        return pyarrow.table(columns, metadata={"n": str(self.graph.n)})
 
     def linkage(self) -> np.ndarray:
         """Return the single-linkage hierarchy of the vertices, in SciPy's format.
@@ -368,6 +392,10 @@ class Forest:
         """The merges by the forest's edges, built at the first query and kept."""
         from mst.tree import MergeTree
 
+        if self.maximum:
+            raise UnsupportedError(
+                "clusters, bottlenecks and paths are those of minimum spanning forests: negate the weights"
+            )
         return MergeTree(self.graph, self.edge_ids)
 
     @property

@@ -6,6 +6,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
@@ -29,20 +30,31 @@ def minimum_spanning_forest(
     *,
     algorithm: str = "auto",
     threads: int | None = None,
+    maximum: bool = False,
     **options: Any,
 ) -> Forest: ...
 
 
 @overload
 def minimum_spanning_forest(
-    graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
+    graph: Any,
+    *,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    maximum: bool = False,
+    **options: Any,
 ) -> Forest | DeviceForest | StreamForest: ...
 
 
 def minimum_spanning_forest(
-    graph: Any, *, algorithm: str = "auto", threads: int | None = None, **options: Any
+    graph: Any,
+    *,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    maximum: bool = False,
+    **options: Any,
 ) -> Forest | DeviceForest | StreamForest:
-    """Return the minimum spanning forest of a graph.
+    """Return the minimum spanning forest of a graph, or its maximum spanning forest.
 
     Parameters
     ----------
@@ -59,6 +71,9 @@ def minimum_spanning_forest(
     threads : int, optional
         Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this. More
         than the usable cores are refused.
+    maximum : bool
+        Whether the forest is the heaviest one; of equal weights, the smaller edge id still comes first. For graphs in
+        host memory.
     **options
         The algorithm's own options, as ``mst list --json`` shows them. With batches, also ``n``, the number of
         vertices, and ``memory``, the bytes that they may take (or a text such as ``"8G"``).
@@ -86,7 +101,11 @@ def minimum_spanning_forest(
     >>> import mst
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6])).weight
     11
+    >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), maximum=True).weight
+    13
     """
+    if maximum:
+        return _maximum(graph, algorithm, threads, options)
     if (
         isinstance(graph, tuple)
         and len(graph) == 4
@@ -106,6 +125,21 @@ def minimum_spanning_forest(
         return _of_graph(graph, algorithm, threads, options)
     except MemoryError as error:
         raise OutOfMemoryError(f"no memory for a forest of {graph!r}: {error or 'none is left'}") from error
+
+
+def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
+    """Return the maximum spanning forest: the minimum one of weights in reverse order."""
+    on_device = isinstance(graph, tuple) and any(hasattr(a, "__cuda_array_interface__") for a in graph)
+    if on_device or (not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph)):
+        raise UnsupportedError(
+            "maximum takes a graph in host memory, neither arrays on a device nor batches: negate their weights"
+        )
+    graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
+    # Every integer has a complement, unlike a negative.
+    weights = ~graph.w if graph.w.dtype.kind == "i" else -graph.w
+    reverse = Graph(graph.n, graph.u, graph.v, weights, name=graph.name, trusted=True)
+    forest = minimum_spanning_forest(reverse, algorithm=algorithm, threads=threads, **options)
+    return replace(forest, graph=graph, maximum=True)
 
 
 def _is_stream(graph: Any) -> bool:

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst import registry
     from mst.solver import choose_now, code_clock, width_of
 
-    options = assignments(arguments.option, "--option", "sort=radix")
+    options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
         check_target(arguments.out)
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
