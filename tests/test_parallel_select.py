@@ -14,6 +14,7 @@ from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
 from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel.records import Records, WideRecords, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import Draws, quantiles, sample_edges, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.select import (
     BLOCK,
@@ -219,14 +220,14 @@ def test_a_batch_is_as_the_root_of_the_edges_where_many_wait():
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
 def test_counters_are_recorded(form, graph):
-    problem = ours.prepare(graph, width=1, input=form)
+    problem = ours.prepare(graph, width=1, input=form, hand_over=False)
     counted = ours.counters(problem, ours.solve(problem))
     assert counted["batches"] >= counted["parts"] >= 1
     assert counted["light"] >= graph.n - 1
 
 
 def solved(graph, width=1, form="edges"):
-    problem = ours.prepare(graph, width=width, input=form)
+    problem = ours.prepare(graph, width=width, input=form, hand_over=False)
     result = ours.solve(problem)
     return np.sort(ours.collect(problem, result)), result.counters
 
@@ -268,7 +269,7 @@ def test_edges_outside_the_giant_tree_are_copied_where_further_rounds_read_them(
 
 def test_further_solves_use_the_memory_of_the_first(rng):
     graph = generate("rmat", scale=14, m=200_000, seed=5)
-    problem = ours.prepare(graph, width=2, input="edges")
+    problem = ours.prepare(graph, width=2, input="edges", hand_over=False)
     first = ours.solve(problem).edge_ids
     (scratch,) = problem.scratch_pool
     taken, expected = dict(scratch._kept), first.copy()
@@ -291,10 +292,53 @@ def test_an_array_that_grows_gets_spare_space():
 
 def test_concurrent_solves_of_one_problem_use_separate_memory(rng):
     graph = generate("uniform", n=2_000, m=6_000, seed=5)
-    problem = ours.prepare(graph, width=1, input="edges")
+    problem = ours.prepare(graph, width=1, input="edges", hand_over=False)
     with borrowed(problem.scratch_pool) as in_use:
         kept = in_use.take("edges 0", (6_000, 2), np.uint64)
         kept[:] = 7
         assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
         assert (kept == 7).all()
     assert len(problem.scratch_pool) == 2
+
+
+def test_one_core_takes_what_it_solves_as_fast(rng):
+    cases = [(1, 10**6, 10**7, True), (2, 10**5, 4 * 10**5, True), (16, 10**5, 4 * 10**5, True)]
+    cases += [
+        (2, 125_000, 10**6, True),
+        (4, 125_000, 10**6, False),
+        (2, 660_000, 10**6, False),
+        (2, 5000, 10**6, False),
+    ]
+    for width, vertices, edges, expected in cases:
+        assert rules.is_for_one_core(edges, vertices, width, THREADS) is expected
+    graph = Graph(50, rng.integers(0, 50, 200), rng.integers(0, 50, 200), rng.integers(0, 9, 200))
+    for hand_over in (True, False):
+        problem = ours.prepare(graph, width=2, input="edges", hand_over=hand_over)
+        result = ours.solve(problem)
+        assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+        assert (problem.on_one_core is not None) == hand_over and result.counters["light"] > 0
+        assert ours.phases(problem)
+
+
+def test_leaves_of_hubs_share_cache_lines_and_edges_of_large_graphs_do_not(rng):
+    hubs = generate("star", n=200_000, hubs=1000, seed=1)
+    large = generate("uniform", n=2_000_000, m=100_000, seed=1)
+    for graph, crowded in ((hubs, True), (large, False)):
+        pairs = graph.u.astype(np.uint64) | graph.v.astype(np.uint64) << np.uint64(32)
+        none = np.empty(0, np.uint64)
+        for records in (
+            Records(pairs, none, none),
+            WideRecords(pairs & np.uint64(2**32 - 1), pairs >> np.uint64(32), none, none),
+        ):
+            assert (share_on_equal_lines(records) > THREADS.crowded) == crowded
+
+
+def test_edges_are_not_tested_where_nearly_all_of_them_stay_open(rng):
+    # The light edges join some communities; the others, with heavier weights, are as open as before.
+    communities, size, each = 200, 100, 900
+    of = np.repeat(np.arange(communities), each)
+    u, v = of * size + rng.integers(0, size, (2, len(of)))
+    graph = Graph(communities * size, u, v, (of * 1000 + rng.integers(0, 1000, len(of))).astype(np.int32))
+    found, counted = solved(graph)
+    assert np.array_equal(found, by_kruskal(graph))
+    assert counted["parts"] == 2 and counted["light"] == graph.m

@@ -122,9 +122,11 @@ class Progress:
 
     def wanted(self, following: Round) -> Wanted:
         """Return the edges that a round selects."""
-        # Without a giant tree, most edges lie outside the bitmap of the largest, so that roots are compared.
-        compare_roots = self.in_giant is not None and not self.has_giant
-        in_giant = np.empty(0, np.uint64) if self.in_giant is None else self.in_giant
+        # Without a giant tree, most edges lie outside the bitmap of the largest, so that roots are compared; unless
+        # weights follow communities, and the light edges have joined a few of them and left the others open.
+        all_open = not self.has_giant and following.remaining > self.policy.max_kept_share * self.heavy
+        compare_roots = self.in_giant is not None and not self.has_giant and not all_open
+        in_giant = np.empty(0, np.uint64) if self.in_giant is None or all_open else self.in_giant
         return Wanted(*self.low, *following.high, following.selective, in_giant, self.parent, compare_roots)
 
 

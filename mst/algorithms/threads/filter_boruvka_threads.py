@@ -10,6 +10,8 @@ ALENEX 2009). In rounds, each of which
 3. joins the batches one after the other, each by all threads, while the cycle edges of earlier batches are dropped
    (`mst.kernels.filter_boruvka.parallel.join`);
 4. finds the giant tree: edges within it are no longer selected.
+
+Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from mst.algorithms._filter_boruvka.rounds import (
     single_key_batches,
 )
 from mst.algorithms._laps import Lap, Laps, no_lap
+from mst.algorithms.sequential import filter_boruvka as one_core
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
@@ -66,6 +69,9 @@ ALGORITHM = dict(
     input="edges",
     options=dict(
         input=dict(default="edges", choices=("edges", "csr"), help="read the edge list, or symmetric CSR"),
+        hand_over=dict(
+            default=True, help="solve edge lists by filter-boruvka where that takes less than threads do"
+        ),
     ),
     requires=("numba",),
 )
@@ -103,22 +109,33 @@ DEFAULTS = Options()
 class Problem(NamedTuple):
     """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
-    Solves return their arrays to `scratch_pool` for reuse.
+    Solves return their arrays to `scratch_pool` for reuse. A graph that is solved on one core has a problem for that,
+    `on_one_core`.
     """
 
     graph: Graph
     storage: Storage
     width: int
     scratch_pool: list[Scratch]
+    on_one_core: one_core.Problem | None = None
 
 
-def prepare(graph: Graph, *, width: int, input: str) -> Problem:
+def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    return Problem(graph, edge_list(graph, graph.w) if input == "edges" else rows(graph), width, [])
+    if input == "csr":
+        return Problem(graph, rows(graph), width, [])
+    narrow = max(graph.n, graph.m) < one_core.NARROW
+    if hand_over and narrow and rules.is_for_one_core(graph.m, graph.n, width, THREADS):
+        alone = one_core.prepare(graph, width=1, filter=True, input="edges")
+        return Problem(graph, edge_list(graph, graph.w), 1, [], alone)
+    return Problem(graph, edge_list(graph, graph.w), width, [])
 
 
 def solve(problem: Problem) -> Result:
+    if problem.on_one_core is not None:
+        result = one_core.solve(problem.on_one_core)
+        return Result(result.edge_ids, dict(width=1, **result.counters))
     with borrowed(problem.scratch_pool) as scratch:
         return solve_storage(problem.graph, problem.storage, problem.width, scratch=scratch)
 
@@ -132,6 +149,8 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def phases(problem: Problem) -> dict[str, float]:
+    if problem.on_one_core is not None:
+        return one_core.phases(problem.on_one_core)
     laps = Laps()
     with borrowed(problem.scratch_pool) as scratch:
         solve_storage(problem.graph, problem.storage, problem.width, lap=laps, scratch=scratch)

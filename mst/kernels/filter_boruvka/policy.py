@@ -32,7 +32,8 @@ class Policy:
         copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
     max_kept_share : float
         If a filter kept more than this share of the heavy edges, no further one is tried: weights then follow
-        communities (``many-cores.md``, step 23). Threads and ranks use `expected_drop_share` instead.
+        communities (``many-cores.md``, step 23). Threads and ranks use `expected_drop_share` to decide, and do not look
+        at the roots of edges that are selected where this share would be kept (step 49).
     uneven : float
         Share of the sampled keys in one of 64 equal ranges from which on buckets of equal width would differ too much
         in size.
@@ -54,7 +55,10 @@ class Policy:
         an equal value again costs more than a test (dense graphs; ``many-cores.md``, step 40).
     crowded : float
         Share of 2048 sampled ends on cache lines of earlier ones from which on the same holds, however many vertices
-        there are: every other end is one of a thousand hubs (``many-cores.md``, step 47).
+        there are: some are hubs (``many-cores.md``, step 47).
+    fewest_edges, fewest_vertices, dense : int
+        Threads take graphs of at least this many edges; two threads only where there are as many vertices as well, so
+        that their parents exceed one core's cache, or `dense` edges for each (``many-cores.md``, step 48).
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -71,7 +75,10 @@ class Policy:
     batches_per_tree: int = 128
     batch_wait: float = 15.0
     contended: int = 4096
-    crowded: float = 0.4
+    crowded: float = 0.1
+    fewest_edges: int = 500_000
+    fewest_vertices: int = 300_000
+    dense: int = 32
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 
@@ -151,6 +158,13 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     """
     size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), MOST_BATCHES))
+
+
+def is_for_one_core(edges: int, vertices: int, width: int, policy: Policy) -> bool:
+    """Return whether `filter-boruvka` on one core is expected to be as fast as `width` threads."""
+    if width == 1 or edges < policy.fewest_edges:
+        return True
+    return width == 2 and vertices < policy.fewest_vertices and edges < policy.dense * vertices
 
 
 def is_contended(vertices: int, width: int, policy: Policy) -> bool:
