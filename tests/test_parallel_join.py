@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from mst.algorithms.sequential import kruskal
+import mst
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel import join
 from mst.kernels.filter_boruvka.parallel.drop_cycle_edges import new_scratch, prune_leaves
@@ -92,7 +92,7 @@ def test_joined_batches_have_the_forest_of_kruskal(kind, cuts, highest, contende
         w = rng.integers(0, highest, len(u)).astype(np.int32)
         graph = Graph(n, u, v, w)
         forest, found = joined(graph, [c for c in cuts if c < len(w)], kind, contended=contended)
-        expected = kruskal.solve(kruskal.prepare(graph, width=1, sort="radix"))
+        expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
         assert np.array_equal(np.sort(forest), np.sort(expected)), (n, len(u))
         closing += found.sum()
     assert closing

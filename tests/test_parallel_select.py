@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import mst
 from mst.algorithms._filter_boruvka.rounds import Progress, Sampled, next_round, single_key_batches
-from mst.algorithms.sequential import kruskal
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
 from mst.graph import Graph
@@ -233,7 +233,7 @@ def solved(graph, width=1, form="edges"):
 
 
 def by_kruskal(graph):
-    return np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
 
 
 def test_a_filter_that_kept_most_edges_is_not_repeated(rng):

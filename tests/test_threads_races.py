@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mst.algorithms.sequential import kruskal
+import mst
 from mst.algorithms.threads import bucket_threads as buckets
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads import reservation_kruskal as reservations
@@ -72,7 +72,7 @@ def race(width, seconds, seed):
 
 def compare(graph, width, turn):
     """Assert that every algorithm finds the forest; `turn` chooses the tuning, delays and the input's form."""
-    expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+    expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
     contended = turn // 2 % 2 * 4096
     policy = replace(
         THREADS, smallest_chunk=16, largest_chunk=16, batch_wait=turn % 5 / 100, contended=contended
