@@ -49,7 +49,7 @@ __all__ = [
 # Imported on first access, with NumPy: `import mst` alone takes no time.
 _PLACES = {
     "Forest": "mst.forest",
-    "Graph": "mst.graph",
+    "Graph": "mst.forest",  # which says how graphs are pickled
     "from_points": "mst.points",
     "minimum_spanning_forest": "mst.solver",
     "read_graph": "mst.solver",

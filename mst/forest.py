@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Set
@@ -75,6 +76,11 @@ class Forest:
         ids = _distinct_rows(self.edge_ids, self.graph, threads)
         ids.flags.writeable = False
         object.__setattr__(self, "edge_ids", ids)
+
+    def __reduce__(self) -> tuple:
+        """Pickle without what queries keep."""
+        fields = (self.graph, self.edge_ids, self.algorithm, self.seconds, self.exact, self.maximum)
+        return Forest, fields
 
     def __len__(self) -> int:
         return len(self.edge_ids)
@@ -402,6 +408,19 @@ class Forest:
     def digest(self) -> str:
         """SHA-256 of the edge ids as little-endian int64: equal digests are equal forests."""
         return digest(self.edge_ids)
+
+
+def _reduced(graph: Graph) -> tuple:
+    """Pickle the edge list alone: its arrays become read-only again, which kernels are compiled for."""
+    return _graph_of, (graph.n, graph.u, graph.v, graph.w, graph.name)
+
+
+def _graph_of(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, name: str) -> Graph:
+    return Graph(n, u, v, w, name=name, trusted=True)
+
+
+# Not a method of `Graph`: how graphs are pickled does not belong into the fingerprints of algorithms.
+copyreg.pickle(Graph, _reduced)
 
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
