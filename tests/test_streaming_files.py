@@ -14,7 +14,7 @@ import mst
 from mst import formats
 from mst.cli import main
 from mst.graph import Graph
-from mst.streaming import files, forest_of_file, memory, open_edges, running, solve
+from mst.streaming import checkpoint, files, forest_of_file, memory, open_edges, running, solve
 from mst.streaming.checkpoint import Checkpoint
 
 
@@ -132,6 +132,21 @@ def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
     assert f"continuing after {seen:,} edges" in capsys.readouterr().err
     assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
     assert not state.exists()
+
+
+def test_a_pass_goes_on_where_its_state_cannot_be_written(tmp_path, monkeypatch, capsys):
+    path, out = write(tmp_path, "e.parquet", graph()), tmp_path / "f.parquet"
+    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
+
+    def full(path):
+        raise mst.InputError(f"{path} cannot be written: No space left on device")
+
+    monkeypatch.setattr(checkpoint, "replacing", full)
+    assert main(["solve", str(path), "--out", str(out)]) == 0 and out.exists()
+    assert (
+        "f.parquet.checkpoint cannot be written: No space left on device; an interrupted pass would begin anew"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("change", ["another file", "cut", "ids", "ends", "text"])

@@ -105,19 +105,17 @@ def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> i
     from mst.streaming import forest_of_file, open_edges
 
     started = perf_counter()
-    out = arguments.out if arguments.out and not is_standard_output(arguments.out) else None
+    checkpoint = None
+    if arguments.out and not is_standard_output(arguments.out):
+        checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
     solve, width = solver(arguments.algorithm, arguments.threads, options)
     file = open_edges(Path(arguments.file), format=arguments.format, width=width, memory=arguments.memory)
-    forest = forest_of_file(
-        file,
-        solve=solve,
-        width=width,
-        memory=arguments.memory,
-        checkpoint=out and out.with_name(out.name + ".checkpoint"),
-    )
+    forest = forest_of_file(file, solve=solve, width=width, memory=arguments.memory, checkpoint=checkpoint)
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest)
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
     _print_summary(
         arguments,
         {

@@ -71,9 +71,9 @@ class Checkpoint:
         table = pa.record_batch([pa.array(column) for column in state.columns], names=list(_NAMES))
         facts = {"identity": self._identity, "n": str(state.n), "seen": str(state.seen)}
         table = table.replace_schema_metadata(facts)
+        self._written = monotonic()
         with replacing(self.path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
             writer.write_batch(table)
-        self._written = monotonic()
 
     def load(self) -> State | None:
         """Return the state, or None if there is none, or another input's, or a damaged one."""
@@ -96,7 +96,3 @@ class Checkpoint:
         ordered = ids.dtype == np.int64 and not (len(ids) and (ids[0] < 0 or ids[-1] >= state.seen))
         inside = not len(u) or (min(u.min(), v.min()) >= 0 and max(u.max(), v.max()) < state.n)
         return state if legal and ordered and inside else None
-
-    def remove(self) -> None:
-        """Remove the file."""
-        self.path.unlink(missing_ok=True)

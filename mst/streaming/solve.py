@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.progress import Step, remark, step
@@ -81,7 +82,7 @@ def forest_of_file(
         As of `forest_of_batches`.
     checkpoint : Path, optional
         Where to keep the state of the pass: if it is interrupted, the next call with the same file continues there.
-        The state is removed at the end.
+        Remove the file once the forest is safe.
 
     Returns
     -------
@@ -122,8 +123,6 @@ def _forest(
         working.update(f"solving for the last {count(running.size)} edges")
         running.reduce()
         columns = running.take()
-    if checkpoint:
-        checkpoint.remove()
     return StreamForest(running.n, running.seen, *columns, running.algorithm, running.seconds)
 
 
@@ -160,9 +159,17 @@ def add_batches(
                 running.reduce()
                 current = running.filter()
             if is_due and checkpoint:
-                checkpoint.save(State(running.n, running.seen, running.columns()))
+                _save(checkpoint, State(running.n, running.seen, running.columns()))
             running.add(found)
             if working:
                 shown = f"{count(running.seen)} edges read, {count(running.forest)} in the forest so far"
                 working.update(shown, done=running.seen)
     running.seconds["filter"] += perf_counter() - started - (sum(running.seconds.values()) - others)
+
+
+def _save(checkpoint: Checkpoint, state: State) -> None:
+    """Save a state; the pass goes on without where that fails."""
+    try:
+        checkpoint.save(state)
+    except InputError as error:
+        remark(f"{error}; an interrupted pass would begin anew")
