@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import fake_records
 import numpy as np
@@ -13,12 +14,14 @@ from mst import registry, resources
 from mst.bench.machine import Machine
 from mst.bench.planning.experiment import Experiment
 from mst.errors import ConfigError
-from mst.reporting.papers import claims
+from mst.reporting.papers import claims, evidence
 from mst.reporting.papers.claims import (
     CONFIRMED,
     CONTRADICTED,
+    DISAGREE,
     NOT_COMPARABLE,
     NOT_MEASURED,
+    UNDECIDED,
     Criterion,
     Document,
     Kind,
@@ -115,7 +118,7 @@ def test_a_direction_needs_the_whole_interval(records, book):
     source = both(both(records, "kruskal", 1.0, noise=0.1), "boruvka", 1.0, noise=0.1).source()
     outcome = judged(claim(anywhere={"above": 1}), source, book)
     assert outcome.result.low < 1 < outcome.result.high
-    assert outcome.verdict == NOT_COMPARABLE and "both sides of 1" in outcome.reason
+    assert outcome.verdict == UNDECIDED and "both sides of 1" in outcome.reason
     assert judged(claim(anywhere={"above": 0.5}), source, book).verdict == CONFIRMED
     assert judged(claim(anywhere={"below": 0.5}), source, book).verdict == CONTRADICTED
 
@@ -204,7 +207,7 @@ def test_runs_of_few_processes_do_not_shield_a_claim_about_every_graph(records, 
     )
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, book)
-    assert outcome.verdict == CONTRADICTED and "fewer than three processes were left out" in outcome.reason
+    assert outcome.verdict == CONTRADICTED and "of fewer than three processes" in outcome.result.missing[0]
     assert outcome.result.missing and outcome.result.used == [ROAD.name]
     for other in (
         claim(quantity, anywhere={"below": 1}, every=True),
@@ -252,8 +255,12 @@ def test_runs_of_few_processes_judge_nothing(records, book):
 def test_port_never_judges_a_program_that_is_available(records, book, seconds, way, agrees):
     source = both(both(records, "kruskal", 1.0), "boruvka", seconds).source()
     outcome = judged(claim(anywhere={"above": 1}), source, book, paper="q")
-    assert outcome.verdict == NOT_COMPARABLE and outcome.by == "port"
-    assert outcome.agrees is agrees and way in outcome.reason
+    assert outcome.verdict == NOT_MEASURED and outcome.by == "port"
+    assert (
+        outcome.agrees is agrees
+        and way in outcome.reason
+        and "command-theirs on USA-road-d.NY: not run" in outcome.reason
+    )
 
 
 def test_original_program_judges(records, book):
@@ -338,18 +345,17 @@ def test_empty_or_ambiguous_criterion_is_refused(criterion):
         parse(Criterion, criterion, "test")
 
 
-def test_overall_prefers_the_paper_s_machine():
-    def outcome(verdict, on_kind=False, result=None):
-        return claims.Outcome("c", "m", verdict, "", on_kind, result=result)
+def test_overall_prefers_the_paper_s_machine_and_lets_no_machine_outvote_another():
+    def overall(*verdicts, kinds=()):
+        return claims.overall(claims.Outcome("c", "m", v, "", v in kinds) for v in verdicts)
 
-    assert claims.overall([]) == NOT_MEASURED
-    assert claims.overall([outcome(NOT_COMPARABLE)]) == NOT_COMPARABLE
-    assert claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE)]) == NOT_MEASURED
-    assert (
-        claims.overall([outcome(NOT_MEASURED), outcome(NOT_COMPARABLE, result=Result(2.0))]) == NOT_COMPARABLE
-    )
-    assert claims.overall([outcome(CONFIRMED), outcome(CONTRADICTED)]) == CONTRADICTED
-    assert claims.overall([outcome(CONFIRMED, True), outcome(CONTRADICTED)]) == CONFIRMED
+    assert overall() == NOT_MEASURED
+    assert overall(NOT_COMPARABLE) == NOT_COMPARABLE
+    assert overall(NOT_MEASURED, NOT_COMPARABLE) == NOT_MEASURED
+    assert overall(NOT_MEASURED, UNDECIDED, NOT_COMPARABLE) == UNDECIDED
+    assert overall(CONFIRMED, UNDECIDED, NOT_MEASURED) == CONFIRMED
+    assert overall(CONFIRMED, CONTRADICTED, CONFIRMED) == DISAGREE
+    assert overall(CONFIRMED, CONTRADICTED, kinds=[CONFIRMED]) == CONFIRMED
 
 
 def test_kinds_look_at_gpu_and_processor():
@@ -360,14 +366,14 @@ def test_kinds_look_at_gpu_and_processor():
 @pytest.mark.parametrize(
     ("criterion", "why"),
     [
-        ({"above": 1}, "cannot tell: the interval lies on both sides of 1"),
-        ({"low": 1.02, "high": 3}, "cannot tell: only one of the value and its interval meets 1.02 to 3"),
+        ({"above": 1}, "the interval lies on both sides of 1"),
+        ({"low": 1.02, "high": 3}, "only one of the value and its interval meets 1.02 to 3"),
     ],
 )
 def test_interval_across_the_bound_is_undecided(records, book, criterion, why):
     both(records, "kruskal", 1.0, noise=0.05)
     outcome = judged(claim(anywhere=criterion), both(records, "boruvka", 1.0, noise=0.05).source(), book)
-    assert outcome.verdict == NOT_COMPARABLE and outcome.reason == why
+    assert outcome.verdict == UNDECIDED and outcome.reason == why
 
 
 # Stand-ins.
@@ -377,15 +383,17 @@ STAND_IN = GRAPHS["uniform-2e14"]
 
 def test_stand_ins_of_an_experiment_cover_its_graphs_and_those_left_out():
     known = claims.document().stand_ins
-    paper = Experiment(
-        title="t", graphs=["internet", "rmat16.sym"], left_out={"europe_osm": "too large"}, runs=[]
-    )
-    assert claims.stand_ins_of(paper) == {name: known[name] for name in ("internet", "europe_osm")}
+    graphs = {"graphs": ["USA-road-d.BAY", "rmat16.sym"], "left_out": {"kron_g500-logn21.mtx": "too large"}}
+    paper = Experiment(title="t", runs=[], **graphs)
+    names = ("USA-road-d.BAY", "kron_g500-logn21.mtx")
+    assert claims.stand_ins_of(paper) == {name: known[name] for name in names}
 
 
 @pytest.fixture
-def stand_ins(book) -> Document:
+def stand_ins(book, monkeypatch) -> Document:
     """A book in which another graph may be measured in place of the social one."""
+    facts = {"n": STAND_IN.n, "m": STAND_IN.m, "components": STAND_IN.components}
+    monkeypatch.setattr(evidence, "facts_of_input", lambda graph: {**facts, "maximum_degree": 40})
     return book.model_copy(update={"stand_ins": {SOCIAL.name: STAND_IN.name}})
 
 
@@ -396,39 +404,73 @@ def stood_in(records, seconds, **more):
     return records
 
 
+def of_stand_ins(records, **more):
+    """The source of these records, which knows how large the stand-in is."""
+    facts = {
+        "name": STAND_IN.name,
+        "status": "ok",
+        "n": STAND_IN.n,
+        "m": STAND_IN.m,
+        "maximum_degree": 42,
+        **more,
+    }
+    (source,) = gather([records.folder], manifests=[{"components": STAND_IN.components, **facts}])
+    return source
+
+
 @pytest.mark.parametrize(
-    ("seconds", "criterion", "agrees", "way"),
+    ("seconds", "criterion", "verdict"),
     [
-        (2.0, {"above": 1}, True, "): would meet the claim"),
-        (0.5, {"above": 1}, False, "): would not meet the claim"),
-        (1.0, {"above": 1}, None, ": cannot tell"),
-        (2.0, {"near": 2, "within": 0.1}, True, "would meet"),
-        (2.0, {"near": 3, "within": 0.1}, False, "would not meet"),
+        (2.0, {"above": 1}, CONFIRMED),
+        (0.5, {"above": 1}, CONTRADICTED),
+        (1.0, {"above": 1}, UNDECIDED),
+        (2.0, {"near": 2, "within": 0.1}, CONFIRMED),
+        (2.0, {"near": 3, "within": 0.1}, CONTRADICTED),
     ],
 )
-def test_stand_ins_never_confirm_or_contradict(records, stand_ins, seconds, criterion, agrees, way):
-    source = stood_in(records, seconds, noise=0.05 if agrees is None else 0.001).source()
+def test_stand_ins_have_a_verdict_of_their_own(records, stand_ins, seconds, criterion, verdict):
+    source = of_stand_ins(stood_in(records, seconds, noise=0.02 if verdict == UNDECIDED else 0.001))
     outcome = judged(claim(anywhere=criterion), source, stand_ins)
-    assert outcome.verdict == NOT_COMPARABLE and outcome.agrees is agrees and way in outcome.reason
-    assert "1 of 2 inputs is a stand-in (for com-youtube): " in outcome.reason
-    assert outcome.result.stood_in == {SOCIAL.name: STAND_IN.name} and STAND_IN.name in outcome.result.used
-    assert outcome.result.value == pytest.approx(seconds, rel=0.1) and outcome.result.low < outcome.result.high
-    assert not outcome.result.missing and len(outcome.result.records) == 4
-    assert claims.overall([outcome]) == NOT_COMPARABLE
+    assert outcome.verdict == NOT_MEASURED == claims.overall([outcome])
+    besides = outcome.on_stand_ins
+    assert besides.verdict == f"{verdict} on stand-ins"
+    assert "1 of 2 inputs: uniform-2e14 for com-youtube (" in besides.reason
+    assert "components the same, largest degree 42 for 40)" in besides.reason
+    assert besides.result.stood_in == {SOCIAL.name: STAND_IN.name} and STAND_IN.name in besides.result.used
+    assert besides.result.value == pytest.approx(seconds, rel=0.1) and besides.result.low < besides.result.high
+    assert not besides.result.missing and len(besides.result.records) == 4
+
+
+@pytest.mark.parametrize("fact", ["n", "m", "components", "maximum_degree"])
+def test_stand_in_that_differs_by_more_than_a_tenth_counts_for_nothing(records, stand_ins, fact):
+    stood_in(records, 2.0)
+    true = {**evidence.facts_of_input("any"), "maximum_degree": 40}[fact]
+    near, far = (of_stand_ins(records, **{fact: int(factor * true)}) for factor in (1.1, 2))
+    made = claim(anywhere={"above": 1})
+    assert judged(made, near, stand_ins).on_stand_ins.verdict == "confirmed on stand-ins"
+    assert judged(made, far, stand_ins).on_stand_ins is None
+
+
+def test_regenerated_graph_under_the_name_in_print_is_a_stand_in(records, stand_ins):
+    book = stand_ins.model_copy(update={"sets": {"ONE": [[SOCIAL.name, STAND_IN.name]]}})
+    source = of_stand_ins(stood_in(records, 2.0))
+    quantity = "gm(T('boruvka', g) / T('kruskal', g) for g in ONE)"
+    outcome = judged(claim(quantity, anywhere={"above": 1}), source, book)
+    assert (outcome.verdict, outcome.on_stand_ins.verdict) == (NOT_MEASURED, "confirmed on stand-ins")
 
 
 def test_stand_ins_of_a_claim_about_every_graph_are_no_counterexample(records, stand_ins):
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     made = claim(quantity, anywhere={"above": 1}, every=True)
     records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 2.0)
-    source = records.add("kruskal", STAND_IN, 1.0).add("boruvka", STAND_IN, 0.5).source()
+    source = of_stand_ins(records.add("kruskal", STAND_IN, 1.0).add("boruvka", STAND_IN, 0.5))
     outcome = judged(made, source, stand_ins)
-    assert outcome.verdict == NOT_COMPARABLE and outcome.agrees is False
+    assert (outcome.verdict, outcome.on_stand_ins.verdict) == (NOT_MEASURED, "contradicted on stand-ins")
 
 
 def test_true_counterexample_counts_beside_stand_ins(records, stand_ins):
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
-    source = stood_in(records, 0.5).source()
+    source = of_stand_ins(stood_in(records, 0.5))
     outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, stand_ins)
     assert outcome.verdict == CONTRADICTED and outcome.result.missing and not outcome.result.stood_in
     assert STAND_IN.name not in outcome.result.used
@@ -452,13 +494,10 @@ def test_partly_measured_input_has_no_stand_in(records, stand_ins):
 
 @pytest.mark.parametrize("status", ["unavailable", "ok"])
 def test_stand_in_replaces_an_unavailable_input_of_known_size(records, stand_ins, status):
-    stood_in(records, 2.0)
-    facts = {"name": SOCIAL.name, "status": status, "n": 5, "m": 4}
-    (source,) = gather([records.folder], manifests=[facts])
-    outcome = judged(
-        claim("m('com-youtube') * T('kruskal', 'com-youtube')", anywhere={"above": 1}), source, stand_ins
-    )
-    assert outcome.verdict == NOT_COMPARABLE and outcome.result.stood_in
+    source = of_stand_ins(stood_in(records, 2.0))
+    source.facts[SOCIAL.name] = {"name": SOCIAL.name, "status": status, "n": 5, "m": 4}
+    made = claim("m('com-youtube') * T('kruskal', 'com-youtube')", anywhere={"above": 1})
+    outcome = judged(made, source, stand_ins).on_stand_ins
     assert outcome.result.value == pytest.approx(STAND_IN.m, rel=0.02)
 
 
@@ -493,38 +532,151 @@ def test_stand_ins_change_no_claim_about_another_or_a_larger_machine(records, bo
 
 
 def test_claims_about_facts_use_no_stand_ins(records, book, stand_ins):
-    source = stood_in(records, 2.0).source()
+    source = of_stand_ins(stood_in(records, 2.0))
     made = claim("max(n(g) for g in BOTH)", anywhere={"above": 0}, judge="facts")
-    assert judged(made, source, stand_ins).verdict == NOT_MEASURED
+    assert judged(made, source, stand_ins).on_stand_ins is None
     ours = claim("max(n(g) for g in BOTH)", anywhere={"above": 0})
-    assert judged(ours, source, stand_ins).verdict == NOT_COMPARABLE
+    assert judged(ours, source, stand_ins).on_stand_ins
 
 
 @pytest.mark.parametrize("named", ["g", "'as-skitter'"])
-def test_printed_numbers_are_of_the_input_and_facts_of_its_stand_in(records, book, named):
+def test_printed_numbers_are_of_the_input_and_facts_of_its_stand_in(records, stand_ins, named):
     """Of a set's member, and of a graph that a formula names itself."""
-    book = book.model_copy(update={"stand_ins": {"as-skitter": STAND_IN.name}, "sets": {"ONE": ["as-skitter"]}})
-    source = records.add("kruskal", STAND_IN, 1.0).source()
+    book = stand_ins.model_copy(
+        update={"stand_ins": {"as-skitter": STAND_IN.name}, "sets": {"ONE": ["as-skitter"]}}
+    )
+    source = of_stand_ins(records.add("kruskal", STAND_IN, 1.0))
     printed = f"mean(published('ecl-mst/table-2', 'vertices', {named}) * T('kruskal', {named}) for g in ONE)"
-    outcome = judged(claim(printed, anywhere={"above": 0}), source, book)
+    outcome = judged(claim(printed, anywhere={"above": 0}), source, book).on_stand_ins
     assert outcome.result.value == pytest.approx(1_696_415, rel=0.02)
     ours = f"mean(m({named}) / n({named}) * T('kruskal', {named}) for g in ONE)"
-    outcome = judged(claim(ours, anywhere={"above": 0}), source, book)
+    outcome = judged(claim(ours, anywhere={"above": 0}), source, book).on_stand_ins
     assert outcome.result.value == pytest.approx(STAND_IN.m / STAND_IN.n, rel=0.02)
-    assert outcome.verdict == NOT_COMPARABLE and outcome.reason.startswith("1 of 1 inputs is a stand-in")
 
 
-def test_port_on_stand_ins_is_named_as_a_port(records, stand_ins):
+def test_port_on_stand_ins_has_no_verdict(records, stand_ins):
     book = stand_ins.model_copy(update={"originals": {"boruvka": "command-theirs", "kruskal": "kruskal"}})
-    outcome = judged(claim(anywhere={"above": 1}), stood_in(records, 2.0).source(), book, paper="q")
-    assert outcome.by == "port" and "our port would meet the claim" in outcome.reason
+    outcome = judged(claim(anywhere={"above": 1}), of_stand_ins(stood_in(records, 2.0)), book, paper="q")
+    assert outcome.verdict == NOT_MEASURED and outcome.on_stand_ins is None
     for graph in (ROAD, STAND_IN):
         records.add("command-theirs", graph, 0.5, paradigm="peer", grade="weight")
-    outcome = judged(claim(anywhere={"above": 1}), records.source(), book, paper="q")
-    assert outcome.by == "original" and outcome.verdict == NOT_COMPARABLE
-    assert "): would not meet the claim" in outcome.reason and outcome.result.value == pytest.approx(
-        0.5, rel=0.02
+    outcome = judged(claim(anywhere={"above": 1}), of_stand_ins(records), book, paper="q").on_stand_ins
+    assert outcome.by == "original" and outcome.verdict == "contradicted on stand-ins"
+    assert outcome.result.value == pytest.approx(0.5, rel=0.02)
+
+
+# What may judge.
+
+
+@pytest.mark.parametrize("flag", ["busy", "stolen", "spread", "throttled"])
+def test_disturbed_records_judge_nothing(records, book, flag):
+    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0, flags=(flag,)).source()
+    outcome = judged(claim(anywhere={"above": 1}), source, book)
+    assert (
+        outcome.verdict == NOT_MEASURED
+        and f"boruvka at width 1 on USA-road-d.NY: disturbed ({flag})" in outcome.reason
     )
+    spread = claim("max(spread('boruvka', g) for g in BOTH)", anywhere={"below": 1})
+    assert judged(spread, source, book).verdict == (CONFIRMED if flag == "spread" else NOT_MEASURED)
+
+
+def change(records, **facts):
+    """Change all measurements: keys of the document, whose mappings are updated."""
+    for path in records.folder.rglob("*.json"):
+        value = fake_records.read_json(path)
+        if "samples" in value:
+            for key, new in facts.items():
+                value[key] = {**value[key], **new} if isinstance(value[key], dict) and new else new
+            path.write_text(json.dumps(value))
+    return records.source()
+
+
+@pytest.mark.parametrize("git", [{"dirty": True}, None])
+def test_records_of_changed_code_judge_nothing(records, book, git):
+    both(both(records, "kruskal", 1.0), "boruvka", 2.0)
+    outcome = judged(claim(anywhere={"above": 1}), change(records, git=git), book)
+    assert outcome.verdict == NOT_MEASURED and "code that no commit has" in outcome.reason
+
+
+def test_runs_on_a_gpu_judge_with_the_versions_of_cupy_cuda_and_driver(tmp_path, book):
+    records = Records(tmp_path, "titan-box", TITAN)
+    both(both(records, "kruskal", 1.0), "jucele-cuda", 2.0, paradigm="cuda")
+    made = claim("gm(T('jucele-cuda', g) for g in BOTH)", anywhere={"above": 1})
+    outcome = judged(made, records.source(), book)
+    assert outcome.verdict == NOT_MEASURED and "does not state the version of cupy and cuda" in outcome.reason
+    source = change(records, versions={"cupy": "14.2.0", "cuda": "13.0"})
+    assert judged(made, source, book).verdict == CONFIRMED
+    both(records, "command-theirs", 2.0, paradigm="cuda", grade="weight")
+    program = claim("gm(T('command-theirs', g) for g in BOTH)", anywhere={"above": 1})
+    assert "the version of cuda" in judged(program, records.source(), book).reason
+    source = change(records, versions={"cuda": "13.0"})
+    assert judged(program, source, book).verdict == CONFIRMED
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    ["share('boruvka', 'USA-road-d.NY', 'map')", "counter('boruvka', 'USA-road-d.NY', 'rounds')",
+     "memory('boruvka', 'USA-road-d.NY')", "spread('boruvka', 'USA-road-d.NY')"],
+)  # fmt: skip
+def test_phases_counters_memory_and_spread_need_three_processes_too(records, book, quantity):
+    made = claim(quantity, anywhere={"above": -1})
+    source = records.add("boruvka", ROAD, 2.0, processes=2).source()
+    outcome = judged(made, source, book)
+    assert outcome.verdict == NOT_MEASURED and "of fewer than three processes" in outcome.reason
+    source = records.add("boruvka", ROAD, 2.0, processes=3).source()
+    found = judged(made, source, book)
+    assert found.verdict == CONFIRMED and found.result.processes == 3
+
+
+def test_measurement_of_the_first_schema_has_phases_and_counters_of_one_process(records, book):
+    records.add("boruvka", ROAD, 2.0)
+    source = change(records, schema=1, phases={"map": 3.0, "union": 1.0}, counters={"rounds": 5})
+    for quantity in (
+        "share('boruvka', 'USA-road-d.NY', 'map')",
+        "counter('boruvka', 'USA-road-d.NY', 'rounds')",
+    ):
+        outcome = judged(claim(quantity, anywhere={"above": -1}), source, book)
+        assert outcome.verdict == NOT_MEASURED and "fewer than three processes" in outcome.reason
+        assert evaluate(quantity, source, book.names()).value in (0.75, 5)
+
+
+def test_step_that_does_nothing_measures_nothing(records, book):
+    records.add("kruskal", ROAD, 1.0)
+    made = claim("I('kruskal', 'USA-road-d.NY')", anywhere={"below": 1})
+    assert judged(made, records.source(), book).verdict == CONFIRMED
+    source = change(records, samples={"init": [[5e-6]] * 5})
+    outcome = judged(made, source, book)
+    assert outcome.verdict == NOT_MEASURED and "the step does nothing" in outcome.reason
+
+
+def test_graphs_made_with_the_numbers_of_a_claim_do_not_confirm_it(records, book):
+    records.add("kruskal", ROAD, 1.0)
+    made = claim("m('USA-road-d.NY')", anywhere={"above": 1}, judge="facts")
+    for generator, verdict in ((None, CONFIRMED), ({"name": "uniform"}, NOT_COMPARABLE)):
+        facts = {"name": ROAD.name, "status": "ok", "n": 5, "m": 4, "generator": generator}
+        (source,) = gather([records.folder], manifests=[facts])
+        assert judged(made, source, book).verdict == verdict
+    below = claim("m('USA-road-d.NY')", anywhere={"below": 1}, judge="facts")
+    assert judged(below, source, book).verdict == CONTRADICTED, "a contradiction is the paper's own"
+
+
+def test_best_width_is_named_with_the_verdict(records, book):
+    for width in (1, 4):
+        records.add("reservation-kruskal", ROAD, 2.0 / width, width=width, paradigm="threads")
+    source = records.add("kruskal", ROAD, 3.0).source()
+    made = claim(
+        "T('kruskal', 'USA-road-d.NY') / T('reservation-kruskal@best', 'USA-road-d.NY')", anywhere={"above": 1}
+    )
+    assert judged(made, source, book).reason.endswith("best widths: reservation-kruskal 4")
+
+
+def test_tests_of_a_listing_contradict_its_claim(records, book):
+    source = both(records, "kruskal", 1.0).source()
+    made = claim("wrong('kruskal', 'USA-road-d.NY')", anywhere={"equals": 0})
+    assert judged(made, source, book).verdict == CONFIRMED
+    refuted = claim("wrong('kruskal', 'USA-road-d.NY')", anywhere={"equals": 0}, refuted="shown by a test")
+    outcome = judged(refuted, source, book)
+    assert (outcome.verdict, outcome.by, outcome.reason) == (CONTRADICTED, "tests", "shown by a test")
 
 
 @pytest.mark.parametrize(
@@ -542,10 +694,21 @@ def test_unknown_or_ambiguous_stand_ins_are_refused(stand_ins, complaint):
         claims.document().model_copy(update={"stand_ins": stand_ins}).checked()
 
 
-def test_no_stand_in_is_a_member_of_a_set():
+def test_stand_in_is_a_member_of_a_set_only_as_another_name_of_its_input():
     book = claims.document()
     members = {name for listed in book.sets.values() for name in _flat(listed)}
-    assert not members & set(book.stand_ins.values()) and set(book.stand_ins) <= members
+    others = {(graph, other) for graph, other in book.stand_ins.items() if other in members}
+    alone = {member for listed in book.sets.values() for member in listed if isinstance(member, str)}
+    assert not alone & set(book.stand_ins.values())
+    assert (
+        all([graph, other] in book.sets["ECL17"] for graph, other in others) and set(book.stand_ins) <= members
+    )
+
+
+def test_goal_that_was_not_reached_is_not_comparable(records, book):
+    made = claim(anywhere={"above": 1}, goal="a goal")
+    outcome = judged(made, both(both(records, "kruskal", 1.0), "boruvka", 2.0).source(), book)
+    assert (outcome.verdict, outcome.reason) == (NOT_COMPARABLE, "a goal")
 
 
 # The claims themselves.

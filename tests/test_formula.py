@@ -43,7 +43,7 @@ class Fake:
             raise Failed(f"{selection} on {graph}: wrong")
         if (selection.algorithm, graph) in self.absent:
             raise Missing(f"{selection} on {graph}: not run")
-        value = SECONDS[selection.algorithm][graph] / max(selection.width, 1)
+        value = SECONDS.get(selection.algorithm, {}).get(graph, 1.0) / max(selection.width, 1)
         if quantity in ("phase", "share", "counter"):
             return Leaf({"phase": 0.5, "share": 0.25, "counter": 7.0}[quantity])
         if quantity != "T":
@@ -62,6 +62,9 @@ class Fake:
 
     def has(self, graph):
         return graph != "original"
+
+    def is_stand_in(self, graph, names):
+        return False
 
 
 def value(text, source=None, **bound):
@@ -221,16 +224,36 @@ def test_where_run_skips_and_lists_failures_and_lists_missing_terms():
         evaluate(text, Fake(failed=tuple(("quick", g) for g in "abc")), NAMES)
 
 
-def test_runs_of_too_few_processes_are_missing_unless_accepted():
-    assert evaluate("min(T('slow', g) for g in G)", Fake(processes=3), NAMES, accept_few=False).value == 2
-    with pytest.raises(Missing, match="fewer than three processes"):
-        evaluate("min(T('slow', g) for g in G)", Fake(processes=2), NAMES, accept_few=False)
+def test_fewest_processes_of_any_run_are_those_of_the_result():
+    assert evaluate("T('slow', 'a')", Fake(processes=2), NAMES).processes == 2
+    assert evaluate("n('a')", Fake(processes=1), NAMES).processes is None
 
 
-def test_too_few_processes_are_flagged():
-    assert evaluate("T('slow', 'a')", Fake(processes=2), NAMES).few_processes
-    assert not evaluate("T('slow', 'a')", Fake(processes=3), NAMES).few_processes
-    assert not evaluate("n('a')", Fake(processes=1), NAMES).few_processes
+def test_interval_of_three_and_five_processes_is_from_the_least_to_the_greatest():
+    for processes in (3, 5):
+        result = evaluate("T('slow', 'a')", Fake(0.1, processes=processes), NAMES)
+        assert (result.low, result.high) == (1.8, 2.2)
+    nine = evaluate("T('slow', 'a')", Fake(0.1, processes=9), NAMES)
+    assert (nine.low, nine.high) == pytest.approx((1.85, 2.15))
+
+
+@pytest.mark.parametrize("extreme", ["min", "max"])
+def test_extreme_of_equal_graphs_lies_in_its_interval_and_noise_moves_it_little(extreme):
+    equal = Names({"G": tuple(f"g{k}" for k in range(9))})
+    source = Fake(0.1, processes=9)
+    one = evaluate("T('even', 'g0')", source, equal)
+    nine = evaluate(f"{extreme}(T('even', g) for g in G)", source, equal)
+    assert nine.low <= one.low < nine.value == 1 < one.high <= nine.high
+    sum_of_both = evaluate(
+        f"{extreme}(T('even', g) for g in G) / {extreme}(T('slow', g) for g in G)", source, equal
+    )
+    assert sum_of_both.low < sum_of_both.value < sum_of_both.high
+
+
+def test_best_names_the_width_that_it_chose():
+    source = Fake()
+    assert evaluate("T('quick@best', 'a') / T('quick', 'a')", source, NAMES).best == {"quick": {1}}
+    assert not evaluate("T('quick@4', 'a')", source, NAMES).best
 
 
 def test_division_by_zero_is_missing_not_infinite():

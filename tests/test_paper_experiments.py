@@ -151,6 +151,9 @@ class PlannedRuns:
         """Return whether a graph is available: published files of generators only if `originals`."""
         return self._originals or not graph.endswith((".egr", ".mtx"))
 
+    def is_stand_in(self, graph, names):
+        return False
+
     def measured(self, graph):
         return any(key[0] == graph for key in self.widths_of)
 
@@ -255,47 +258,6 @@ def test_reference_measurements_belong_to_papers_except_ours_and_scaling(file):
     announced = {parse_selection(o).algorithm for o in claims.document().originals.values()}
     assert all(set(run.absent) <= announced for run in experiment.runs if run.optional)
     assert required <= set(registry.algorithms()) and set(experiment.graphs) <= set(catalog.load())
-
-
-class Reference(PlannedRuns):
-    """The runs of the reference measurements: only on generated graphs and on the road networks of a mirror."""
-
-    def has(self, graph):
-        return self.measured(graph)
-
-    def fact(self, name, graph):
-        if not self.measured(graph):
-            raise Missing(f"{graph} is unavailable")
-        return super().fact(name, graph)
-
-
-# The claims that have no value even with stand-ins, by the reason.
-LEFT_OUT = {
-    "facts": {"ecl-71", "bia-12"},
-    "64 threads": {"ecl-64"},
-    "the file itself": {"ecl-70"},
-    "Shou and He's experiments": {"ecl-72", "ecl-73"},
-    "rome99-dedup is in Shou and He's": {"bia-05"},
-}
-
-
-def test_reference_measurements_and_stand_ins_cover_the_claims(monkeypatch):
-    """Every claim of ECL-MST and Biagiotti has a value on one GPU with 16 cores, except those of `LEFT_OUT`."""
-    monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
-    made = [config.load(f).experiment for f in REFERENCE if f.stem.startswith(("ecl-mst", "biagiotti"))]
-    book = claims.document()
-    names, source = book.names(), Reference(NODE, False, made)
-    assert len(made) == 8 and not any(source.measured(graph) for graph in book.stand_ins)
-    unknown = set()
-    for paper in ("ecl-mst", "biagiotti"):
-        for claim in book.claims[paper]:
-            criterion = claim.criterion(on_kind=False) or claim.there
-            judge = claim.judge or book.papers[paper].judge
-            lacking = missing_in(
-                criterion.quantity or claim.quantity, source, names, stand_ins=judge != "facts"
-            )
-            unknown |= {claim.id} if lacking else set()
-    assert unknown == set().union(*LEFT_OUT.values())
 
 
 def test_graph_that_no_block_names_gets_the_runs_of_all_blocks():

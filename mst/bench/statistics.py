@@ -7,8 +7,9 @@ median of its samples, enters everything here.
 
 from __future__ import annotations
 
+import hashlib
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb, exp, fsum, log, nan
@@ -16,6 +17,8 @@ from math import comb, exp, fsum, log, nan
 import numpy as np
 
 COVERAGE = 0.95
+FEWEST_PROCESSES = 3
+"""Fewest processes of a verdict, an interval or a headline: the least and the greatest of three cover 75 %."""
 # Two-sided 95 % quantiles of Student's t by degrees of freedom, for sets too small for an exact rank interval.
 _STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 
@@ -92,6 +95,60 @@ def interval_ranks(count: int) -> tuple[int, float]:
     while (narrower := coverage - 2 * comb(count, rank) / 2**count) >= COVERAGE:
         rank, coverage = rank + 1, narrower
     return rank, coverage
+
+
+def median_draws(values: Sequence[float], number: int, key: str) -> np.ndarray:
+    """Return draws of the median, which carry the interval of `summarise` through arithmetic.
+
+    Of n values of any continuous distribution, k lie below its median with probability C(n, k)/2ⁿ. A draw takes such a
+    k, and the end of the gap after the k-th value that is farther from the middle: the 2.5th and 97.5th percentiles of
+    many draws are the interval's ends.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One number per process.
+    number : int
+        Draws.
+    key : str
+        Equal keys give the same draws, others independent ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.bench.statistics import median_draws
+    >>> draws = median_draws([4.0, 5.0, 3.0, 4.0, 6.0], 1000, "a run")
+    >>> [float(end) for end in np.percentile(draws, [2.5, 97.5])]
+    [3.0, 6.0]
+    """
+    data, count = np.sort(np.asarray(values, float)), len(values)
+    below = np.random.default_rng(list(key.encode())).binomial(count, 0.5, number)
+    ends = data[np.where(2 * below < count, np.maximum(below, 1) - 1, np.minimum(below, count - 1))]
+    return np.where(2 * below == count, np.median(data), ends)
+
+
+def of_extremes(rows: np.ndarray, choose: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return the least or the greatest of several quantities with draws, one a row, the estimate first.
+
+    One noisy quantity of nine is no extreme: the least of nine draws would be below that of the nine medians. So
+    quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's are for the
+    95 % interval to hold for all rows at once. The draws return in an order of their own: the extreme is independent
+    of others.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (rows, 1 + draws)
+    choose : callable
+        ``np.min`` or ``np.max``.
+    """
+    if len(rows) == 1:
+        return rows[0]
+    normal = statistics.NormalDist().inv_cdf
+    estimate, draws = rows[:, :1], np.sort(rows[:, 1:], axis=1)
+    wider = normal(1 - (1 - COVERAGE) / 2 / len(rows)) / normal(1 - (1 - COVERAGE) / 2)
+    chosen = choose(estimate + wider * (draws - estimate), axis=0)
+    seed = hashlib.sha256(rows.tobytes() + choose.__name__.encode()).digest()
+    return np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
 
 
 def geometric_mean(values: Iterable[float]) -> float:

@@ -12,14 +12,12 @@ import pandas as pd
 
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import CLAIMED
-from mst.bench.statistics import geometric_mean
+from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean
 from mst.reporting.hardware import approximate, on_gpus
 
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
 NOT_RUN = ("unsupported", "unavailable")
 NORMAL_95 = 1.96
-FEWEST_PROCESSES = 3
-"""Runs of fewer processes have no interval."""
 
 
 def _series(row: Mapping[str, Any]) -> str:

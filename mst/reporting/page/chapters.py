@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from mst import __version__, advice, resources
 from mst.bench.records.store import CLAIMED
+from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting import data
 from mst.reporting.charts.style import variables
 from mst.reporting.page import answer, chooser
@@ -207,14 +208,18 @@ def _answer(shown: Shown) -> dict[str, Any]:
 
 
 def _papers(shown: Shown) -> dict[str, Any]:
-    """Return each paper with its numbers of claims held, contradicted and not judged, and the one that matters most."""
+    """Return each paper with its numbers of claims and the one that matters most.
+
+    The numbers are of claims held, contradicted, not judged or judged differently by machines, and those on stand-ins.
+    """
     rows = []
     for paper in shown.papers.papers if shown.papers else ():
         claims = _claims(shown, paper)
         tally = Counter(claim["overall"] for claim in claims)
         judged = [tally[CONFIRMED], tally[CONTRADICTED]]
         matters = [claim for claim in claims if claim["id"] == shown.captions["matters"].get(paper["id"])]
-        rows.append((paper, [*judged, len(claims) - sum(judged)], next(iter(matters), None)))
+        besides = ", ".join(f"{n} {verdict}" for verdict, _, n in paper["on_stand_ins"])
+        rows.append((paper, [*judged, len(claims) - sum(judged), besides], next(iter(matters), None)))
     return {"papers": rows}
 
 
@@ -227,7 +232,7 @@ def _doubts(shown: Shown) -> dict[str, Any]:
         "unproved": int((rows["grade"].isna() & (rows["status"] == "ok")).sum()),
         "claimed": int((rows["grade"] == CLAIMED).sum()),
         "set_aside": shown.set_aside,
-        "few": int((rows["shown"] & (rows["processes"] < data.FEWEST_PROCESSES)).sum()),
+        "few": int((rows["shown"] & (rows["processes"] < FEWEST_PROCESSES)).sum()),
         "wrong": sorted(rows.loc[rows["status"] == "wrong", "series"].unique()),
         "failed": {kind: status[kind] for kind in data.NOT_FINISHED if status[kind]},
         "impossible": {kind: status[kind] for kind in data.NOT_RUN if status[kind]},

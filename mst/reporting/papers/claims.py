@@ -4,15 +4,22 @@
 it. A claim has a verdict for every machine that has records:
 
 *confirmed*, *contradicted*
-    The whole formula could be computed, from runs of the programs that may judge it. A range is met by the value and by
-    its 95 % interval, or missed by both; for a bound, the whole interval lies on one side.
-*not comparable here*
-    The machine lacks hardware that the claim needs. Or the claim is only about another kind of machine. Or the original
-    programs were not measured, and our port only agrees or disagrees. Or the interval decides nothing. Or graphs were
-    unavailable, and with their stand-ins the claim would or would not be met.
+    The whole formula could be computed, from records that may judge (`mst.reporting.papers.evidence`) of the programs
+    that may judge it. A range is met by the value and by its interval, or missed by both; for a bound, the whole
+    interval lies on one side. Or tests show that a published listing is wrong.
+*undecided*
+    The whole formula could be computed, and its interval decides nothing.
 *not measured*
-    Some number is missing. A claim about every graph or width can be contradicted by a part of them, but is confirmed
-    only by all. Its ``counterexample`` may name a smaller machine that suffices for that.
+    Some number is missing, or comes from records that judge nothing, or from our port of a program that judges itself.
+    A claim about every graph or width can be contradicted by a part of them, but is confirmed only by all. Its
+    ``counterexample`` may name a smaller machine that suffices for that.
+*not comparable here*
+    The machine lacks hardware that the claim needs, the claim is only about another kind of machine, or the graphs were
+    generated with the very numbers that it states.
+
+Several machines that disagree are named; none of them outvotes another. A claim that is not measured since inputs are
+missing may have a verdict on stand-ins besides, *confirmed* or *contradicted on stand-ins*, which is never counted with
+the others.
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -29,6 +36,7 @@ from pydantic import Field, model_validator
 
 from mst import resources
 from mst.errors import ConfigError, nearest
+from mst.reporting.papers.evidence import in_words
 from mst.reporting.papers.formula import Missing, Names, Result, evaluate
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -36,9 +44,10 @@ from mst.yaml_models import StrictModel, parse, read_yaml
 if TYPE_CHECKING:
     from mst.bench.planning.experiment import Experiment
 
-CONFIRMED, CONTRADICTED = "confirmed", "contradicted"
-NOT_COMPARABLE, NOT_MEASURED = "not comparable here", "not measured"
-VERDICTS = (CONFIRMED, CONTRADICTED, NOT_COMPARABLE, NOT_MEASURED)
+CONFIRMED, CONTRADICTED, UNDECIDED = "confirmed", "contradicted", "undecided"
+NOT_COMPARABLE, NOT_MEASURED, DISAGREE = "not comparable here", "not measured", "machines disagree"
+VERDICTS = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED, NOT_COMPARABLE, NOT_MEASURED)
+ON_STAND_INS = " on stand-ins"
 Judge = Literal["original", "port", "facts"]
 
 
@@ -163,6 +172,10 @@ class Claim(StrictModel):
     standing: Literal["contradicted", "imprecise"] | None = None
     arithmetic: str = ""
     note: str = ""
+    refuted: str = Field(
+        "", description="what tests show to be wrong in a published listing, and where they are"
+    )
+    goal: str = Field("", description="why nothing of it can be measured: the paper only aims at it")
     exhibit: str | None = None
 
     @model_validator(mode="after")
@@ -242,17 +255,20 @@ class Outcome:
     Attributes
     ----------
     verdict : str
-        One of `VERDICTS`.
+        One of `VERDICTS`; of `on_stand_ins`, one of them and `ON_STAND_INS`.
     reason : str
-        Why it is not comparable or not measured; otherwise the range or bound that was applied.
+        What is missing where there is no verdict, and how inputs differ from stand-ins; else the range or bound that
+        was applied.
     on_kind : bool
         Whether this is the paper's kind of machine.
     by : str
-        Whose runs gave the value: ``original``, ``port`` or ``facts``.
+        Whose runs gave the value: ``original``, ``port``, ``facts``, or ``tests``.
     result : Result or None
         The measured value with its interval, records and graphs, stand-ins among them; None where there is no value.
     agrees : bool or None
-        Where a port or stand-ins cannot judge: whether they point the same way.
+        Where our port was measured in place of a program: whether it points the same way.
+    on_stand_ins : Outcome or None
+        The verdict with stand-ins in place of missing inputs.
     """
 
     claim: str
@@ -263,15 +279,20 @@ class Outcome:
     by: str = ""
     result: Result | None = None
     agrees: bool | None = None
+    on_stand_ins: Outcome | None = None
 
 
 def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
     """Return the verdict of one machine's records on one claim."""
-    case = _Case(claim, claim.judge or paper.judge, source, book, names)
+    case = _Case(claim, claim.judge or paper.judge, replace(source, judging=True), book, names)
+    if claim.refuted:
+        return case.outcome(CONTRADICTED, claim.refuted, by="tests")
+    if claim.goal:
+        return case.outcome(NOT_COMPARABLE, claim.goal)
     lacking = claim.needs.lacking(source.machine)
     if lacking is None:
         found = case.judged()
-        return (found.verdict == NOT_MEASURED and case.with_stand_ins()) or found
+        return replace(found, on_stand_ins=case.with_stand_ins()) if found.verdict == NOT_MEASURED else found
     if claim.counterexample is not None and not claim.counterexample.lacking(source.machine):
         found = case.judged()
         if found.verdict == CONTRADICTED:
@@ -295,26 +316,35 @@ class _Case:
         return kind is not None and kind.matches(self.source.machine)
 
     def outcome(
-        self, verdict: str, reason: str, found: _Found | None = None, agrees: bool | None = None
+        self, verdict: str, reason: str, result: Result | None = None, by: str = "", agrees: bool | None = None
     ) -> Outcome:
-        result, by = found or (None, "")
         if result and result.failed and verdict != NOT_MEASURED:
             reason += f"; skipped: {'; '.join(result.failed)}"
+        if result and result.best:
+            widths = (f"{name} {_listed(found)}" for name, found in result.best.items())
+            reason += f"; best widths: {', '.join(widths)}"
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result, agrees)
 
-    def measure(self, formula: str, *, stand_ins: bool = False, accept_few: bool = True) -> _Found:
-        """Return the formula's value and whose runs gave it: the original programs where they were measured."""
+    def measure(self, formula: str, criterion: Criterion | None, *, stand_ins: bool = False) -> _Found:
+        """Return the formula's value and whose runs gave it: the original programs where they decide."""
 
         def value(source: Measured) -> Result:
-            return evaluate(formula, source, self.names, stand_ins=stand_ins, accept_few=accept_few)
+            return evaluate(formula, source, self.names, stand_ins=stand_ins)
 
         if self.judge != "original":
             return _Found(value(self.source), self.judge)
-        with suppress(Missing):
+        try:
             result = value(self.source.of_programs(self.book.originals))
-            if not result.missing:
+            if not result.missing or self.counterexample(result, criterion):
                 return _Found(result, "original")
-        return _Found(value(self.source), "port")
+            lacks = result.missing[0]
+        except Missing as reason:
+            lacks = str(reason)
+        return _Found(value(self.source), "port", lacks)
+
+    def counterexample(self, result: Result, criterion: Criterion | None) -> bool:
+        """Return whether a part of a claim about every graph or width contradicts it."""
+        return bool(self.claim.every and criterion and criterion.judge(result) is False)
 
     def judged(self) -> Outcome:
         """Return the verdict on a machine with the hardware that the claim needs, stand-ins aside."""
@@ -323,7 +353,7 @@ class _Case:
         elsewhere = f"stated for {stated}; this is another machine"
         formula = (criterion.quantity if criterion else None) or claim.quantity
         try:
-            found = self.measure(formula)
+            result, by, lacks = self.measure(formula, criterion)
         except Missing as reason:
             # Even if it were measured, it could not be judged here.
             return (
@@ -331,73 +361,63 @@ class _Case:
                 if criterion
                 else self.outcome(NOT_COMPARABLE, elsewhere)
             )
-        result = found.result
         if criterion is None:
-            return self.outcome(NOT_COMPARABLE, elsewhere, found)
+            return self.outcome(NOT_COMPARABLE, elsewhere, result, by)
         holds = criterion.judge(result)
         if not result.used:
-            return self.outcome(NOT_MEASURED, "computed from printed numbers alone", found)
-        if result.few_processes:
-            return self.counterexample(formula, criterion) or self.outcome(
-                NOT_MEASURED, "a run had fewer than three processes: no interval", found
-            )
-        if result.missing and not (claim.every and holds is False):
-            missing = list(dict.fromkeys(result.missing))
-            return self.outcome(
-                NOT_MEASURED, f"{len(missing)} of its numbers are missing, the first: {missing[0]}", found
-            )
-        if found.is_port(self.judge):
+            return self.outcome(NOT_MEASURED, "computed from printed numbers alone", result, by)
+        if lacks:
             way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
-            port = f"the program itself was not measured; our port {way}"
-            return self.outcome(NOT_COMPARABLE, port, found, agrees=holds)
-        if holds is None:
-            return self.outcome(NOT_COMPARABLE, f"cannot tell: {criterion.undecided}", found)
-        return self.outcome(CONFIRMED if holds else CONTRADICTED, f"counts: {criterion}", found)
-
-    def counterexample(self, formula: str, criterion: Criterion) -> Outcome | None:
-        """Return that runs of enough processes contradict a claim about every graph or width, if they do."""
-        if not self.claim.every:
-            return None
-        with suppress(Missing):
-            found = self.measure(formula, accept_few=False)
-            judges = found.result.used and not found.is_port(self.judge)
-            if judges and criterion.judge(found.result) is False:
-                few = "; runs of fewer than three processes were left out"
-                return self.outcome(CONTRADICTED, f"counts: {criterion}{few}", found)
-        return None
+            port = f"the program itself was not measured ({lacks}); our port {way}"
+            return self.outcome(NOT_MEASURED, port, result, by, holds)
+        if result.missing and not self.counterexample(result, criterion):
+            missing = list(dict.fromkeys(result.missing))
+            text = f"{len(missing)} of its numbers are missing, the first: {missing[0]}"
+            return self.outcome(NOT_MEASURED, text, result, by)
+        if by == "facts" and holds and any(map(self.source.generated, result.used)):
+            return self.outcome(NOT_COMPARABLE, "the graphs were generated with the numbers stated", result, by)
+        return self.outcome(*_decided(holds, criterion), result, by)
 
     def with_stand_ins(self) -> Outcome | None:
-        """Return whether stand-ins for missing graphs agree with the claim; None where numbers are still missing.
+        """Return the verdict with stand-ins for missing graphs; None where numbers or programs are still missing.
 
-        They never confirm and never contradict. Facts of graphs have no stand-ins: these were made to have the same.
+        Facts of graphs have no stand-ins: these were made to have the same.
         """
         criterion = self.claim.criterion(on_kind=self.on_kind)
         if self.judge == "facts" or criterion is None:
             return None
         try:
-            found = self.measure(criterion.quantity or self.claim.quantity, stand_ins=True)
+            result, by, lacks = self.measure(
+                criterion.quantity or self.claim.quantity, criterion, stand_ins=True
+            )
         except Missing:
             return None
-        result = found.result
-        if not result.stood_in or result.missing or result.few_processes:
+        if not result.stood_in or result.missing or lacks:
             return None
-        holds = criterion.judge(result)
-        would = "our port would" if found.is_port(self.judge) else "would"
-        ways = {True: f"{would} meet the claim", False: f"{would} not meet the claim", None: "cannot tell"}
-        are = "is a stand-in" if len(result.stood_in) == 1 else "are stand-ins"
-        inputs = f"{len(result.stood_in)} of {len(result.used)} inputs {are} (for {', '.join(result.stood_in)})"
-        return self.outcome(NOT_COMPARABLE, f"{inputs}: {ways[holds]}", found, agrees=holds)
+        verdict, reason = _decided(criterion.judge(result), criterion)
+        inputs = "; ".join(
+            in_words(graph, other, self.source.facts.get(other, {})) for graph, other in result.stood_in.items()
+        )
+        number = f"{len(result.stood_in)} of {len(result.used)} inputs"
+        return self.outcome(verdict + ON_STAND_INS, f"{reason}; {number}: {inputs}", result, by)
 
 
 class _Found(NamedTuple):
-    """A formula's value, and whose runs gave it."""
+    """A formula's value, whose runs gave it, and which run of the program is missing where our port was taken."""
 
     result: Result
     by: str
+    lacks: str = ""
 
-    def is_port(self, judge: Judge) -> bool:
-        """Return whether our port was measured in place of the program that alone may judge."""
-        return judge == "original" and self.by == "port"
+
+def _decided(holds: bool | None, criterion: Criterion) -> tuple[str, str]:
+    if holds is None:
+        return UNDECIDED, criterion.undecided
+    return CONFIRMED if holds else CONTRADICTED, f"counts: {criterion}"
+
+
+def _listed(widths: Iterable[int]) -> str:
+    return " and ".join(map(str, sorted(widths)))
 
 
 def own_value(claim: Claim, paper: str, names: Names) -> Result | None:
@@ -409,13 +429,15 @@ def own_value(claim: Claim, paper: str, names: Names) -> Result | None:
 
 
 def overall(outcomes: Iterable[Outcome]) -> str:
-    """Return one verdict of several machines: of the paper's kind before others, contradicted before confirmed."""
+    """Return one verdict of several machines, of the paper's kind before others.
+
+    Machines that disagree give `DISAGREE`: which of them confirms, and which contradicts, is for the reader to see.
+    """
     known = list(outcomes)
     for chosen in ([o for o in known if o.on_kind], known):
-        for verdict in (CONTRADICTED, CONFIRMED):
-            if any(o.verdict == verdict for o in chosen):
-                return verdict
-    if any(o.verdict == NOT_COMPARABLE and o.result for o in known):
-        return NOT_COMPARABLE
+        decided = {o.verdict for o in chosen} & {CONFIRMED, CONTRADICTED}
+        if decided:
+            return DISAGREE if len(decided) > 1 else decided.pop()
     # Not measured where any machine could still measure it; not comparable where none can.
-    return NOT_MEASURED if not known or any(o.verdict == NOT_MEASURED for o in known) else NOT_COMPARABLE
+    found = {o.verdict for o in known} or {NOT_MEASURED}
+    return next(verdict for verdict in (UNDECIDED, NOT_MEASURED, NOT_COMPARABLE) if verdict in found)

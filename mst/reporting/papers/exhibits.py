@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, field_validator, model_validator
 
 from mst import resources
+from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting.papers.formula import Missing, Names, Unfit, evaluate
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -73,13 +74,14 @@ class Exhibits(StrictModel):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of an exhibit, or the reason why there is none."""
+    """One number of an exhibit, and why it judges no claim; or the reason why there is none."""
 
     value: float | None = None
     low: float | None = None
     high: float | None = None
     reason: str = ""
     unfit: bool = False
+    objection: str = ""
     graphs: tuple[str, ...] = ()
     stood_in: Mapping[str, str] = field(default_factory=dict)
 
@@ -266,6 +268,7 @@ def _cell(
     if whole and result.missing:
         # A mean over a part would stand beside one over all.
         return Cell(reason=f"{len(result.missing)} missing, the first: {result.missing[0]}")
-    measured = not isinstance(source, Printed) and not result.few_processes
-    low, high = (result.low, result.high) if measured else (None, None)
-    return Cell(result.value, low, high, graphs=tuple(result.used), stood_in=result.stood_in)
+    varies = result.processes is not None and result.processes >= FEWEST_PROCESSES
+    low, high = (result.low, result.high) if varies else (None, None)
+    against = "; ".join(result.objections[:1])
+    return Cell(result.value, low, high, objection=against, graphs=tuple(result.used), stood_in=result.stood_in)

@@ -37,10 +37,10 @@ and ``kendall``. ``where_run`` around an aggregate's generator also skips runs t
 **Scalars**: ``abs``, ``log2``, ``ceil``. Operators: ``+ - * / **`` and comparisons, which are 1 or 0. Names
 are sets of graphs, tuples of numbers, or loop variables. Nothing else is accepted, and no Python code is executed.
 
-**Uncertainty.** A quantity is an array: the estimate, then `DRAWS` values in which the process medians of each run were
-resampled. Arithmetic on such arrays carries the uncertainty of every run to the result, and a run that occurs twice is
-the same draw both times. Terms that are missing inside a generator are left out and listed; a missing term elsewhere
-leaves nothing to compute.
+**Uncertainty.** A quantity is an array: the estimate, then `DRAWS` draws of each run's median
+(`mst.bench.statistics.median_draws`). Arithmetic on such arrays carries the uncertainty of every run to the result, and
+a run that occurs twice is the same draw both times. Terms that are missing inside a generator are left out and listed;
+a missing term elsewhere leaves nothing to compute.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mst.bench.statistics import median_draws, of_extremes
 from mst.errors import ConfigError, nearest
 
 DRAWS = 1000
-FEWEST_PROCESSES = 3
 _SELECTION = re.compile(
     r"(?P<algorithm>[a-z][a-z0-9-]*)(?:\[(?P<options>[^\]]*)\])?(?:@(?P<width>\d+|best)(?P<over>\+)?)?"
 )
@@ -106,11 +106,27 @@ class Selection:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A number from a source: its estimate, the process medians behind it, and the record."""
+    """A number from a source.
+
+    Attributes
+    ----------
+    value : float
+        Its estimate.
+    medians : tuple of float
+        The numbers of the processes behind it; empty if it does not vary.
+    record : str or None
+        Path of the record.
+    width : int
+        Width of the run.
+    objection : str
+        Why the record judges no claim, else empty.
+    """
 
     value: float
     medians: tuple[float, ...] = ()
     record: str | None = None
+    width: int = 1
+    objection: str = ""
 
 
 class Source(Protocol):
@@ -134,6 +150,12 @@ class Source(Protocol):
     def measured(self, graph: str) -> bool:
         """Return whether anything was measured on the graph, whose facts may come from another machine."""
 
+    def resembles(self, graph: str, other: str) -> bool:
+        """Return whether another graph may stand in for a graph."""
+
+    def is_stand_in(self, graph: str, names: Names) -> bool:
+        """Return whether a graph only stands in for others here."""
+
 
 @dataclass(frozen=True)
 class Names:
@@ -153,11 +175,16 @@ class Result:
     Attributes
     ----------
     value, low, high : float
-        The estimate and its 95 % interval; both ends are the estimate where nothing varies.
+        The estimate and its interval, which holds it; both ends are the estimate where nothing varies. It covers 95 %,
+        or what that of the run with fewest processes covers (`mst.bench.statistics.interval_ranks`).
     missing : list of str
         Terms that were left out; the value covers the others.
-    few_processes : bool
-        Some run had fewer than `FEWEST_PROCESSES` processes, so that the interval is void.
+    processes : int or None
+        Processes of the run that had fewest; None where nothing varies.
+    objections : list of str
+        Why some of the records judge no claim.
+    best : dict
+        The widths that ``@best`` chose, by selection.
     records : list of str
         Paths of the records used.
     used : list of str
@@ -172,7 +199,9 @@ class Result:
     low: float = np.nan
     high: float = np.nan
     missing: list[str] = field(default_factory=list)
-    few_processes: bool = False
+    processes: int | None = None
+    objections: list[str] = field(default_factory=list)
+    best: dict[str, set[int]] = field(default_factory=dict)
     records: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     stood_in: dict[str, str] = field(default_factory=dict)
@@ -216,7 +245,6 @@ def evaluate(
     bound: Values | None = None,
     *,
     stand_ins: bool = False,
-    accept_few: bool = True,
 ) -> Result:
     """Return the value of a formula; raise `Missing` when nothing of it is there.
 
@@ -230,22 +258,21 @@ def evaluate(
     stand_ins : bool
         Where nothing was measured on a graph, use its stand-in. Published numbers are looked up under the name of the
         graph itself in any case.
-    accept_few : bool
-        Whether runs of fewer than `FEWEST_PROCESSES` processes count; if not, they are missing.
     """
     tree, values = parse(text), {**names.sets, **(bound or {})}
-    run = _Evaluation(source, names.stand_ins if stand_ins else {}, accept_few)
+    run = _Evaluation(source, names, stand_ins)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = run.number(tree, values)
     if not np.isfinite(value).all():
         raise Missing("a number of it is zero or not defined")
     result = run.result
     result.value = float(value[0])
-    result.low, result.high = (
-        float(x) for x in np.percentile(value[1:] if len(value) > 1 else value, [2.5, 97.5])
-    )
+    low, high = np.percentile(value[1:] if len(value) > 1 else value, [2.5, 97.5])
+    result.low, result.high = min(float(low), result.value), max(float(high), result.value)
     result.records, result.used = list(dict.fromkeys(result.records)), list(dict.fromkeys(result.used))
-    result.failed = list(dict.fromkeys(result.failed))
+    result.failed, result.objections = (
+        list(dict.fromkeys(texts)) for texts in (result.failed, result.objections)
+    )
     result.stood_in = {graph: other for graph, other in result.stood_in.items() if other in result.used}
     return result
 
@@ -253,8 +280,8 @@ def evaluate(
 class _Evaluation:
     """The one walk over a formula's tree: it checks names, computes values, and fills in the result."""
 
-    def __init__(self, source: Source, stand_ins: Mapping[str, str], accept_few: bool):
-        self.source, self.stand_ins, self.accept_few = source, stand_ins, accept_few
+    def __init__(self, source: Source, names: Names, stand_ins: bool):
+        self.source, self.names, self.stand_ins = source, names, stand_ins
         self.result = Result()
 
     def value(self, node: ast.expr, values: Values) -> Any:
@@ -356,38 +383,39 @@ class _Evaluation:
         selection, graph = parse_selection(given[0]), self.graph(given[1])
         if name == "widths":
             return tuple(_constant(width) for width in self.source.widths(selection, graph))
-        found = self.source.leaf(name, selection, graph, *given[2:])
-        few = 0 < len(found.medians) < FEWEST_PROCESSES
-        if few and not self.accept_few:
-            raise Missing(f"{selection} on {graph}: fewer than three processes")
+        result, found = self.result, self.source.leaf(name, selection, graph, *given[2:])
         if found.record:
-            self.result.records.append(found.record)
-        self.result.used.append(graph)
-        self.result.few_processes |= few
+            result.records.append(found.record)
+        if found.objection:
+            result.objections.append(found.objection)
+        if not selection.width:
+            result.best.setdefault(selection.name, set()).add(found.width)
+        result.used.append(graph)
         if not found.medians:
             return _constant(found.value)
-        return _draws(found.value, found.medians, f"{name} {selection} {graph}")
+        result.processes = min(len(found.medians), result.processes or len(found.medians))
+        return _draws(found.value, found.medians, f"{name} {selection.name} {found.width} {graph} {given[2:]}")
 
     def graph(self, member: Any) -> str:
         """Return the graph that stands for a set's member: its first known alternative, else a stand-in."""
+        source = self.source
         choices = member if isinstance(member, tuple) else (member,)
-        here = next((choice for choice in choices if self.source.has(choice)), None)
-        for choice in choices:
-            other = self.stand_ins.get(choice)
-            if other is None or (here is not None and self.source.measured(here)):
-                continue
-            if self.source.measured(other):
-                self.result.stood_in[choice] = other
-                return other
-        return choices[0] if here is None else here
+        true = [choice for choice in choices if not source.is_stand_in(choice, self.names)]
+        here = next(filter(source.has, true), None)
+        if self.stand_ins and not (here is not None and source.measured(here)):
+            for choice in true:
+                other = self.names.stand_ins.get(choice)
+                if other is not None and source.measured(other) and source.resembles(choice, other):
+                    self.result.stood_in[choice] = other
+                    return other
+        if here is None and not true:
+            raise Missing(f"{choices[0]} only stands in for a graph")
+        return here or true[0]
 
 
 @cache
 def _draws(value: float, medians: tuple[float, ...], run: str) -> Quantity:
-    # The seed is the run: it gives the same draws wherever it occurs, and different runs independent ones.
-    generator, data = np.random.default_rng(list(run.encode())), np.asarray(medians)
-    resampled = np.median(data[generator.integers(0, len(data), (DRAWS, len(data)))], axis=1)
-    return np.concatenate(([value], resampled))
+    return np.concatenate(([value], median_draws(medians, DRAWS, run)))
 
 
 def _constant(value: float) -> Quantity:
@@ -413,7 +441,8 @@ def _plain(value: Any) -> Any:
 def _text(value: Any) -> str:
     value = _plain(value)
     if isinstance(value, tuple):
-        return str(value[0])
+        # The last alternative is the name that the papers use.
+        return str(value[-1])
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -467,8 +496,8 @@ AGGREGATES: dict[str, Callable[..., Quantity]] = {
     "gm": lambda rows: np.exp(np.log(rows).mean(axis=0)),
     "mean": lambda rows: rows.mean(axis=0),
     "median": lambda rows: np.median(rows, axis=0),
-    "min": lambda rows: rows.min(axis=0),
-    "max": lambda rows: rows.max(axis=0),
+    "min": lambda rows: of_extremes(rows, np.min),
+    "max": lambda rows: of_extremes(rows, np.max),
     "fastest": lambda rows: rows.min(axis=0),
     "sum": lambda rows: rows.sum(axis=0),
     **_PAIRED,

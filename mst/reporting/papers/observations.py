@@ -18,7 +18,8 @@ from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import summarise
 from mst.errors import ConfigError, nearest
 from mst.facts import Facts
-from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Unfit, parse_selection
+from mst.reporting.papers.evidence import objection, objection_to_numbers, resembles
+from mst.reporting.papers.formula import Failed, Leaf, Missing, Names, Selection, Unfit, parse_selection
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 Key = tuple[str, str, str, int]
@@ -40,6 +41,8 @@ class Measured:
         Why planned runs were not possible.
     programs : mapping, optional
         The program that is looked up in place of each port (an algorithm with its options).
+    judging : bool
+        Whether records that judge no claim (`mst.reporting.papers.evidence`) are missing.
     """
 
     machine: Mapping[str, Any]
@@ -47,6 +50,7 @@ class Measured:
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reasons: dict[Key, str] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
+    judging: bool = False
 
     @property
     def name(self) -> str:
@@ -64,11 +68,21 @@ class Measured:
             return self._wrong(algorithm, options, selection, graph)
         if quantity == "ran":
             return self._ran(algorithm, options, selection, graph)
-        record = self._record(algorithm, options, selection, graph)
+        record = self._record(algorithm, options, selection, graph, quantity)
         value, behind = (self._excess(record), []) if quantity == "excess" else _read(record, quantity, name)
         if value is None:
             raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
-        return Leaf(float(value), tuple(behind), str(record.path))
+        against = objection(record, quantity)
+        if not against and quantity != "excess":
+            against = objection_to_numbers(quantity, behind)
+        return self._leaf(Leaf(float(value), tuple(behind), str(record.path), record.run.width, against), graph)
+
+    def _leaf(self, found: Leaf, graph: str) -> Leaf:
+        if self.judging and found.objection:
+            algorithm, options = Path(found.record or "").parts[-4:-2]
+            run = algorithm if options == "default" else f"{algorithm}[{options}]"
+            raise Missing(f"{run} at width {found.width} on {graph}: {found.objection}")
+        return found
 
     def fact(self, name: str, graph: str) -> float:
         """Return a fact of a graph from its manifest, else from any record of it."""
@@ -104,6 +118,18 @@ class Measured:
         """Return whether the machine has a record of the graph; its facts may be known from another machine."""
         return graph in self._graphs
 
+    def resembles(self, graph: str, other: str) -> bool:
+        """Return whether another graph may stand in for a graph, by the facts of both."""
+        return resembles(graph, self.facts.get(other, {}))
+
+    def is_stand_in(self, graph: str, names: Names) -> bool:
+        """Return whether a graph only stands in for others."""
+        return graph in names.stand_ins.values()
+
+    def generated(self, graph: str) -> bool:
+        """Return whether a graph was generated here."""
+        return bool(self.facts.get(graph, {}).get("generator"))
+
     @cached_property
     def _graphs(self) -> set[str]:
         return {key[0] for key in self.runs}
@@ -113,7 +139,7 @@ class Measured:
             selection = program_of(selection, self.programs)
         return selection.algorithm, options_text(selection)
 
-    def _record(self, algorithm: str, options: str, selection: Selection, graph: str) -> Record:
+    def _record(self, algorithm: str, options: str, selection: Selection, graph: str, quantity: str) -> Record:
         widths = [selection.width] if selection.width else self.widths(selection, graph)
         found = [self.runs.get((graph, algorithm, options, width)) for width in widths]
         shown = [record for record in found if record is not None and _shown(record, selection.over)]
@@ -122,13 +148,16 @@ class Measured:
                 raise Unfit(f"{selection} on {graph}: {reason}")
             failed = any(record is not None and record.status != "ok" for record in found)
             raise (Failed if failed else Missing)(self._why(algorithm, options, selection, graph))
-        return min(shown, key=lambda record: _median(record) or np.inf)
+        # The best of several widths is the best of those that judge, if any do.
+        judging = [record for record in shown if self.judging and not objection(record, quantity)]
+        return min(judging or shown, key=lambda record: _median(record) or np.inf)
 
     def _ran(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
         width = selection.width or 1
         record = self.runs.get((graph, algorithm, options, width))
         if record is not None:
-            return Leaf(float(_shown(record, True)), record=str(record.path))
+            ran = Leaf(float(_shown(record, True)), (), str(record.path), width, objection(record, "ran"))
+            return self._leaf(ran, graph)
         if self._unfit(selection, graph):
             return Leaf(0.0)
         raise Missing(self._why(algorithm, options, selection, graph))
@@ -158,9 +187,11 @@ class Measured:
     def _wrong(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
         same = [r for k, r in self.runs.items() if k[:3] == (graph, algorithm, options)]
         judged = [r for r in same if r.status == "wrong" or r.proved]
+        judged = [r for r in judged if not objection(r, "wrong")] or judged
         if not judged:
             raise Missing(self._why(algorithm, options, selection, graph))
-        return Leaf(float(sum(r.status == "wrong" for r in judged)), record=str(judged[0].path))
+        first, wrong = judged[0], float(sum(r.status == "wrong" for r in judged))
+        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first, "wrong")), graph)
 
     def _why(self, algorithm: str, options: str, selection: Selection, graph: str) -> str:
         run = f"{algorithm}[{options}]" if options != "default" else algorithm
@@ -424,6 +455,14 @@ class Printed:
         return graph in self._graphs
 
     measured = has
+
+    def resembles(self, graph: str, other: str) -> bool:
+        """Return whether another graph may stand in for a graph: none does in print."""
+        return False
+
+    def is_stand_in(self, graph: str, names: Names) -> bool:
+        """Return whether a graph only stands in for others: none does in print."""
+        return False
 
 
 def _canonical(selection: Selection) -> tuple[str, str, int]:

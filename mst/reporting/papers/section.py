@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mst.bench.statistics import COVERAGE, interval_ranks
 from mst.errors import ConfigError, nearest
 from mst.reporting.charts.axes import Panel
 from mst.reporting.charts.style import setup
@@ -67,7 +68,7 @@ def papers_of(
         for claim in made if only in (None, paper) else ():
             outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
             row = _claim(claim, paper, outcomes, book, pages)
-            for outcome in row["outcomes"]:
+            for outcome in (*row["outcomes"], *row["stand_ins"]):
                 outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
             rows.append(row)
     filled = {
@@ -87,6 +88,7 @@ def papers_of(
             "id": paper,
             "title": book.papers[paper].title,
             "tally": _tally(row["overall"] for row in rows if row["paper"] == paper),
+            "on_stand_ins": _tally_on_stand_ins(row for row in rows if row["paper"] == paper),
             "exhibits": [_exhibit(one, pictures.get(one.slug, []), pages, folder) for one in made],
         }
         for paper, made in filled.items()
@@ -100,6 +102,20 @@ def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
     return [(verdict, _SHORT[verdict], number[verdict]) for verdict in claims.VERDICTS if number[verdict]]
 
 
+def _tally_on_stand_ins(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str, int]]:
+    """Return the verdicts on stand-ins, which are counted by themselves, each with its class and its number."""
+    number = Counter(verdict for row in rows for verdict in {o["verdict"] for o in row["stand_ins"]})
+    return [
+        (verdict, _class(verdict), number[verdict])
+        for verdict in (v + claims.ON_STAND_INS for v in claims.VERDICTS)
+        if number[verdict]
+    ]
+
+
+def _class(verdict: str) -> str:
+    return _SHORT[verdict.removesuffix(claims.ON_STAND_INS)]
+
+
 def _claim(
     claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, pages: Path
 ) -> dict[str, Any]:
@@ -110,7 +126,7 @@ def _claim(
     overall = claims.overall(outcomes)
     number = None if isinstance(claim.published, str) else claim.published
     return {
-        **claim.model_dump(include={"id", "place", "says", "standing", "arithmetic", "note"}),
+        **claim.model_dump(include={"id", "place", "says", "standing", "arithmetic", "note", "refuted"}),
         "paper": paper,
         "quantity": " ".join(claim.quantity.split()),
         "published": number,
@@ -124,11 +140,18 @@ def _claim(
         "overall_class": _SHORT[overall],
         "where": _where(claim, overall, outcomes),
         "outcomes": _outcomes(claim, outcomes, pages),
+        "stand_ins": _outcomes(claim, [o.on_stand_ins for o in outcomes if o.on_stand_ins], pages),
     }
 
 
 def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
-    """Return which kind of machine gave a verdict; nothing where the claim names none, or where there is none."""
+    """Return which kind of machine gave a verdict, or which machines gave which where they disagree.
+
+    Nothing where the claim names none, or where there is no verdict.
+    """
+    if overall == claims.DISAGREE:
+        decided = [o for o in outcomes if o.verdict in (claims.CONFIRMED, claims.CONTRADICTED)]
+        return ", ".join(f"{o.verdict} on {o.machine}" for o in decided)
     if claim.machine is None or overall not in (claims.CONFIRMED, claims.CONTRADICTED):
         return ""
     return _THEIRS if any(o.on_kind and o.verdict == overall for o in outcomes) else _OTHERS
@@ -150,18 +173,21 @@ def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
     measured, result = "", outcome.result
     if result:
         measured = _value(claim, result.value)
-        if result.low != result.high:
-            measured += f" [{_value(claim, result.low)}, {_value(claim, result.high)}]"
+        if result.low != result.high and result.processes:
+            coverage = min(interval_ranks(result.processes)[1], COVERAGE)
+            measured += f" [{_value(claim, result.low)}, {_value(claim, result.high)}; {100 * coverage:.4g} %]"
     records = result.records if result else []
     return {
         "machines": [],
         "verdict": outcome.verdict,
-        "class": _SHORT[outcome.verdict],
+        "class": _class(outcome.verdict),
         "reason": outcome.reason,
         "on_kind": outcome.on_kind,
         "measured": measured,
         "partial": bool(result and result.missing),
-        "by": {"port": "by our port", "original": "by the program itself"}.get(outcome.by, ""),
+        "by": {"port": "by our port", "original": "by the program itself", "tests": "by tests"}.get(
+            outcome.by, ""
+        ),
         "records": [os.path.relpath(record, pages) for record in records[:_MOST_RECORDS]],
         "more": max(0, len(records) - _MOST_RECORDS),
     }
@@ -188,6 +214,7 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
         "measured": filled.measured,
         "printed": filled.printed,
         "stand_ins": any(any(grid.marks) for grid in grids),
+        "objections": any(cell.objection for grid in grids for row in grid.cells for cell in row),
         "why": "Not measured here yet." if filled.panels and not filled.measured else "",
         "files": [os.path.relpath(file, pages) for file in files],
     }

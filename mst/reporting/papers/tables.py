@@ -14,7 +14,20 @@ from mst.units import prefixed
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
 SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
 """Factors by which numbers are shown."""
-_FIELDS = ("panel", "row", "column", "source", "value", "low", "high", "unit", "graphs", "stand_ins", "reason")
+_FIELDS = (
+    "panel",
+    "row",
+    "column",
+    "source",
+    "value",
+    "low",
+    "high",
+    "unit",
+    "graphs",
+    "stand_ins",
+    "reason",
+    "objection",
+)
 
 
 def unit_of(kind: str) -> str:
@@ -89,6 +102,7 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
                         "graphs": " ".join(dict.fromkeys(cell.graphs)),
                         "stand_ins": " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items()),
                         "reason": cell.reason,
+                        "objection": cell.objection,
                     }
 
 
@@ -133,13 +147,17 @@ def _text(cell: Cell, printed: Cell, kind: str) -> Text:
     title = cell.reason if cell.value is None else ""
     if cell.low is not None and cell.low != cell.high:
         title = f"{number(cell.low, kind)} to {number(cell.high, kind)}"
+    if cell.objection:
+        title = "; ".join(filter(None, (title, f"judges no claim: {cell.objection}")))
     known = printed.value is not None or printed.unfit
     return Text(cell_text(cell, kind), cell_text(printed, kind) if known else "", title)
 
 
 def cell_text(cell: Cell, kind: str) -> str:
-    """Write a cell: its number, NC where the graph does not fit, a dash where there is none."""
-    return number(cell.value, kind) if cell.value is not None else "NC" if cell.unfit else "–"
+    """Write a cell: its number, with a star where it judges no claim; NC where the graph does not fit; else a dash."""
+    if cell.value is None:
+        return "NC" if cell.unfit else "–"
+    return number(cell.value, kind) + "*" * bool(cell.objection)
 
 
 def _tabular(head: list[str], rows: list[list[str]]) -> list[str]:

@@ -1,0 +1,124 @@
+"""What may judge a claim: the rules that a record has to meet, and stand-ins that resemble their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from mst import catalog
+from mst.bench.records.compare import DISTURBED
+from mst.bench.records.store import Record
+from mst.bench.statistics import FEWEST_PROCESSES
+from mst.reporting.hardware import on_gpus
+
+IDLE_SECONDS = 2e-5
+"""A step that takes no longer is the call of a function that does nothing."""
+SIMILAR = 0.1
+"""Largest relative difference between an input and its stand-in."""
+FACTS = {
+    "n": "vertices",
+    "m": "edges",
+    "components": "components",
+    "maximum_degree": "largest degree",
+}
+"""Facts of a graph by which a stand-in must resemble its input."""
+
+
+def objection(record: Record, quantity: str) -> str:
+    """Return why a record judges nothing by a quantity of it, or an empty string.
+
+    Parameters
+    ----------
+    record : Record
+    quantity : str
+        A leaf of formulas (`mst.reporting.papers.formula`).
+    """
+    measurement = record.measurement
+    noted = set(measurement["conditions"]["flags"])
+    # Records that spread are evidence of how much runs spread.
+    disturbed = sorted(noted & (DISTURBED | ({"spread"} if quantity != "spread" else set())))
+    if disturbed:
+        return f"disturbed ({', '.join(disturbed)})"
+    git = measurement["git"]
+    if git is None or git["dirty"]:
+        return "measured with code that no commit has"
+    lacking = _versions_lacking(measurement)
+    if lacking:
+        return f"does not state the version of {' and '.join(lacking)}"
+    return ""
+
+
+def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
+    """Return what a run on a GPU leaves unsaid of the software that it ran on."""
+    run = measurement["run"]
+    if run["paradigm"] != "cuda" and run["algorithm"] not in on_gpus():
+        return []
+    stated = {**measurement["versions"], "driver": measurement["machine"]["driver"]}
+    wanted = ("cuda", "driver") if run["algorithm"].startswith("command-") else ("cupy", "cuda", "driver")
+    return [name for name in wanted if not stated.get(name)]
+
+
+def objection_to_numbers(quantity: str, numbers: list[float]) -> str:
+    """Return why the numbers of a run's processes judge nothing, or an empty string."""
+    if len(numbers) < FEWEST_PROCESSES:
+        return f"{_NAMES.get(quantity, quantity)} of fewer than three processes"
+    if quantity in ("I", "phase") and max(numbers) < IDLE_SECONDS:
+        return "the step does nothing"
+    return ""
+
+
+_NAMES = {"T": "times", "I": "times", "X": "times", "M": "times"}
+
+
+@cache
+def facts_of_input(graph: str) -> Mapping[str, float]:
+    """Return the published facts of a graph of the catalogue, by their names in `FACTS`."""
+    entry = catalog.load().get(graph)
+    found: dict[str, float] = {}
+    for stated in entry.published if entry else ():
+        edges = stated.edges if stated.edges is not None else stated.arcs and stated.arcs / 2
+        known = {"n": stated.n, "m": edges, "components": stated.components}
+        known["maximum_degree"] = stated.maximum_degree
+        found |= {name: value for name, value in known.items() if value is not None}
+    return found
+
+
+def differences(graph: str, facts: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return every fact that is known of an input and of its stand-in: first the stand-in's, then the input's."""
+    known = facts_of_input(graph)
+    return {name: (facts[name], known[name]) for name in FACTS if name in known and facts.get(name) is not None}
+
+
+def resembles(graph: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether a graph of these facts may stand in for another: none differs by more than a tenth.
+
+    Examples
+    --------
+    >>> from mst.reporting.papers.evidence import resembles
+    >>> near = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 36000}
+    >>> resembles("as-skitter", near), resembles("as-skitter", {**near, "components": 1003742})
+    (True, False)
+    """
+    both = differences(graph, facts)
+    return {"n", "m"} <= set(both) and all(abs(own - true) <= SIMILAR * true for own, true in both.values())
+
+
+def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
+    """Return how a stand-in differs from its input.
+
+    Examples
+    --------
+    >>> from mst.reporting.papers.evidence import in_words
+    >>> in_words("as-skitter", "like", {"n": 1696415, "m": 11095298, "components": 760})
+    'like for as-skitter (vertices and edges the same, components 760 for 756)'
+    """
+    both = differences(graph, facts)
+    same = [FACTS[name] for name, (own, true) in both.items() if own == true]
+    other_facts = [
+        f"{FACTS[name]} {own:,.0f} for {true:,.0f}" for name, (own, true) in both.items() if own != true
+    ]
+    unknown = [text for name, text in FACTS.items() if name not in both]
+    parts = [f"{' and '.join(same)} the same"] * bool(same) + other_facts
+    parts += [f"{' and '.join(unknown)} not published"] * bool(unknown)
+    return f"{other} for {graph} ({', '.join(parts)})"
