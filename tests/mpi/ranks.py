@@ -160,6 +160,7 @@ def check_algorithms(every: str, sizes: str, sizes_ghs: str) -> None:
         check_phases()
     for algorithm in ("allreduce-boruvka-mpi", "filter-boruvka-mpi", "ghs-mpi"):
         check_united(algorithm)
+    check_united("allreduce-boruvka-mpi", "rounds=relabelled")
     filter_boruvka.SMALL, most = 0, filter_boruvka.SMALL
     check_united("filter-boruvka-mpi")
     filter_boruvka.SMALL = most
@@ -180,6 +181,7 @@ def check_phases() -> None:
     part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
     for algorithm, given, named in (
         ("allreduce-boruvka-mpi", {}, {"init", *rounds}),
+        ("allreduce-boruvka-mpi", {"rounds": "relabelled"}, {"init", *rounds}),
         ("filter-boruvka-mpi", {}, host),
         ("filter-boruvka-mpi", {"share": "off", "sparsify": "on"}, {"sparsify", "select", *rounds}),
     ):
