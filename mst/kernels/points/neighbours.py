@@ -6,7 +6,7 @@ import numpy as np
 
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
-from mst.kernels.points.kd_tree import LEAF, block_distances, box_distance, leaf_block
+from mst.kernels.points.kd_tree import LEAF, block_distances, children_distances, leaf_block
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
@@ -59,7 +59,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                 if bounds[size] > found_distances[-1]:
                     continue
                 while node < leaves:
-                    left, right = box_distance(boxes, 2 * node, x), box_distance(boxes, 2 * node + 1, x)
+                    left, right = children_distances(boxes, 2 * node, x)
                     node = 2 * node + (right < left)
                     nodes[size], bounds[size] = node ^ 1, max(left, right)
                     size += bounds[size] <= found_distances[-1]
