@@ -207,7 +207,7 @@ def test_compiling_for_seconds_is_said_once(monkeypatch, capsys):
 
 def test_warming_compiles_and_notes_it(new_process, monkeypatch, capsys):
     small = [Graph(4, [0, 1, 2], [1, 2, 3], np.array([3, 1, 2], dtype)) for dtype in ("i4", "f8")]
-    monkeypatch.setattr(warm, "graphs", lambda: small)
+    monkeypatch.setattr(warm, "graphs", lambda cores: small)
     assert main(["warm", "prim-dense", "--threads", "1"]) == 0
     assert "prim-dense: machine code in" in capsys.readouterr().out
     huge = sized(10, 2**30)

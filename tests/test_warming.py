@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from mst import registry
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.samples import still_cold, take_samples, warm_seconds
+from mst.bench.measure.warm_up import compile_kernels
+from mst.execute import implementation_of
+from mst.graph import Graph
 
 pytestmark = pytest.mark.alone
 
@@ -63,6 +68,24 @@ def test_program_is_started_only_as_often_as_requested(seconds):
 def test_loading_of_code_does_not_count_against_the_budget():
     assert warm_seconds([0.7, 0.02, 0.03]) == pytest.approx(0.05)
     assert warm_seconds([0.7]) == 0.7
+
+
+def test_small_graphs_of_the_warm_up_reach_the_kernels_of_threads(rng):
+    algorithm = registry.get("filter-boruvka-threads")
+    implementation, reached = implementation_of(algorithm), []
+
+    def prepare(graph, *, width, **options):
+        problem = implementation.prepare(graph, width=width, **options)
+        reached.append(problem.on_one_core is None)
+        return problem
+
+    like = Graph(9, *rng.integers(0, 9, (2, 50)), rng.integers(0, 9, 50))
+    for hand_over in (True, False):
+        reached.clear()
+        compile_kernels(
+            replace(implementation, prepare=prepare), like, 1, dict(input="edges", hand_over=hand_over)
+        )
+        assert set(reached) == ({True, False} if hand_over else {True})
 
 
 COMPILED_LATE = """

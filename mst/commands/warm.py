@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst import registry
     from mst.advice import first, table
     from mst.advice.traits import traits_of
+    from mst.bench.measure.warm_up import reaching_all_code
     from mst.errors import UnsupportedError
     from mst.facts import Facts
     from mst.kernels.primitives.cache import cache_root
@@ -52,15 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
             )
     totals = []
     with step("compiling") as working:
-        for graph in graphs():
+        for graph in graphs(cores):
             traits_of(graph)
             for algorithm, options in ways:
                 working.update(f"compiling {algorithm.id} for weights of {graph.w.dtype}")
                 width = cores if algorithm.paradigm == "threads" else 1
                 if not algorithm.skip(Facts.of(graph), width=width, options=options):
-                    forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **options)
+                    for given in reaching_all_code(algorithm.resolve(options)):
+                        forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **given)
+                        totals.append(forest.weight)  # whose sum is compiled, too
                     first.solved(graph, algorithm, options, width, bits=64)
-                    totals.append(forest.weight)  # whose sum is compiled, too
         working.update("compiling readers of text")
         read_texts()
     names = ", ".join(dict.fromkeys(algorithm.id for algorithm, _ in ways))
@@ -71,8 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def graphs() -> Iterator[Any]:
-    """Yield graphs of every dtype of weights whose solving reaches all code: sparse, dense, large, of equal weights."""
+def graphs(cores: int) -> Iterator[Any]:
+    """Yield graphs of every dtype of weights whose solving reaches all code: sparse, dense, large, of equal weights.
+
+    They are checked by `cores`.
+    """
     import numpy as np
 
     from mst.graph import WEIGHT_DTYPES, Graph
@@ -89,7 +94,7 @@ def graphs() -> Iterator[Any]:
                 np.ones(m),
                 1000 * (u // 33) + random.integers(0, 4, m),
             ):
-                yield Graph(n, u, v, weights.astype(dtype))
+                yield Graph(n, u, v, weights.astype(dtype), threads=cores)
 
 
 def read_texts() -> None:
