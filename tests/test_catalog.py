@@ -20,8 +20,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mst import catalog, resources
+from mst import catalog, config, resources
 from mst.catalog import Manifest, materialise, read_manifest
+from mst.catalog.conversion import fetch_raw
 from mst.catalog.download import Sources
 from mst.catalog.locations import basename
 from mst.errors import ConfigError, FormatError, InputError, UnavailableError
@@ -540,6 +541,18 @@ def test_a_broken_member_is_named_by_its_archive(triangle, tmp_path, sources, mi
     with pytest.raises(FormatError) as caught:
         materialise(changed(triangle, sources=[source]), tmp_path / "out", sources=sources)
     assert str(caught.value).startswith(f"{mirror_folder / 'graph.zip'} (inside/graph.txt), line 1: ")
+
+
+def test_default_experiment_fetches_a_dimacs_road_and_two_snap_graphs_which_a_mirror_has(mirror, tmp_path):
+    graphs = [LISTED[name] for name in config.load(resources.path("config/config.yaml")).experiment.graphs]
+    addressed = {
+        entry.name: " ".join(a for source in entry.sources for a in source.address) for entry in graphs
+    }
+    assert sum("challenge9/data/USA-road-d" in addresses for addresses in addressed.values()) >= 1
+    assert sum("snap.stanford.edu" in addresses for addresses in addressed.values()) >= 2
+    offline = Sources([str(mirror)], offline=True, cache=tmp_path, progress=False)
+    for entry in graphs:
+        assert entry.generator or fetch_raw(entry, offline)[1].path.is_file()
 
 
 def test_addresses_are_encrypted_where_their_host_has_it():
