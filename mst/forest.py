@@ -48,6 +48,8 @@ class Forest:
         Whether it is a maximum spanning forest instead.
     threads : int
         Threads that check and sort many edge ids, at most as many as there are usable cores; not kept.
+    trusted : bool
+        Whether the edge ids are known to be a forest, ascending and int64: they are not checked then; not kept.
 
     Raises
     ------
@@ -69,11 +71,12 @@ class Forest:
     exact: bool = True
     maximum: bool = False
     threads: InitVar[int] = 1
+    trusted: InitVar[bool] = False
 
-    def __post_init__(self, threads: int) -> None:
+    def __post_init__(self, threads: int, trusted: bool) -> None:
         if not isinstance(self.graph, Graph):
             raise InputError(f"a forest is of a Graph, got {type(self.graph).__name__}")
-        ids = _distinct_rows(self.edge_ids, self.graph, threads)
+        ids = self.edge_ids if trusted else _distinct_rows(self.edge_ids, self.graph, threads)
         ids.flags.writeable = False
         object.__setattr__(self, "edge_ids", ids)
 

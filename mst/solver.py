@@ -118,6 +118,10 @@ def minimum_spanning_forest(
         from mst.interop.device import forest_on_device
 
         return forest_on_device(*graph, algorithm=algorithm, **options)
+    if isinstance(graph, tuple) and len(graph) == 4:
+        forest = _of_unchecked(graph, algorithm, threads, options)
+        if forest is not None:
+            return forest
     if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
         return _of_stream(graph, algorithm, threads, options)
     graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
@@ -140,6 +144,29 @@ def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str,
     reverse = Graph(graph.n, graph.u, graph.v, weights, name=graph.name, trusted=True)
     forest = minimum_spanning_forest(reverse, algorithm=algorithm, threads=threads, **options)
     return replace(forest, graph=graph, maximum=True)
+
+
+def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest | None:
+    """Return the forest of arrays in host memory if a GPU is to solve them, which then checks them as well.
+
+    None where that does not apply, or where the arrays are not legal: `Graph` finds the reason.
+    """
+    if algorithm != "filter-boruvka-cuda" and not (algorithm == "auto" and usable_gpu()):
+        return None
+    from mst.interop.device import forest_of_unchecked, unchecked_graph
+
+    graph = unchecked_graph(*arrays)
+    if graph is None or (_whole_threads(threads) not in (None, 1) and algorithm != "auto"):
+        return None
+    if algorithm != "auto":
+        return forest_of_unchecked(graph, options)
+    choice = choose_now(graph, threads, options)
+    if choice.algorithm != "filter-boruvka-cuda":
+        return None
+    try:
+        return forest_of_unchecked(graph, {**choice.options, **options})
+    except (OutOfMemoryError, DependencyError, RuntimeError):  # the cores remain
+        return None
 
 
 def _is_stream(graph: Any) -> bool:
@@ -216,7 +243,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
     if timed.code_seconds:
         seconds["code"] = timed.code_seconds
     first.solved(graph, chosen, options, width)
-    cores = width if chosen.paradigm == "threads" else 1
+    cores = width if chosen.paradigm == "threads" else usable_width() if chosen.paradigm == "cuda" else 1
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, exact=chosen.exact, threads=cores)
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mst import advice, order, registry
 from mst.algorithms.cuda.device.graph import DeviceGraph
+from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
+from mst.algorithms.cuda.filter_boruvka import on_device
 from mst.errors import DependencyError, InputError, UnsupportedError
-from mst.execute import execute, implementation_of
+from mst.execute import execute, implementation_of, refuse_unfit
+from mst.forest import Forest
+from mst.graph import WEIGHT_DTYPES, Graph
 
 
 def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
@@ -40,16 +46,30 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     for name, ends in (("u", u), ("v", v)):
         if ends.dtype.kind not in "iu":
             raise InputError(f"{name} must hold integers, got dtype {ends.dtype}: convert the ids first")
-        if len(ends) and (int(ends.min()) < 0 or int(ends.max()) >= n):
-            row = int(cupy.argmax((ends < 0) | (ends >= n)))
-            raise InputError(
-                f"{name}[{row}] = {int(ends[row])} is not a vertex: ids run from 0 to {n - 1} (n = {n})"
-            )
+        if ends.itemsize == 8 and len(ends):
+            _refuse_outside(n, name, ends)
     if w.dtype not in (np.int32, np.int64, np.float32, np.float64):
         raise InputError(f"w has dtype {w.dtype}: use int32, int64, float32 or float64")
-    if w.dtype.kind == "f" and len(w) and bool(cupy.isnan(w.min())):
+    narrow = u.astype(cupy.int32, copy=False), v.astype(cupy.int32, copy=False)
+    if not len(w):
+        return SurveyedGraph(n, *narrow, w)
+    survey = KeyKernels(*narrow, w).survey()
+    if survey.largest_end >= n:
+        _refuse_outside(n, "u", u)
+        _refuse_outside(n, "v", v)
+    if survey.has_nan:
         raise InputError(f"w[{int(cupy.argmax(cupy.isnan(w)))}] is NaN: drop or replace that edge")
-    return DeviceGraph(n, u.astype(cupy.int32, copy=False), v.astype(cupy.int32, copy=False), w)
+    return SurveyedGraph(n, *narrow, w, survey)
+
+
+def _refuse_outside(n: int, name: str, ends: Any) -> None:
+    """Raise `InputError` with the first row whose id is no vertex, if there is one."""
+    cupy = _cupy()
+    if int(ends.min()) < 0 or int(ends.max()) >= n:
+        row = int(cupy.argmax((ends < 0) | (ends >= n)))
+        raise InputError(
+            f"{name}[{row}] = {int(ends[row])} is not a vertex: ids run from 0 to {n - 1} (n = {n})"
+        )
 
 
 def _cupy() -> Any:
@@ -111,8 +131,9 @@ class DeviceForest:
 
     @property
     def weight(self) -> int | float:
-        """Total weight, as of `mst.Forest`; its edges' weights are copied to the host."""
-        return order.total(self.graph.w[self.edge_ids].get())
+        """Total weight, as of `mst.Forest`: of floats, the edges' weights are copied to the host."""
+        weights = self.graph.w[self.edge_ids]
+        return order.total(weights if weights.dtype.kind == "i" else weights.get())
 
     def edges(self) -> tuple[Any, Any, Any]:
         """Return the arrays ``(u, v, w)`` of the forest's edges, on the device."""
@@ -166,3 +187,60 @@ def forest_on_device(
         )
     ids = edge_ids(execute(chosen, graph, options=options).result)
     return DeviceForest(graph, cupy.sort(ids.astype(cupy.int64)), algorithm)
+
+
+ON_HOST = "filter-boruvka-cuda"
+"""The algorithm whose calls check arrays in host memory on the device."""
+
+
+def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
+    """Return the graph of arrays in host memory, unchecked, if `forest_of_unchecked` can check them; else None."""
+    arrays = (u, v, w)
+    plain = all(type(a) is np.ndarray and a.ndim == 1 and a.flags.c_contiguous for a in arrays)
+    if not plain or not len(u) == len(v) == len(w) > 0:
+        return None
+    if not (u.dtype == v.dtype and u.dtype in (np.int32, np.int64) and w.dtype in WEIGHT_DTYPES):
+        return None
+    try:
+        return Graph(_vertex_count(n), u, v, w, trusted=True)
+    except InputError:
+        return None
+
+
+def _narrowed(graph: Graph) -> Graph | None:
+    """Return a graph with int64 ends as one with int32, as `Graph` stores them; None if an id is no vertex."""
+    from mst.kernels.parallel import runtime
+    from mst.kernels.parallel.extremes import narrowed
+
+    width = 1 if runtime.forked_after_use() else min(len(os.sched_getaffinity(0)), runtime.launched())
+    (u, largest_u), (v, largest_v) = (narrowed(ends.view(np.uint64), width) for ends in (graph.u, graph.v))
+    if max(largest_u, largest_v) >= graph.n:
+        return None
+    return Graph(graph.n, u.view(np.int32), v.view(np.int32), graph.w, trusted=True)
+
+
+def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
+    """Return the forest of a graph of `unchecked_graph` by `ON_HOST`; None if an id or a weight is not legal.
+
+    One pass over the device's memory finds such an edge; on the host it would take longer than the transfer.
+    """
+    began = perf_counter()
+    algorithm = registry.get(ON_HOST)
+    refuse_unfit(algorithm, given, 1, algorithm.resolve(options))
+    algorithm.load()  # before CuPy is needed
+    graph = _narrowed(given) if given.u.dtype == np.int64 else given
+    if graph is None:
+        return None
+    there = on_device(graph, f"{ON_HOST} of n = {graph.n:,}, m = {graph.m:,}")
+    survey = KeyKernels(there.u, there.v, there.w).survey()
+    if survey.largest_end >= graph.n or survey.has_nan:
+        return None
+    surveyed = SurveyedGraph(graph.n, there.u, there.v, there.w, survey)
+    checked = perf_counter() - began
+    found = execute(algorithm, surveyed, options=options)
+    seconds = {
+        "init": found.init,
+        "transfer": checked + (found.transfer or 0.0),
+        "compute": found.compute,
+    }
+    return Forest(graph, found.collect(), algorithm=ON_HOST, seconds=seconds, trusted=True)

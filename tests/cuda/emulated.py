@@ -13,7 +13,7 @@ import numpy as np
 
 from mst import Graph, order
 from mst.algorithms.cuda import ecl_mst, filter_boruvka
-from mst.algorithms.cuda.device import proof
+from mst.algorithms.cuda.device import keys, proof
 from mst.kernels.cuda import filter_boruvka as layout
 
 HERE = Path(__file__).resolve().parent
@@ -69,6 +69,7 @@ def filter_kernels(folder: Path, key_bits: int, block_components: int, items: in
     """Small limits, so that small graphs meet every path: pieces, compressed paths, rounds of the whole grid."""
     macros = dict(KEY_BITS=key_bits, BLOCK=THREADS, PIECE=PIECE, SPREAD=SPREAD)
     macros |= dict(BLOCK_COMPONENTS=block_components, ITEMS_PER_THREAD=items)
+    macros |= dict(PATH_STEPS=3, PATIENCE=2, OPEN_LIMIT=64)
     names = ("forest_csr", "forest_edges")
     return Kernels(folder, filter_boruvka.SOURCE, "FilterBoruvka", names, **macros)
 
@@ -93,13 +94,12 @@ class Run:
 
 def filter_forest(folder: Path, graph: Graph, run: Run, **options) -> tuple[np.ndarray, dict[str, int]]:
     """Return the sorted edge ids and the counters; every buffer lies between guards that must stay untouched."""
-    keys = order.keys(graph.w)
     start = "csr" if run.csr else "edges"
-    prepared = filter_boruvka.prepared_with_keys(graph, keys, start, {})
+    prepared = filter_boruvka.prepared_with_keys(graph, order.keys(graph.w), start, {})
     inputs = {name: np.ascontiguousarray(array) for name, array in prepared.inputs.items()}
-    keys = inputs["edge_keys"]
+    edge_keys = inputs["edge_keys"]
     slots = len(inputs["keys"]) if run.csr else 0
-    shape = layout.Shape(graph.n, graph.m, slots, run.csr, keys.itemsize * 8)
+    shape = layout.Shape(graph.n, graph.m, slots, run.csr, edge_keys.itemsize * 8)
     settings = filter_boruvka.settings_for(graph.n, graph.m, csr=run.csr, seed=run.seed, **options)
     lanes = run.lanes_per_row or settings.lanes_per_row
     settings = settings._replace(long_row=run.long_row, lanes_per_row=lanes)
@@ -108,7 +108,7 @@ def filter_forest(folder: Path, graph: Graph, run: Run, **options) -> tuple[np.n
     guarded = {name: np.full(length + 2 * GUARD, FILL, dtype) for name, (dtype, length) in workspace.items()}
     arrays = inputs | {name: array[GUARD:-GUARD] for name, array in guarded.items()}
     arrays["counters"] = np.zeros(len(layout.COUNTERS), np.uint32)
-    largest = (2**32 - 1 if run.short_prefix else int(keys.max())) if len(keys) else 0
+    largest = (2**32 - 1 if run.short_prefix else int(edge_keys.max())) if graph.m else 0
     candidates = layout.candidate_layout(graph.m, shape.key_bits, largest)
     addresses = {name: array.ctypes.data for name, array in arrays.items()}
     argument = layout.argument(shape, settings, candidates, addresses)
@@ -122,6 +122,30 @@ def filter_forest(folder: Path, graph: Graph, run: Run, **options) -> tuple[np.n
         assert (array[:GUARD] == fill).all() and (array[-GUARD:] == fill).all(), f"{name} was overrun"
     counters = dict(zip(layout.COUNTERS, arrays["counters"].tolist(), strict=True))
     return np.sort(arrays["forest"][: counters["forest_edges"]]).astype(np.int64), counters
+
+
+def surveyed_keys(folder: Path, graph: Graph) -> tuple[keys.Survey, np.ndarray]:
+    """Return the survey of a graph's edges and the keys of its weights."""
+    facts = np.zeros(keys.FACTS, np.uint64)
+    argument = np.zeros(1, keys.ARGUMENT)
+    for name, array in (("u", graph.u), ("v", graph.v), ("w", graph.w), ("facts", facts)):
+        argument[name] = array.ctypes.data
+    argument["m"] = graph.m
+    kind = keys.WEIGHTS.index(graph.w.dtype.name)
+    key_kernels(folder, kind, 32)("survey_edges", 2, argument, 1)
+    survey = keys.survey_of(facts, graph.w.dtype)
+    found = np.zeros(graph.m, f"uint{survey.key_bits}")
+    argument["keys"] = found.ctypes.data
+    argument["low"], argument["low_high"] = survey.low % 2**32, survey.low >> 32
+    key_kernels(folder, kind, survey.key_bits)("write_keys", 2, argument, 1)
+    return survey, found
+
+
+@cache
+def key_kernels(folder: Path, weight: int, key_bits: int) -> Kernels:
+    return Kernels(
+        folder, keys.SOURCE, "EdgeKeys", ("survey_edges", "write_keys"), WEIGHT=weight, KEY_BITS=key_bits
+    )
 
 
 class ProofDevice:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mst.algorithms.cuda.device import memory
-from mst.algorithms.cuda.device.graph import interleaved_row_inputs, keys_of
+from mst.algorithms.cuda.device import memory, staging
+from mst.algorithms.cuda.device.graph import DeviceGraph, device_rows, interleaved_row_inputs
+from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
 from mst.kernels.cuda import filter_boruvka as layout
 from mst.kernels.cuda import loader
 
 if TYPE_CHECKING:
-    from mst.algorithms.cuda.device.graph import DeviceGraph
     from mst.facts import Facts
     from mst.graph import Graph
 
@@ -56,13 +56,22 @@ def skip(facts: Facts, *, width: int, start: str, **options: Any) -> str | None:
 
 @dataclass(eq=False)
 class Prepared:
-    """Inputs on the side where the graph is, and the options of the filter."""
+    """The edge list on the side where the graph is, and the options of the filter.
+
+    Attributes
+    ----------
+    inputs : dict of str to array
+        Without a graph: `u`, `v`, `edge_keys` and, if `csr`, rows.
+    graph : Graph or DeviceGraph, optional
+        Whose keys and rows `transfer` makes on the device.
+    """
 
     n: int
     m: int
     csr: bool
     inputs: dict[str, Any]
     options: dict[str, Any]
+    graph: Graph | DeviceGraph | None = None
 
 
 @dataclass(eq=False)
@@ -101,12 +110,12 @@ class Result:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, start: str, **options: Any) -> Prepared:
-    """Build the form that solve starts from, on the side where the graph is."""
-    return prepared_with_keys(graph, keys_of(graph), start, options)
+    """Return the graph: keys and rows are made on the device."""
+    return Prepared(graph.n, graph.m, start == "csr", {}, options, graph)
 
 
 def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, options: dict[str, Any]) -> Prepared:
-    """`prepare` with keys (uint32 or uint64) in place of those of the weights.
+    """Return a graph with keys (uint32 or uint64) in place of those of its weights, and rows on its side.
 
     32-bit keys are relative to the smallest, so that fewer bits suffice.
     """
@@ -119,26 +128,58 @@ def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, option
 
 
 def transfer(prepared: Prepared) -> Problem:
-    """Copy the inputs to the device, allocate the workspace there, and choose the settings."""
-    import cupy
-
-    n, m, csr, inputs = prepared.n, prepared.m, prepared.csr, prepared.inputs
+    """Copy the inputs to the device, make keys and rows there, allocate the workspace, and choose the settings."""
+    n, m, csr = prepared.n, prepared.m, prepared.csr
     purpose = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
     settings = settings_for(n, m, csr=csr, **prepared.options)
-    key_bits = inputs["edge_keys"].dtype.itemsize * 8
-    shape = layout.Shape(n, m, len(inputs["keys"]) if csr else 0, csr, key_bits)
+    arrays, largest = _inputs_on_device(prepared, purpose)
+    key_bits = arrays["edge_keys"].dtype.itemsize * 8
+    shape = layout.Shape(n, m, len(arrays["keys"]) if csr else 0, csr, key_bits)
     workspace = layout.workspace(shape, settings.long_row)
-    memory.ensure_free(memory.host_bytes(inputs) + memory.layout_bytes(workspace) + 4 * n, purpose)
-    arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
+    memory.ensure_free(memory.layout_bytes(workspace) + 4 * n, purpose)  # with the forest of a solve
     arrays.update(memory.allocate(workspace, purpose))
     arrays["control"].fill(0)
     counters = memory.pinned(len(layout.COUNTERS))
     addresses = {name: array.data.ptr for name, array in arrays.items()}
     addresses["counters"] = counters.ctypes.data
-    candidates = layout.candidate_layout(m, key_bits, int(inputs["edge_keys"].max()) if m else 0)
-    argument = layout.argument(shape, settings, candidates, addresses)
+    argument = layout.argument(shape, settings, layout.candidate_layout(m, key_bits, largest), addresses)
     kernel = kernel_for(shape)
     return Problem(shape, argument, arrays, counters, kernel, blocks_for(kernel, shape))
+
+
+def _inputs_on_device(prepared: Prepared, purpose: str) -> tuple[dict[str, Any], int]:
+    """Return the kernels' inputs on the device, and their largest key."""
+    import cupy
+
+    if prepared.graph is None:
+        inputs = prepared.inputs
+        memory.ensure_free(memory.host_bytes(inputs), purpose)
+        largest = int(inputs["edge_keys"].max()) if prepared.m else 0
+        return {name: cupy.asarray(array) for name, array in inputs.items()}, largest
+    graph = on_device(prepared.graph, purpose)
+    if prepared.m == 0:
+        none = cupy.empty(0, cupy.uint32)
+        return {"u": graph.u, "v": graph.v, "edge_keys": none, "keys": none}, 0
+    kernels = KeyKernels(graph.u, graph.v, graph.w)
+    survey = (graph.survey if isinstance(graph, SurveyedGraph) else None) or kernels.survey()
+    inputs = {"u": graph.u, "v": graph.v, "edge_keys": kernels.keys(survey)}
+    if prepared.csr:
+        rows = device_rows(graph, inputs["edge_keys"])
+        inputs |= {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}
+    return inputs, survey.largest_key
+
+
+def on_device(graph: Graph | DeviceGraph, purpose: str) -> DeviceGraph:
+    """Return a graph in device memory, to which it is copied if it is on the host."""
+    import cupy
+
+    if isinstance(graph, DeviceGraph):
+        return graph
+    memory.ensure_free(graph.m * (8 + graph.w.itemsize), purpose)
+    u, v = (cupy.empty(graph.m, cupy.int32) for _ in range(2))
+    w = cupy.empty(graph.m, graph.w.dtype)
+    staging.upload([(graph.u, u), (graph.v, v), (graph.w, w)])
+    return DeviceGraph(graph.n, u, v, w)
 
 
 def solve(problem: Problem) -> Result:
@@ -157,8 +198,10 @@ def solve(problem: Problem) -> Result:
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:
-    """Return the edge ids on the host (int64), in no order."""
-    return result.edge_ids.get().astype(np.int64)
+    """Return the edge ids on the host, ascending (int64)."""
+    import cupy
+
+    return staging.download(cupy.sort(result.edge_ids), np.int64)
 
 
 def edge_ids(result: Result) -> Any:
@@ -261,6 +304,6 @@ def blocks_for(kernel: loader.Kernel, shape: layout.Shape) -> int:
     import cupy
     from cupy.cuda import driver
 
-    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    multiprocessors = memory.multiprocessors(cupy.cuda.runtime.getDevice())
     resident = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.pointer, BLOCK, 0)
     return min(resident * multiprocessors, max(1, -(-max(shape.n, shape.m // 4) // BLOCK)))

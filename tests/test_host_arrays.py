@@ -1,0 +1,92 @@
+"""Calls with arrays in host memory that a GPU checks while it solves them, with a stand-in for the GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mst
+from mst import Graph, advice, solver
+from mst.errors import InputError, OutOfMemoryError
+from mst.interop import device
+
+U, V, W = np.array([0, 1, 2], np.int32), np.array([1, 2, 0], np.int32), np.array([5, 7, 6])
+FOREST = mst.Forest(Graph(3, U, V, W), [0, 2], algorithm="filter-boruvka-cuda")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Replace the GPU; return the options of the calls that reach it."""
+    options = []
+
+    def forest_of_unchecked(graph, given):
+        assert graph.u is not U and np.shares_memory(graph.u, U)
+        options.append(given)
+        return FOREST
+
+    monkeypatch.setattr(device, "forest_of_unchecked", forest_of_unchecked)
+    return options
+
+
+def test_arrays_go_to_the_gpu_unchecked_where_it_is_named(calls):
+    found = mst.minimum_spanning_forest((3, U, V, W), algorithm="filter-boruvka-cuda", start="edges")
+    assert found is FOREST and calls == [{"start": "edges"}]
+
+
+@pytest.mark.parametrize("chosen", ["filter-boruvka-cuda", "kruskal"])
+def test_arrays_go_to_the_gpu_unchecked_where_auto_takes_it(calls, monkeypatch, chosen):
+    gpu = "host" if chosen.endswith("cuda") else None
+    choice = advice.Choice(chosen, 1, options={"start": "edges"} if gpu else {}, gpu=gpu)
+    monkeypatch.setattr(solver, "usable_gpu", lambda: True)
+    monkeypatch.setattr(solver, "choose_now", lambda graph, threads, options: choice)
+    found = mst.minimum_spanning_forest((3, U, V, W))
+    assert found.edge_ids.tolist() == [0, 2]
+    assert (found is FOREST, calls) == ((True, [{"start": "edges"}]) if gpu else (False, []))
+
+
+def test_graphs_that_the_gpu_cannot_hold_stay_on_the_cores(monkeypatch):
+    def too_large(graph, options):
+        raise OutOfMemoryError("full")
+
+    choices = iter([advice.Choice("filter-boruvka-cuda", 1, gpu="host"), advice.Choice("kruskal", 1)])
+    monkeypatch.setattr(device, "forest_of_unchecked", too_large)
+    monkeypatch.setattr(solver, "usable_gpu", lambda: True)
+    monkeypatch.setattr(solver, "choose_now", lambda *_: next(choices))
+    assert mst.minimum_spanning_forest((3, U, V, W)).algorithm == "kruskal"
+
+
+def test_illegal_arrays_are_refused_by_row_whatever_the_gpu_saw(monkeypatch):
+    monkeypatch.setattr(device, "forest_of_unchecked", lambda graph, options: None)
+    with pytest.raises(InputError, match=r"v\[1\] = 2 is not a vertex"):
+        mst.minimum_spanning_forest((2, np.minimum(U, 1), V, W), algorithm="filter-boruvka-cuda")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        (U.tolist(), V, W),
+        (U.astype(np.int64), V, W),
+        (U.astype(np.uint32), V.astype(np.uint32), W),
+        (U[::2], V[::2], W[::2]),
+        (U.reshape(1, 3), V, W),
+        (U[:2], V, W),
+        (U[:0], V[:0], W[:0]),
+        (np.ma.masked_equal(U, 9), V, W),
+        (U, V, W.astype(np.uint64)),
+        (U.astype(">i4"), V, W),
+    ],
+)
+def test_other_arrays_are_left_to_graph(arrays):
+    assert device.unchecked_graph(3, *arrays) is None
+    assert device.unchecked_graph(2**31, U, V, W) is device.unchecked_graph(2.5, U, V, W) is None
+    assert device.unchecked_graph(3, U, V, W).u.ctypes.data == U.ctypes.data
+
+
+def test_wide_ids_are_narrowed_or_refused():
+    wide = device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W)
+    graph = device._narrowed(wide)
+    assert graph.u.dtype == graph.v.dtype == np.int32 and graph.u.tolist() == U.tolist()
+    for bad in (3, -1, 2**32, -(2**63)):
+        ids = U.astype(np.int64)
+        ids[2] = bad
+        assert device._narrowed(device.unchecked_graph(3, V.astype(np.int64), ids, W)) is None
