@@ -94,6 +94,75 @@ def test_heavy_phase_skips_edges_inside_the_giant_component(folder):
     assert 0 < counters["heavy_worklist"] < 5000
 
 
+def line_of(n, vertices):
+    """A path along vertices in an order, with descending weights: every hook leads to the next one."""
+    return Graph(n, vertices[:-1], vertices[1:], np.arange(n - 1)[::-1].copy())
+
+
+@pytest.mark.parametrize("start", ["csr", "edges"])
+def test_long_chains_of_hooks_are_compressed_in_few_passes(folder, start):
+    rng = np.random.default_rng(7)
+    n = 1500
+    for vertices in (np.arange(n), np.arange(n)[::-1].copy(), rng.permutation(n)):
+        graph = line_of(n, vertices)
+        ids, counters = emulated.filter_forest(folder, graph, emulated.Run(csr=start == "csr"), samples=64)
+        assert np.array_equal(ids, np.arange(n - 1)) and counters["rounds"] <= 2
+
+
+@pytest.mark.parametrize("start", ["csr", "edges"])
+def test_more_phases_follow_where_the_lightest_edges_leave_no_giant(folder, start):
+    rng = np.random.default_rng(8)
+    points = rng.random((90, 2))
+    u, v = np.triu_indices(90, 1)
+    far = np.hypot(*(points[u] - points[v]).T)
+    run = emulated.Run(csr=start == "csr")
+    graph = Graph(90, u, v, far)
+    ids, counters = emulated.filter_forest(folder, graph, run, samples=1024, factor=0.4)
+    assert np.array_equal(ids, kruskal(graph))
+    assert counters["outside"] > 45
+    assert counters["phases"] > 2 or counters["heavy_worklist"] < graph.m / 4
+
+
+def test_keys_made_on_the_device_are_those_of_the_order(folder):
+    rng = np.random.default_rng(9)
+    weights = [
+        *(np.asarray(special, dtype) for dtype in (np.int32, np.int64) for special in ([0], [-7, 7, -(2**31)])),
+        np.array([2**40, 2**40 + 2**32 - 1]),
+        np.array([2**40, 2**40 + 2**32]),
+        np.array([-(2**63), 2**63 - 1, 0]),
+        np.array([0.5, -0.0, 0.0, np.inf, -np.inf, -3.25]),
+        np.array([0.1, -0.0, 0.0, np.inf, -np.inf, 1e300, 5e-324]),
+        rng.standard_normal(3000),
+        rng.standard_normal(3000).astype(np.float32),
+        np.array([-0.0, 0.0, np.inf, -np.inf], np.float32),
+        rng.integers(-(2**31), 2**31, 5000).astype(np.int32),
+    ]
+    for w in weights:
+        n = 50
+        graph = Graph(n, *rng.integers(0, n, (2, len(w))), w)
+        survey, found = emulated.surveyed_keys(folder, graph)
+        expected = order.keys(graph.w)
+        if expected.itemsize == 4:
+            expected = expected - expected.min()
+        assert found.dtype == expected.dtype and np.array_equal(found, expected), w.dtype
+        assert survey.largest_key == int(expected.max()) and not survey.has_nan
+        assert survey.largest_end == max(graph.u.max(), graph.v.max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_survey_finds_nan_and_ends_out_of_range(folder, dtype):
+    w = np.arange(700, dtype=dtype)
+    ends = np.zeros(700, np.int32)
+    ends[699] = -2
+    for place in (0, 350, 699):
+        for bits in (np.nan, -np.nan):
+            w_nan = w.copy()
+            w_nan[place] = bits
+            survey, _ = emulated.surveyed_keys(folder, Graph(1, ends, ends, w_nan, trusted=True))
+            assert survey.has_nan and survey.largest_end == 2**32 - 2
+    assert not emulated.surveyed_keys(folder, Graph(1, ends, ends, w, trusted=True))[0].has_nan
+
+
 # Every variant of the source: rungs, single removals, both at once, explicit compressions, slots that a lane reads.
 ECL_MST = [dict(rung=rung) for rung in range(9)]
 ECL_MST += [dict(rung=rung, compression="jumping") for rung in range(4, 9)]

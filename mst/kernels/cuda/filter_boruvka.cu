@@ -1,13 +1,17 @@
 // Filter-Borůvka on one GPU: the lightest edges first, then the heavy ones that leave the giant component.
 //
 // A solve is one cooperative launch, `forest_csr` or `forest_edges`, without transfers to the host in between. The
-// phases are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
+// steps are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
 //
-// The heavy phase may skip every edge inside the giant component: light means (key, id) <= threshold, heavy means above
-// it, and the light rounds ran until no light edge joined two components; so the tree path between the ends of a
-// skipped edge holds light edges only, and the skipped edge is the largest of a cycle. Any component may be taken for
-// the giant. Nearly all heavy edges that are left have an end in it, so it takes no candidates: all threads would
-// contend for one word.
+// Each phase takes a band of edges by (key, id): the first one those up to a sampled threshold, the last one all that
+// are left. Mostly there are two. But where weights depend on the place, the lightest edges may leave small components
+// in place of a giant; then the heavy edges of most vertices would stay open, and a phase with a higher threshold comes
+// in between (`next_rank`).
+//
+// A later phase may skip every edge inside the giant component: the rounds before ran until no edge up to the lower end
+// of its band joined two components; so the tree path between the ends of a skipped edge holds lighter edges only, and
+// the skipped edge is the largest of a cycle. Any component may be taken for the giant. Nearly all edges that are left
+// have an end in it, so it takes no candidates: all threads would contend for one word.
 #include "rounds.cuh"
 #include "row_minima.cuh"
 #include "threshold.cuh"
@@ -19,6 +23,18 @@
 static const u32 GIANT_SAMPLES = 64;
 static const u32 HEAVY_ROWS = 16;  // rows outside the giant that a warp takes at a time
 
+// Another phase comes before the last one if that would take more than OPEN_LIMIT edges, and OPEN_SHARE times as many
+// as the phase in between, which takes GROWTH times as many as the first.
+#ifndef GROWTH
+#define GROWTH 3
+#endif
+#ifndef OPEN_PERCENT
+#define OPEN_PERCENT 130
+#endif
+#ifndef OPEN_LIMIT
+#define OPEN_LIMIT 1048576
+#endif
+
 struct SharedMemory {
   u32 hook_offsets[ROUNDS];  // where the hooks of each round lie in component_hooks
   union {                    // used one after the other
@@ -29,26 +45,26 @@ struct SharedMemory {
 
 // The threshold of a solve: sampled, or above all edges.
 DEVICE Threshold find_threshold(const FilterBoruvka& g, Histogram& histogram) {
-  if (g.samples) return sample_threshold(g, histogram);
+  if (g.samples) return sample_threshold(g, g.threshold_rank, histogram);
   return {~(Key)0, NONE};
 }
 
-// Appends the heavy slots of rows outside the giant that join two components. An edge between two such rows is taken
-// from the lower one.
+// Appends the slots of a band, of rows outside the giant, that join two components. An edge between two such rows is
+// taken from the lower one.
 struct HeavyVisitor {
   static const u32 ITEMS = ITEMS_PER_THREAD;
   const FilterBoruvka& g;
   const u32 round, spread, giant;
-  const Threshold threshold;
+  const Band band;
   Appender appender;
   u32 v, label;  // this lane's row
 
-  __device__ __forceinline__ HeavyVisitor(const FilterBoruvka& argument, const Threshold& t, const Round& round)
+  __device__ __forceinline__ HeavyVisitor(const FilterBoruvka& argument, const Band& edges, const Round& round)
       : g(argument),
         round(round.index),
         spread(spread_of(round.components)),
         giant(round.inactive),
-        threshold(t),
+        band(edges),
         appender(&argument.control->worklist_length[round.index], chunk_for(argument.expected_light)) {}
 
   __device__ __forceinline__ bool wants_row(u32 row) { return (g.labels[row] & LABEL) != giant; }
@@ -67,7 +83,7 @@ struct HeavyVisitor {
     for (u32 i = 0; i < ITEMS; i++) keys[i] = chunk.valid[i] ? stream(g.keys + chunk.slot[i]) : 0;
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
-      valid[i] = chunk.valid[i] && !is_light_slot(g, threshold, keys[i], chunk.slot[i]);
+      valid[i] = chunk.valid[i] && slot_in_band(g, band, keys[i], chunk.slot[i]);
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) return;
@@ -99,9 +115,9 @@ struct HeavyVisitor {
   }
 };
 
-// Fills the worklist of the heavy phase, from CSR.
-DEVICE void extract_rows(const FilterBoruvka& g, const Threshold& threshold, const Round& round) {
-  HeavyVisitor visitor(g, threshold, round);
+// Fills the worklist of a later phase, from CSR.
+DEVICE void extract_rows(const FilterBoruvka& g, const Band& band, const Round& round) {
+  HeavyVisitor visitor(g, band, round);
   walk_rows(g, g.outside, g.control->outside_count, HEAVY_ROWS, visitor);
   fill_holes(visitor.appender, g.worklist[round.index & 1]);
 }
@@ -109,10 +125,10 @@ DEVICE void extract_rows(const FilterBoruvka& g, const Threshold& threshold, con
 // Whether vertex v is outside the giant, by the bits of g.outside.
 DEVICE bool is_outside(const FilterBoruvka& g, u32 v) { return g.outside[v >> 5] >> (v & 31) & 1; }
 
-// Fills the worklist of a phase, from the edge list: light edges, or heavy ones with an end outside the giant. If
-// `labelled`, ends become the labels of their components; else components are vertices.
-DEVICE void extract_edges(const FilterBoruvka& g, const Threshold& threshold, const Round& round, bool heavy,
-                          bool labelled) {
+// Fills the worklist of a phase, from the edge list: the edges of the band; if `bits`, only those with an end outside
+// the giant, by the bits of g.outside. If `labelled`, ends become the labels of their components; else components are
+// vertices.
+DEVICE void extract_edges(const FilterBoruvka& g, const Band& band, const Round& round, bool bits, bool labelled) {
   const u32 spread = spread_of(round.components);
   Appender appender(&g.control->worklist_length[round.index], chunk_for(g.expected_light));
   for (u64 base = (u64)warp_index() * 32 * ITEMS; base < g.m; base += (u64)warp_count() * 32 * ITEMS) {
@@ -130,7 +146,7 @@ DEVICE void extract_edges(const FilterBoruvka& g, const Threshold& threshold, co
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       edges[i].id = (u32)base + i * 32 + lane_id();
-      valid[i] = valid[i] && is_light_edge(threshold, keys[i], edges[i].id) != heavy;
+      valid[i] = valid[i] && edge_in_band(band, keys[i], edges[i].id);
       any |= valid[i];
     }
     if (!__any_sync(FULL, any)) continue;
@@ -141,7 +157,7 @@ DEVICE void extract_edges(const FilterBoruvka& g, const Threshold& threshold, co
       edges[i].b = stream(g.v + edges[i].id);
       edges[i].key_high = key_high(keys[i]);
     }
-    if (heavy) {
+    if (bits) {
 #pragma unroll
       for (u32 i = 0; i < ITEMS; i++)
         valid[i] = valid[i] && (is_outside(g, edges[i].a) || is_outside(g, edges[i].b));
@@ -176,20 +192,22 @@ DEVICE u32 finished_component_of(const FilterBoruvka& g, u32 round, u32 x, const
   return hook;
 }
 
-// The same for a vertex, from its hook of round 0 and light_component; NONE stays NONE.
-DEVICE u32 light_component_of(const FilterBoruvka& g, u32 hook) {
-  return hook & FINISHED ? hook : g.light_component[hook & LABEL];
+// The same for a vertex at the end of a phase, from its label and light_component; NONE stays NONE. In the first phase
+// the label is the hook of round 0, which may be finished itself.
+DEVICE u32 light_component_of(const FilterBoruvka& g, u32 label, bool first) {
+  return label == NONE || (first && label & FINISHED) ? label : g.light_component[label & LABEL];
 }
 
 // Returns the most frequent component (as a hook) of some random vertices, the same in every block; NONE when all were
-// isolated. Other blocks may be replacing labels by components in `mark_outside`, which changes nothing here.
-DEVICE u32 find_giant(const FilterBoruvka& g) {
+// isolated. At the end of the first phase, other blocks may be replacing labels by components in `mark_outside`, which
+// changes nothing here.
+DEVICE u32 find_giant(const FilterBoruvka& g, bool first) {
   __shared__ u32 sampled[GIANT_SAMPLES];
   __shared__ u64 winner;
   if (threadIdx.x == 0) winner = NONE;
   if (threadIdx.x < GIANT_SAMPLES)
     sampled[threadIdx.x] =
-        light_component_of(g, load_relaxed(g.labels + __umulhi(hash32(g.seed + threadIdx.x), g.n)));
+        light_component_of(g, load_relaxed(g.labels + __umulhi(hash32(g.seed + threadIdx.x), g.n)), first);
   __syncthreads();
   if (threadIdx.x < GIANT_SAMPLES && sampled[threadIdx.x] != NONE) {
     u32 equal = 0;
@@ -200,22 +218,23 @@ DEVICE u32 find_giant(const FilterBoruvka& g) {
   return low_word(winner);
 }
 
-// Replaces the labels of all vertices, hooks of round 0, by their components, and writes to outside the vertices that
+// Replaces the labels of all vertices by their components at the end of a phase, and writes to outside the vertices that
 // lie outside the giant: a list of them, or a bit per vertex. Isolated vertices are not among them.
 template <bool LIST>
-DEVICE void mark_outside(const FilterBoruvka& g, u32 giant) {
+DEVICE void mark_outside(const FilterBoruvka& g, u32 giant, bool first) {
   const u32 items = tile_items(g.n), tile = blockDim.x * items;
-  for (u64 first = (u64)blockIdx.x * tile; first < g.n; first += (u64)gridDim.x * tile) {
+  for (u64 start = (u64)blockIdx.x * tile; start < g.n; start += (u64)gridDim.x * tile) {
     u32 label[TILE], outside = 0;
+    u64 slots = 0;
 #pragma unroll
     for (u32 i = 0; i < TILE; i++) {
-      const u64 v = first + i * blockDim.x + threadIdx.x;
+      const u64 v = start + i * blockDim.x + threadIdx.x;
       label[i] = i < items && v < g.n ? g.labels[v] : NONE;
     }
 #pragma unroll
     for (u32 i = 0; i < TILE; i++) {
-      const u64 v = first + i * blockDim.x + threadIdx.x;
-      label[i] = light_component_of(g, label[i]);
+      const u64 v = start + i * blockDim.x + threadIdx.x;
+      label[i] = light_component_of(g, label[i], first);
       if (i < items && v < g.n) store_relaxed(g.labels + v, label[i]);
       outside += label[i] != NONE && label[i] != giant;
     }
@@ -223,11 +242,17 @@ DEVICE void mark_outside(const FilterBoruvka& g, u32 giant) {
       Ranges at = reserve(outside, 0, 0, &g.control->outside_count, nullptr, nullptr);
 #pragma unroll
       for (u32 i = 0; i < TILE; i++)
-        if (label[i] != NONE && label[i] != giant) g.outside[at.a++] = (u32)first + i * blockDim.x + threadIdx.x;
+        if (label[i] != NONE && label[i] != giant) {
+          const u32 v = (u32)start + i * blockDim.x + threadIdx.x;
+          g.outside[at.a++] = v;
+          slots += __ldg(g.offsets + v + 1) - __ldg(g.offsets + v);
+        }
+      for (u32 distance = 16; distance; distance /= 2) slots += __shfl_xor_sync(FULL, slots, distance);
+      if (lane_id() == 0 && slots) atomicAdd(&g.control->open_slots, slots);
     } else {
 #pragma unroll
       for (u32 i = 0; i < TILE; i++) {
-        const u64 v = first + i * blockDim.x + threadIdx.x;
+        const u64 v = start + i * blockDim.x + threadIdx.x;
         const u32 votes = __ballot_sync(FULL, label[i] != NONE && label[i] != giant);
         if (lane_id() == 0 && i < items && v < g.n) g.outside[v >> 5] = votes;
       }
@@ -236,26 +261,49 @@ DEVICE void mark_outside(const FilterBoruvka& g, u32 giant) {
   }
 }
 
-// Between the phases: the `components` that the light edges left become those of `round`, whose minima are reset.
-// Writes light_component, labels and outside. Returns the giant's label, which is LABEL if there is none.
+// Between two phases: the components of `round`, with which the phase before began (after its first round, if that took
+// vertices), became part of the `components` of `next`, whose minima are reset. Writes light_component, labels and
+// outside, and their counters. Returns the giant's label, which is LABEL if there is none.
 template <bool CSR>
-DEVICE u32 label_light_components(const FilterBoruvka& g, GridBarrier& grid, u32 round, u32 components,
-                                  const u32* hook_offsets) {
-  const u32 first = g.control->roots[0];
-  for (u32 c = thread_index(); c < first; c += thread_count())
-    g.light_component[c] = finished_component_of(g, 1, c, hook_offsets);
-  reset_minima(g.minima[round & 1], components);
+DEVICE u32 label_components(const FilterBoruvka& g, GridBarrier& grid, const Round& start, u32 next, u32 components,
+                            bool first, const u32* hook_offsets) {
+  for (u32 c = thread_index(); c < start.components; c += thread_count())
+    g.light_component[c] = finished_component_of(g, start.index, c, hook_offsets);
+  reset_minima(g.minima[next & 1], components);
+  if (thread_index() == 0) {
+    g.control->outside_count = 0;
+    g.control->open_slots = 0;
+  }
   grid.sync(LIGHT_COMPONENTS);
-  const u32 giant = find_giant(g);
-  mark_outside<CSR>(g, giant);
+  if (thread_index() == 0) g.control->finished = 0;
+  const u32 giant = find_giant(g, first);
+  if (!first) grid.sync(LIGHT_COMPONENTS);
+  mark_outside<CSR>(g, giant, first);
   grid.sync(MARK_OUTSIDE);
   return giant & LABEL;
 }
 
+// The rank, among the samples, of the upper end of the next band; g.samples if it takes all edges that are left. `rank`
+// is that of the last band, and `crossing` the share of all edges that have an end outside the giant. The same in all
+// threads.
+DEVICE u32 next_rank(const FilterBoruvka& g, u32 rank, float crossing) {
+  const float open = crossing * g.m * (1.0f - (float)rank / g.samples);
+  const float step = (float)GROWTH * g.expected_light;
+  if (open <= OPEN_LIMIT || open <= step * (OPEN_PERCENT / 100.0f)) return g.samples;
+  const float next = rank + 1 + g.samples * (step / (crossing * g.m));
+  return next < 0.9f * g.samples ? (u32)next : g.samples;
+}
+
+// For the host's counters: of the first phase, the components that it left, and the vertices outside the giant then; the
+// round with which the last phase began, if it was not the first; and the number of phases.
+struct PhaseCounters {
+  u32 light_round, light_components, outside, heavy_round, count;
+};
+
 // Writes the host's counters, and resets those of the device for the next solve. Every thread has passed the last
 // barrier, and reads no counter after it. The host's words and the counters are published by the kernel's end, which
 // the host and the next launch wait for.
-DEVICE void report_counters(const FilterBoruvka& g, u32 last, u32 light_round, u32 heavy_round) {
+DEVICE void report_counters(const FilterBoruvka& g, const PhaseCounters& phases, u32 last) {
   if (blockIdx.x > 0) return;
   Control* control = g.control;
   if (threadIdx.x == 0) {
@@ -263,42 +311,62 @@ DEVICE void report_counters(const FilterBoruvka& g, u32 last, u32 light_round, u
     for (u32 round = 0; round <= last; round++) ties += control->ties[round];
     g.counters[0] = control->forest_edges;
     g.counters[1] = last;
-    g.counters[2] = control->worklist_length[light_round];
-    g.counters[3] = control->finished;
-    g.counters[4] = control->outside_count;
+    g.counters[2] = control->worklist_length[phases.light_round];
+    g.counters[3] = phases.light_components;
+    g.counters[4] = phases.outside;
     g.counters[5] = ties;
-    g.counters[6] = heavy_round == NONE ? 0 : control->worklist_length[heavy_round];
+    g.counters[6] = phases.heavy_round == NONE ? 0 : control->worklist_length[phases.heavy_round];
     g.counters[7] = control->roots[0];
+    g.counters[8] = phases.count;
   }
   __syncthreads();
   u32* words = &control->forest_edges;
   for (u32 i = threadIdx.x; i < CONTROL_WORDS; i += blockDim.x) words[i] = 0;
 }
 
-// Light edges, then heavy ones. One loop serves both, to keep the code small. Enter with everything published: with
-// CSR, after the first round, whose roots are the components of round 1.
+// All phases, by one loop, to keep the code small. `round` is the one that the first phase begins with: with CSR, after
+// that of the vertices, whose roots are the components of round 1. Enter with everything published.
 template <bool CSR>
-DEVICE void two_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshold& threshold, Round round,
+DEVICE void all_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshold& threshold, Round round,
                        SharedMemory& shared) {
-  const bool filtered = g.samples > 0;
-  u32 heavy_round = NONE;
-  const u32 light_round = round.index;
-  if (threadIdx.x == 0) shared.hook_offsets[round.index] = 0;
-  for (bool heavy = false;; heavy = true) {
-    if (CSR && heavy)
-      extract_rows(g, threshold, round);
+  PhaseCounters counters = {round.index, 0, 0, NONE, 1};
+  Band band = {threshold, threshold, true};
+  u32 rank = g.threshold_rank;
+  bool mostly_outside = false;  // then the edge list is read in place of nearly all rows, each edge once
+  for (bool last = g.samples == 0;; counters.count++) {
+    Round start = round;
+    if (threadIdx.x == 0) shared.hook_offsets[round.index] = 0;
+    if (CSR && !band.first && !mostly_outside)
+      extract_rows(g, band, round);
     else
-      extract_edges(g, threshold, round, heavy, CSR || heavy);
+      extract_edges(g, band, round, !CSR && !band.first, CSR || !band.first);
     finish_minima(g, grid, round.index, round.components, EXTRACT);
-    boruvka_rounds(g, grid, round, filtered && !heavy, shared.block, shared.hook_offsets);
+    boruvka_rounds(g, grid, round, !last, shared.block, shared.hook_offsets);
+    if (last) break;
     const u32 components = g.control->finished;
-    if (heavy || !filtered || components <= 1) break;
-    heavy_round = round.index + 1;
-    const u32 giant = label_light_components<CSR>(g, grid, heavy_round, components, shared.hook_offsets);
-    round = {heavy_round, components, g.component_hooks, giant};
+    if (band.first) counters.light_components = components;
+    if (components <= 1) break;
+    if (!CSR && band.first) start = {1, g.control->roots[0], g.component_hooks, NONE};
+    const u32 next = round.index + 1;
+    const u32 giant = label_components<CSR>(g, grid, start, next, components, band.first, shared.hook_offsets);
+    const u32 outside = g.control->outside_count;
+    if (band.first) counters.outside = outside;
+    counters.heavy_round = next;
+    round = {next, components, g.component_hooks, giant};
+    mostly_outside = outside > g.n / 2;
+    // As if ends were drawn independently, where degrees are unknown.
+    const float crossing = CSR ? (float)g.control->open_slots / g.m : 2.0f * outside / g.n;
+    rank = counters.count + 1 < PHASES ? next_rank(g, rank, crossing < 1.0f ? crossing : 1.0f) : g.samples;
+    last = rank == g.samples;
+    band.above = band.upto;
+    band.first = false;
+    if (last)
+      band.upto = {~(Key)0, NONE};
+    else
+      band.upto = sample_threshold(g, rank, shared.histogram);
   }
   grid.sync(END);
-  report_counters(g, round.index, light_round, heavy_round);
+  report_counters(g, counters, round.index);
 }
 
 // The forest of a graph with CSR rows and an edge list: the first round takes the minimum of each row. A cooperative
@@ -320,9 +388,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) f
   }
   hook_vertices(g);
   grid.sync(HOOK_VERTICES);
-  compress_paths(g.labels, g.n);
-  grid.sync(COMPRESS_VERTICES);
-  two_phases<true>(g, grid, threshold, {1, g.control->roots[0], g.component_hooks, NONE}, shared);
+  compress_paths(g, grid, g.labels, g.n, 0, COMPRESS_VERTICES);
+  all_phases<true>(g, grid, threshold, {1, g.control->roots[0], g.component_hooks, NONE}, shared);
 }
 
 // The same from the edge list alone: every round takes minima over a worklist.
@@ -332,5 +399,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) f
   reset_minima(g.minima[0], g.n);
   const Threshold threshold = find_threshold(g, shared.histogram);
   grid.sync(THRESHOLD);
-  two_phases<false>(g, grid, threshold, {0, g.n, g.labels, NONE}, shared);
+  all_phases<false>(g, grid, threshold, {0, g.n, g.labels, NONE}, shared);
 }

@@ -3,9 +3,10 @@
 #pragma once
 #include "base.cuh"
 
-// Rounds are numbered through both phases: round r has its components, its worklist and its minima. Each phase takes at
+// Rounds are numbered through all phases: round r has its components, its worklist and its minima. Each phase takes at
 // most 31 rounds, because a round at least halves the components that still have edges.
-static const u32 ROUNDS = 72;
+static const u32 PHASES = 4;
+static const u32 ROUNDS = 136;
 static const u32 TIE_CAPACITY = 1u << 20;
 
 // An edge of a worklist: it joins components a and b of its round. A hole has a = b.
@@ -18,6 +19,12 @@ struct WorkEdge {
 struct Threshold {
   Key key;
   u32 id;
+};
+
+// The edges of a phase: those above `above`, unless it is the first phase, and up to `upto`.
+struct Band {
+  Threshold above, upto;
+  bool first;
 };
 
 // A piece of a row that is too long for one warp. The first piece of a row carries the number of its pieces.
@@ -33,17 +40,19 @@ struct LightestSlot {
 // `arrivals` is never reset; the counters from forest_edges on are zero before a solve, and after it.
 struct Control {
   u32 arrivals;                 // of the grid barrier
-  u32 unused[7];
+  u32 unused[5];
+  u64 open_slots;               // CSR: slots of the rows outside the giant component; reset when these are listed
   u32 forest_edges;             // length of the forest so far
-  u32 finished;                 // number of components that no light edge leaves
+  u32 finished;                 // number of components that no edge so far leaves
   u32 outside_count;            // vertices outside the giant component
   u32 pieces;                   // pieces of long rows
   u32 worklist_length[ROUNDS];  // holes included
   u32 roots[ROUNDS];            // number of components of the next round
   u32 ties[ROUNDS];             // number of tied candidates of a round
+  u32 long_paths[ROUNDS];       // the last pass of a round's path compression that left a path unfinished
   u64 clock_notes[4 * ROUNDS];  // when phases ended, in the instrumented build
 };
-static const u32 CONTROL_WORDS = 4 + 3 * ROUNDS;  // from forest_edges to ties: zero between solves
+static const u32 CONTROL_WORDS = 4 + 4 * ROUNDS;  // from forest_edges to long_paths: zero between solves
 
 // Passed by value: it lies in constant memory. C = 7/6 m + 1024 entries of a worklist; P pieces of rows.
 struct FilterBoruvka {
@@ -56,26 +65,28 @@ struct FilterBoruvka {
   u32* lightest_neighbour;  // CSR [n]: neighbour across each vertex's lightest edge, itself if it has none
   u32* lightest_id;         // CSR [n]: id of that edge
   u32* labels;              // [n] hook of round 0, then component of each vertex
-  u32* component_hooks;     // [n, or 2 n without CSR] hooks of the components of rounds 1, 2, … one round after another
+  u32* component_hooks;     // [n + 64, or 2 n + 64 without CSR] hooks of the components of a phase's rounds, one round
+                            // after another, vertices excepted
   u64* minima[2];           // [n / 2 + 2, or n + 2 without CSR; at least SPREAD] of this round and of the next: the
                             // smallest candidate of each component
   WorkEdge* worklist[2];    // [C] of this round and of the next
   u32* key_low[2];          // [C] 64-bit keys: low words of the worklist's keys
   u64* ties;                // [TIE_CAPACITY] (component, index) of candidates that tied
-  u32* light_component;     // [n / 2 + 1] per component of round 1: the component in which the light phase left it
+  u32* light_component;     // [n / 2 + 1, or n without CSR] per component at the start of a phase (of the first: of
+                            // round 1): the component in which the phase left it
   u32* outside;             // CSR [n]: rows outside the giant component; else [n / 32 + 32]: a bit per vertex
   RowPiece* pieces;         // [P]
   LightestSlot* piece_minima;  // [P]
   u32* forest;              // [n - 1] edge ids
   Control* control;
-  u32* counters;            // [8] on the host: see `report_counters`
+  u32* counters;            // [9] on the host: see `report_counters`
   u32 n;
   u32 m;
   u32 lanes_per_row;        // in the first round, a power of two up to 32
   u32 long_row;             // slots above which a row is split into pieces
   u32 samples;              // weights sampled for the threshold; 0 for none: every edge is light
-  u32 threshold_rank;       // of the threshold among the samples
-  u32 expected_light;       // expected number of light edges
+  u32 threshold_rank;       // of the first threshold among the samples
+  u32 expected_light;       // expected number of edges up to the first threshold
   u32 seed;
   u32 index_bits;           // of a candidate: indices into worklists lie below 2^index_bits
   u32 key_shift;            // of a candidate: see `candidate_of`
@@ -93,11 +104,20 @@ DEVICE Slot slot_at(const FilterBoruvka& g, u32 slot) {
   return {pair.x, pair.y};
 }
 
-// Light is (key, id) <= threshold; the id is looked up only where keys are equal.
-DEVICE bool is_light_slot(const FilterBoruvka& g, const Threshold& t, Key key, u32 slot) {
+// Whether a slot is up to a threshold: (key, id) <= threshold. The id is looked up only where keys are equal.
+DEVICE bool slot_upto(const FilterBoruvka& g, const Threshold& t, Key key, u32 slot) {
   return key < t.key || (key == t.key && slot_at(g, slot).id <= t.id);
 }
 
-DEVICE bool is_light_edge(const Threshold& t, Key key, u32 edge) {
+// The same for an edge.
+DEVICE bool edge_upto(const Threshold& t, Key key, u32 edge) {
   return key < t.key || (key == t.key && edge <= t.id);
+}
+
+// Whether a slot or an edge belongs to a band.
+DEVICE bool slot_in_band(const FilterBoruvka& g, const Band& band, Key key, u32 slot) {
+  return slot_upto(g, band.upto, key, slot) && (band.first || !slot_upto(g, band.above, key, slot));
+}
+DEVICE bool edge_in_band(const Band& band, Key key, u32 edge) {
+  return edge_upto(band.upto, key, edge) && (band.first || !edge_upto(band.above, key, edge));
 }

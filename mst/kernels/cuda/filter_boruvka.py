@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-ROUNDS = 72
+ROUNDS = 136
 TIE_CAPACITY = 1 << 20
-CLOCK_NOTES = (12 + 3 * ROUNDS) // 2  # where the control block's clock notes begin, in 64-bit words
+CLOCK_NOTES = (12 + 4 * ROUNDS) // 2  # where the control block's clock notes begin, in 64-bit words
 PIECE = 512  # slots of a piece of a long row
 SPREAD = 65536  # words that the minima of few components are spread over
 PHASES = (
@@ -40,6 +40,7 @@ COUNTERS = (
     "ties",
     "heavy_worklist",  # holes included
     "first_round_components",
+    "phases",
 )
 
 _POINTERS = (
@@ -137,7 +138,7 @@ def workspace(
         "lightest_neighbour": (np.uint32, n if csr else 0),
         "lightest_id": (np.uint32, n if csr else 0),
         "labels": (np.uint32, n),
-        "component_hooks": (np.uint32, n if csr else 2 * n),
+        "component_hooks": (np.uint32, 64 + (n if csr else 2 * n)),
         "minima0": (np.uint64, minima),
         "minima1": (np.uint64, minima),
         "worklist0": (np.uint32, 4 * entries),
@@ -145,7 +146,7 @@ def workspace(
         "key_low0": (np.uint32, entries if wide else 0),
         "key_low1": (np.uint32, entries if wide else 0),
         "ties": (np.uint64, TIE_CAPACITY),
-        "light_component": (np.uint32, n // 2 + 1),
+        "light_component": (np.uint32, n // 2 + 1 if csr else n),
         "outside": (np.uint32, n if csr else n // 32 + 32),
         "pieces": (np.uint32, 4 * pieces),
         "piece_minima": (np.uint32, (4 if wide else 2) * pieces),

@@ -11,6 +11,13 @@
 #endif
 static const u32 TILE = 4;
 static const u32 ITEMS = ITEMS_PER_THREAD;
+// Steps that a pass of path compression takes along a path; it notes where it is after each step from PATIENCE on.
+#ifndef PATH_STEPS
+#define PATH_STEPS 8
+#endif
+#ifndef PATIENCE
+#define PATIENCE 3
+#endif
 
 // The current round of a solve; equal in all threads.
 struct Round {
@@ -20,17 +27,39 @@ struct Round {
   u32 inactive;  // a component that takes no candidates in this round and chooses no edge, or NONE
 };
 
-// Path compression: replaces every hook by the word of the root that it leads to, which is ROOT and the root's label in
-// the next round. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is read as
-// it was published by the last barrier, or as its root's word, and either leads to the same root. Hooks make trees,
-// because the order is total; so a walk is no longer than the height of a tree, and waits for no thread. It is a
-// separate pass, so that the next one finds roots in the first-level cache: many edges share few of them.
-DEVICE void compress_paths(u32* hooks, u32 count) {
+// One pass of path compression: every hook is replaced by one further along its path, of PATH_STEPS steps at least, or
+// by the word of the root. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is
+// read as it was published by the last barrier, or as a later one of its path, and either leads to the same root. On a
+// long path a thread writes down how far it has come while it goes on, so that those behind it jump: their steps double.
+// Returns whether this thread left a path unfinished.
+DEVICE bool shorten_paths(u32* hooks, u32 count) {
+  bool unfinished = false;
   for (u32 x = thread_index(); x < count; x += thread_count()) {
     u32 hook = load_relaxed(hooks + x);
     if (hook & ROOT) continue;
-    while (!(hook & ROOT)) hook = load_relaxed(hooks + hook);
-    store_relaxed(hooks + x, hook);
+    u32 step = 0;
+    do {
+      hook = load_relaxed(hooks + hook);
+      if (++step >= PATIENCE) store_relaxed(hooks + x, hook);
+    } while (!(hook & ROOT) && step < PATH_STEPS);
+    if (step < PATIENCE) store_relaxed(hooks + x, hook);
+    unfinished |= !(hook & ROOT);
+  }
+  return unfinished;
+}
+
+// Path compression: replaces every hook of `round` by the word of the root that it leads to, which is ROOT and the
+// root's label in the next round, and publishes them. Hooks make trees, because the order is total. A pass multiplies
+// the span of each hook by PATH_STEPS or ends at the root, so that few passes shorten a chain of all components; nearly
+// always one suffices. `long_paths` of the round holds the number of the last pass that left a path unfinished: a pass
+// begins only if the one before it did, so that a block that reads it late decides as the others did. It is a phase of
+// its own, so that the next one finds roots in the first-level cache: many edges share few of them.
+DEVICE void compress_paths(const FilterBoruvka& g, GridBarrier& grid, u32* hooks, u32 count, u32 round, Phase phase) {
+  u32* last = g.control->long_paths + round;
+  for (u32 pass = 1;; pass++) {
+    if (__any_sync(FULL, shorten_paths(hooks, count)) && lane_id() == 0) store_relaxed(last, pass);
+    grid.sync(phase);
+    if (load_relaxed(last) < pass) return;
   }
 }
 
@@ -220,8 +249,7 @@ DEVICE void boruvka_rounds(const FilterBoruvka& g, GridBarrier& grid, Round& rou
     hook_components(g, round, label_finished);
     grid.sync(HOOK_COMPONENTS);
     if (length == 0) return;
-    compress_paths(round.hooks, round.components);
-    grid.sync(COMPRESS_COMPONENTS);
+    compress_paths(g, grid, round.hooks, round.components, round.index, COMPRESS_COMPONENTS);
     relabel_worklist(g, round.index, round.index + 1, round.hooks);
     round.inactive = NONE;
     round.hooks = round.hooks == g.labels ? g.component_hooks : round.hooks + round.components;

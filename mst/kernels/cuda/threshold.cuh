@@ -1,5 +1,5 @@
-// The threshold between light and heavy edges: the rank-th smallest (key, edge id) of a random sample, found by each
-// block redundantly, which needs no barrier of the grid. Its bytes are found from the top, each by a histogram over the
+// A threshold between two phases: the rank-th smallest (key, edge id) of a random sample, found by each block
+// redundantly, which needs no barrier of the grid. Its bytes are found from the top, each by a histogram over the
 // samples that have the bytes found so far.
 #pragma once
 #include "filter_boruvka.cuh"
@@ -70,9 +70,9 @@ DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], boo
   return h.equal;
 }
 
-// Returns the threshold, the same in every block: the sample of rank g.threshold_rank. Samples are drawn with
-// replacement, and ids are compared only where a sampled key occurs more than once. Call with all threads of the block.
-DEVICE Threshold sample_threshold(const FilterBoruvka& g, Histogram& h) {
+// Returns the sample of a rank, the same in every block. Samples are drawn with replacement, the same ones in each call,
+// and ids are compared only where a sampled key occurs more than once. Call with all threads of the block.
+DEVICE Threshold sample_threshold(const FilterBoruvka& g, u32 rank, Histogram& h) {
   u32 at[SAMPLES_PER_THREAD], words[SAMPLES_PER_THREAD];
   Key keys[SAMPLES_PER_THREAD];
   bool active[SAMPLES_PER_THREAD];
@@ -84,7 +84,7 @@ DEVICE Threshold sample_threshold(const FilterBoruvka& g, Histogram& h) {
     keys[i] = active[i] ? __ldg(g.edge_keys + at[i]) : 0;
     words[i] = key_high(keys[i]);
   }
-  u32 rank = g.threshold_rank, word;
+  u32 word;
   u32 equal = select_word(h, words, active, g.samples, rank, word);
   Threshold t = {word, NONE};
 #if KEY_BITS == 64

@@ -35,15 +35,21 @@ struct Chunk {
   bool valid[ITEMS];            // whether there is such an item
 };
 
-// Walks the first `rows` rows of `list`, of which a warp takes `rows_at_once` (up to 32) at a time, then the pieces of
-// long rows. Call with all threads of the grid.
+// Walks the first `rows` rows of `list`, of which a warp takes up to `most_at_once` (up to 32) at a time, then the pieces
+// of long rows. Where there are fewer rows than warps, several warps share each. Call with all threads of the grid.
 template <class Visitor>
-DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 rows_at_once, Visitor& visitor) {
+DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 most_at_once, Visitor& visitor) {
   __shared__ u32 row_lanes[BLOCK / 32][32];  // per warp: lanes that hold a row with slots, in order
   const u32 ITEMS = Visitor::ITEMS;
   u32* row_lane = row_lanes[threadIdx.x >> 5];
   const u32 pieces = g.control->pieces;
-  u32 first = warp_index() * rows_at_once, piece = warp_index();
+  const u32 share = (rows + warp_count() - 1) / warp_count(), sharers = rows < warp_count() ? warp_count() / (rows + !rows) : 1;
+  const u32 rows_at_once = share < most_at_once ? share : most_at_once;
+  u32 first = warp_index() * rows_at_once, part = 0, piece = warp_index();
+  if (sharers > 1) {  // each warp has a part of one row, or none
+    part = warp_index() / (rows + !rows);
+    first = part < sharers ? warp_index() % (rows + !rows) : rows;
+  }
   for (;;) {
     u32 v = NONE, begin = 0, end = 0;
     if (first < rows) {
@@ -52,6 +58,9 @@ DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 row
         begin = __ldg(g.offsets + v);
         end = __ldg(g.offsets + v + 1);
         if (end - begin > g.long_row) end = begin;
+        const u64 length = end - begin;
+        end = begin + (u32)(length * (part + 1) / sharers);
+        begin += (u32)(length * part / sharers);
       }
       first += warp_count() * rows_at_once;
     } else if (piece < pieces) {
