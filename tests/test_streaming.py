@@ -300,3 +300,29 @@ def test_memory_stays_within_the_bound(algorithm):
     assert done.returncode == 0, done.stderr
     edges, share = map(float, done.stdout.split())
     assert edges == 1_499_999 and share <= 1
+
+
+@pytest.mark.slow
+def test_memory_stays_within_the_bound_with_a_file(tmp_path):
+    """Decoding Parquet ahead is part of the bound."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([("u", "int32"), ("v", "int32"), ("w", "float32")])
+    rng, rows = np.random.default_rng(0), 1 << 20
+    with parquet.ParquetWriter(tmp_path / "e.parquet", schema, compression="none", use_dictionary=False) as out:
+        for _ in range(40):
+            ends = rng.integers(0, 10**6, (2, rows), np.int32)
+            out.write_batch(pa.record_batch([*ends, rng.random(rows, np.float32)], schema=schema))
+    code = """
+        import resource, sys
+        from mst.cli import main
+
+        assert main(["solve", sys.argv[1], "--memory", "800M", "--out", sys.argv[2]]) == 0
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / 800)
+        """
+    arguments = [str(tmp_path / "e.parquet"), str(tmp_path / "f.parquet")]
+    command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.splitlines()[-1]) <= 1
