@@ -19,6 +19,9 @@ from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import MANY, Graph
 
+# Kinds of devices by DLPack's numbers: memory of CUDA, and CUDA's managed memory.
+_CUDA = (2, 13)
+
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
     from mst.streaming import StreamForest
@@ -106,11 +109,7 @@ def minimum_spanning_forest(
     """
     if maximum:
         return _maximum(graph, algorithm, threads, options)
-    if (
-        isinstance(graph, tuple)
-        and len(graph) == 4
-        and any(hasattr(a, "__cuda_array_interface__") for a in graph)
-    ):
+    if isinstance(graph, tuple) and len(graph) == 4 and any(map(_is_on_device, graph)):
         if _whole_threads(threads) not in (None, 1):
             raise UnsupportedError(
                 f"arrays on a device are solved on that device, not on {threads}: leave threads out"
@@ -133,7 +132,7 @@ def minimum_spanning_forest(
 
 def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
-    on_device = isinstance(graph, tuple) and any(hasattr(a, "__cuda_array_interface__") for a in graph)
+    on_device = isinstance(graph, tuple) and any(map(_is_on_device, graph))
     if on_device or (not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph)):
         raise UnsupportedError(
             "maximum takes a graph in host memory, neither arrays on a device nor batches: negate their weights"
@@ -167,6 +166,22 @@ def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: d
         return forest_of_unchecked(graph, {**choice.options, **options})
     except (OutOfMemoryError, DependencyError, RuntimeError):  # the cores remain
         return None
+
+
+def _is_on_device(array: Any) -> bool:
+    """Return whether an array is on a CUDA device, by its CUDA array interface or by DLPack."""
+    if isinstance(array, np.ndarray | list | int):
+        return False
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) in _CUDA
+
+
+def _on_host(array: Any) -> Any:
+    """Return an array that only speaks DLPack as NumPy's, without a copy, and anything else as it is."""
+    if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
+        return np.from_dlpack(array)
+    return array
 
 
 def _is_stream(graph: Any) -> bool:
@@ -409,7 +424,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple) and len(graph) == 4:
-        return Graph(*graph, threads=threads)
+        return Graph(*map(_on_host, graph), threads=threads)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert

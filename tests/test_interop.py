@@ -312,3 +312,34 @@ def test_arrays_alone_import_no_other_library():
     )
     root = Path(mst.__file__).parent.parent
     assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=root).strip() == "[]"
+
+
+class OnlyDLPack:
+    """An array of another library, in host memory, that speaks nothing but DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **how):
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_that_speak_dlpack_are_accepted_without_a_copy():
+    u, v, w = np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([0.5, 1.5])
+    graph = as_graph((3, *map(OnlyDLPack, (u, v, w))))
+    assert rows(graph) == [(0, 1, 0.5), (1, 2, 1.5)]
+    assert np.shares_memory(graph.w, w) and np.shares_memory(graph.u, u)
+
+
+def test_arrays_on_a_device_are_recognised_by_dlpack_alone(monkeypatch):
+    class OnDevice:
+        def __dlpack_device__(self):
+            return 2, 0
+
+    monkeypatch.setattr(
+        "mst.interop.device.forest_on_device", lambda *graph, **how: (graph[0], how["algorithm"])
+    )
+    assert mst.minimum_spanning_forest((3, OnDevice(), OnDevice(), OnDevice())) == (3, "auto")
