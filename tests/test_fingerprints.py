@@ -204,7 +204,7 @@ def test_editing_an_operator_or_a_constant_changes_the_algorithms_that_reach_it(
 
 @pytest.mark.parametrize(
     "name,old,new",
-    [("jucele", "BLOCK = 256", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.key_bits", "KEY_BITS=64")],
+    [("jucele", "BLOCK = 64", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.key_bits", "KEY_BITS=64")],
 )
 def test_launch_sizes_and_macros_count(copy, before, name, old, new):
     file = copy.root / "algorithms" / "cuda" / f"{name}.py"
