@@ -70,73 +70,6 @@ TABLES = [
         least=7,
     ),
     Table(
-        "One graph, to 32 threads and ranks",
-        "h200-32c",
-        [
-            *plain("filter-boruvka"),
-            *widths("threads", "filter-boruvka-threads", 1, 2, 4, 8, 16, 32),
-            *widths("ranks", "filter-boruvka-mpi", 1, 4, 16, 32),
-        ],
-        least=8,
-    ),
-    Table(
-        "One graph, to 64 threads and ranks",
-        "h200-64c",
-        [
-            *plain("filter-boruvka"),
-            *widths("threads", "filter-boruvka-threads", 1, 16, 32, 64),
-            *widths("ranks", "filter-boruvka-mpi", 64),
-        ],
-        least=5,
-    ),
-    Table(
-        "ECL-MST's inputs: our algorithm beside our port of theirs",
-        "h200-32c",
-        plain("ecl-mst-cuda", "filter-boruvka-cuda", "filter-boruvka"),
-        "From CSR rows on the device.",
-    ),
-    Table(
-        "ECL-MST's inputs and Shou and He's files: RAPIDS cuGraph",
-        "h200-64c",
-        [
-            *plain("ecl-mst-cuda", "cugraph"),
-            Column("`cugraph`, float32", "cugraph", 1, "precision=float32"),
-            *plain("edge-boruvka-cuda", "jucele-cuda", "gunrock-cuda", "contract-boruvka-cuda"),
-        ],
-    ),
-    Table(
-        "ECL-MST's ablation, rung by rung",
-        "h200-64c",
-        [
-            *plain("ecl-mst-cuda"),
-            *(Column(f"rung {rung}", "ecl-mst-cuda", 1, f"rung={rung}") for rung in range(1, 9)),
-        ],
-        "Each rung removes one more optimisation: guards, warps, filter, implicit compression, one direction, tuples, "
-        "worklist, edge-centric work.",
-        least=9,
-    ),
-    Table(
-        "Shou and He's switches on 8 threads",
-        "h200-32c",
-        [
-            Column("tickets, chunks of 1024", "edge-boruvka", 8),
-            Column("filter and gather serial", "edge-boruvka", 8, "filter=serial,gather=serial"),
-            Column("fused loops", "edge-boruvka", 8, "fused=true"),
-            Column("no compression", "edge-boruvka", 8, "compression=false"),
-            *(Column(f"chunk {n}", "edge-boruvka", 8, f"chunk={n}") for n in (64, 256, 4096, 16384)),
-        ],
-    ),
-    Table(
-        "Gallager, Humblet and Spira by ranks",
-        "h200-32c",
-        [
-            *widths("ranks", "ghs-mpi", 1, 2, 4, 8, 16, 32, options="queue=rank"),
-            Column("a queue per vertex × 8", "ghs-mpi", 8),
-            Column("linear look-ups × 8", "ghs-mpi", 8, "lookup=linear,queue=rank"),
-            Column("linear basic edges × 8", "ghs-mpi", 8, "basic=linear,queue=rank"),
-        ],
-    ),
-    Table(
         "Durbhakula's algorithms",
         "h200-16c",
         [
@@ -158,34 +91,6 @@ TABLES = [
             *widths("`parlay-boruvka`", "parlay-boruvka", 8),
             Column("their CUDA program", "command-bhargava-zaia-cuda"),
             *plain("flat-boruvka-cuda", "filter-boruvka-cuda"),
-        ],
-        least=4,
-    ),
-    Table(
-        "Bhargava and Zaia's switches on the GPU",
-        "h200-64c",
-        [
-            *plain("flat-boruvka-cuda"),
-            Column("wait-free", "flat-boruvka-cuda", 1, "union_find=wait-free"),
-            Column("shuffled", "flat-boruvka-cuda", 1, "order=shuffled"),
-            Column("edges both ways", "flat-boruvka-cuda", 1, "edges=both"),
-            Column("flatten merged", "flat-boruvka-cuda", 1, "flatten=merged"),
-            Column("check by flag", "flat-boruvka-cuda", 1, "check=flag"),
-            *(Column(f"{n} blocks", "flat-boruvka-cuda", 1, f"blocks={n}") for n in (8, 16)),
-        ],
-    ),
-    Table(
-        "Biagiotti's and Sousa's variants on road graphs",
-        "h200-64c",
-        [
-            Column("unified memory", "contract-boruvka-cuda", 1, "memory=unified"),
-            Column("device memory", "contract-boruvka-cuda"),
-            Column("work per edge", "contract-boruvka-cuda", 1, "memory=unified,work=edge"),
-            Column(
-                "work per edge, host scan", "contract-boruvka-cuda", 1, "memory=unified,scan=host,work=edge"
-            ),
-            Column("segmented minima", "contract-boruvka-cuda", 1, "minimum=segmented"),
-            *plain("prim-heap", "boruvka"),
         ],
         least=4,
     ),

@@ -134,6 +134,17 @@ def test_page_of_algorithms_equals_the_registry():
     )
 
 
+def test_verdicts_on_the_papers_are_made_from_the_reference_records():
+    from mst.bench.records.reference import references
+
+    spec = importlib.util.spec_from_file_location("verdicts", ROOT / "docs/verdicts.py")
+    verdicts = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(verdicts)
+    assert verdicts.PAGE.read_text() == verdicts.page(references(ROOT / "results")), (
+        "run: python docs/verdicts.py"
+    )
+
+
 def test_measurements_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 

@@ -56,6 +56,13 @@ def test_many_ids_are_sorted_and_checked_as_few_are(threads, dtype, rng, monkeyp
             Forest(graph, changed, threads=threads)
 
 
+def test_approximate_forests_are_labelled():
+    graph = Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], [5, 7, 6, 8])
+    assert solve(graph).exact
+    forest = mst.minimum_spanning_forest(graph, algorithm="bucket")
+    assert not forest.exact and repr(forest).startswith("<Approximate forest: 3 edges")
+
+
 def test_digest_is_of_little_endian_ids():
     expected = hashlib.sha256(b"\0" * 8 + b"\2" + b"\0" * 7).hexdigest()
     for ids in ([2, 0], np.array([0, 2], np.int32), np.array([0, 2], ">i8")):

@@ -96,6 +96,20 @@ def papers_of(
     return Papers(rows, shown)
 
 
+def judged(sources: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
+    """Return the claims of every paper as rows with the verdicts of all machines, by the paper's title."""
+    book = claims.document()
+    names = book.names()
+
+    def row(claim: Claim, paper: str) -> dict[str, Any]:
+        outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
+        return _claim(claim, paper, outcomes, book, Path())
+
+    return {
+        book.papers[paper].title: [row(claim, paper) for claim in made] for paper, made in book.claims.items()
+    }
+
+
 def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
     """Return the verdicts that occur, each with its class and its number."""
     number = Counter(verdicts)

@@ -1,0 +1,82 @@
+"""Verdicts of the committed reference records: ``python docs/verdicts.py`` writes their part of docs/papers.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mst.bench.records.reference import Reference, references
+from mst.reporting.papers.claims import (
+    CONFIRMED,
+    CONTRADICTED,
+    DISAGREE,
+    NOT_COMPARABLE,
+    NOT_MEASURED,
+    UNDECIDED,
+)
+from mst.reporting.papers.observations import gather, read_manifests
+from mst.reporting.papers.section import judged
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/papers.md"
+HEAD = "## What held, and what did not\n"
+DECIDED = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED)
+
+
+def verdicts(found: Sequence[Reference]) -> str:
+    """Return the part of the page with the verdicts: for each paper its tally, figures and reasons."""
+    facts = read_manifests(file for reference in found for file in reference.manifests)
+    rows = judged(gather([reference.records for reference in found], manifests=facts))
+    machines = ", ".join(dict.fromkeys(reference.machine for reference in found))
+    lines = [HEAD, f"From the records in `results/reference/` ({machines}), by `python docs/verdicts.py`."]
+    for title, claims in rows.items():
+        tally = Counter(claim["overall"] for claim in claims)
+        counts = ", ".join(
+            f"{tally[verdict]} {verdict}" for verdict in (*DECIDED, NOT_COMPARABLE, NOT_MEASURED)
+        )
+        lines += [f"\n### {title}\n", f"Of {len(claims)} claims: {counts}."]
+        decided = [claim for claim in claims if claim["overall"] in DECIDED]
+        if decided:
+            lines += ["\n| claim | statement | verdict | measured | published |", "|---|---|---|---|---|"]
+            lines += [_decided(claim) for claim in sorted(decided, key=_order)]
+        stand_ins = [claim for claim in claims if claim["stand_ins"]]
+        if stand_ins:
+            lines += ["\nBesides, not counted:\n"]
+            lines += [
+                f"- {c['id']}: {o['verdict']}, {o['measured']}" for c in stand_ins for o in c["stand_ins"]
+            ]
+        apart = [claim for claim in claims if claim["overall"] == NOT_COMPARABLE]
+        if apart:
+            lines += ["\nNot comparable on these machines:\n"]
+            lines += [f"- {claim['id']}: {claim['outcomes'][0]['reason']}" for claim in apart]
+        missing = [claim["id"] for claim in claims if claim["overall"] == NOT_MEASURED]
+        if missing:
+            lines += [f"\nNot measured by records that may judge: {', '.join(missing)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _order(claim: dict[str, Any]) -> int:
+    return DECIDED.index(claim["overall"])
+
+
+def _decided(claim: dict[str, Any]) -> str:
+    measured = "; ".join(
+        f"{o['measured'] or o['by']} ({', '.join(o['machines'])})"
+        for o in claim["outcomes"]
+        if o["verdict"] in DECIDED
+    )
+    cells = (claim["id"], claim["says"], claim["overall"], measured, claim["published_text"])
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+def page(found: Sequence[Reference]) -> str:
+    """Return the whole page with its verdicts made again."""
+    before, _, after = PAGE.read_text().partition(HEAD)
+    rest = after.partition("\n## ")
+    return before + verdicts(found) + "".join(rest[1:])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(references(ROOT / "results")))
