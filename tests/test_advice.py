@@ -198,7 +198,8 @@ def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
 
 def test_a_fork_of_a_process_with_threads_uses_one_core():
     graph = generate("uniform", n=2000, m=9000, seed=5)
-    expected = mst.minimum_spanning_forest(graph, algorithm="filter-boruvka-threads", threads=1).digest
+    in_threads = dict(algorithm="filter-boruvka-threads", threads=1, hand_over=False)
+    expected = mst.minimum_spanning_forest(graph, **in_threads).digest
     assert solver.usable_width() >= 1
     pid = os.fork()
     if pid == 0:
