@@ -308,7 +308,7 @@ def test_reasons_of_files_set_aside_are_escaped(rows):
 
 def test_sections_hold_their_own_content_only(rows):
     environment = jinja2.Environment()
-    paper = {"id": "p", "title": "P: q", "tally": [], "exhibits": []}
+    paper = {"id": "p", "title": "P: q", "tally": [], "on_stand_ins": [], "exhibits": []}
     shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [paper]))
     parts, around = (
         [s for chapter in chapters(shown) for s in chapter.sections],

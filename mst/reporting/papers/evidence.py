@@ -110,8 +110,9 @@ def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> from mst.reporting.papers.evidence import in_words
-    >>> in_words("as-skitter", "like", {"n": 1696415, "m": 11095298, "components": 760})
-    'like for as-skitter (vertices and edges the same, components 760 for 756)'
+    >>> facts = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 35455}
+    >>> in_words("as-skitter", "like", facts)
+    'like for as-skitter (vertices and edges and largest degree the same, components 760 for 756)'
     """
     both = differences(graph, facts)
     same = [FACTS[name] for name, (own, true) in both.items() if own == true]
@@ -120,5 +121,5 @@ def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
     ]
     unknown = [text for name, text in FACTS.items() if name not in both]
     parts = [f"{' and '.join(same)} the same"] * bool(same) + other_facts
-    parts += [f"{' and '.join(unknown)} not published"] * bool(unknown)
+    parts += [f"{' and '.join(unknown)} unknown"] * bool(unknown)
     return f"{other} for {graph} ({', '.join(parts)})"
