@@ -16,6 +16,8 @@ from mst.bench.statistics import (
     _rank_cut,
     geometric_mean,
     interval_ranks,
+    median_draws,
+    of_extremes,
     ratio,
     summarise,
 )
@@ -108,3 +110,23 @@ def test_ratio_interval_covers_the_true_ratio(rng, sizes):
         result = ratio(a, 1.2 * b)
         covered += result.low <= 1.2 <= result.high
     assert covered / 400 > 0.92  # 95 % less three standard errors
+
+
+def test_intervals_of_ratios_and_extremes_cover_at_least_what_they_say():
+    """Equal runs of five processes: ratios and means cover 1, and the least of nine graphs is seldom below it."""
+    rng, rounds = np.random.default_rng(1), 100
+    covered = means = false = 0
+    for round_ in range(rounds):
+        rows = []
+        for graph in range(9):
+            a, b = np.exp(0.02 * rng.standard_normal((2, 5)))
+            draws = [
+                median_draws(values, 500, f"{name}{graph}{round_}") for name, values in (("a", a), ("b", b))
+            ]
+            rows.append(np.concatenate(([np.median(b) / np.median(a)], draws[1] / draws[0])))
+        low, high = np.percentile(rows[0][1:], [2.5, 97.5])
+        covered += low <= 1 <= high
+        low, high = np.percentile(np.exp(np.log(np.array(rows)[:, 1:]).mean(axis=0)), [2.5, 97.5])
+        means += low <= 1 <= high
+        false += np.percentile(of_extremes(np.array(rows), np.min)[1:], 97.5) <= 1
+    assert min(covered, means) >= 0.93 * rounds and false <= 0.05 * rounds
