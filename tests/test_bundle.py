@@ -686,6 +686,7 @@ def broken_records(results: Path) -> dict[str, Path]:
     return named
 
 
+@pytest.mark.slow
 def test_invalid_records_are_named_counted_and_set_aside_on_the_page(origin, tmp_path):
     results = tmp_path / "results"
     kept = f"records/fake-desktop/{GRAPHS[0].name}"

@@ -300,6 +300,7 @@ def test_hints_name_the_nearest_or_a_name_with_the_same_beginning(word, hint):
     assert nearest(word, known) == hint
 
 
+@pytest.mark.slow
 def test_compute_time_excludes_compilation(tmp_path):
     code = (
         "import mst\n"

@@ -26,6 +26,7 @@ def engine(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
 def test_linter_of_the_engine_finds_nothing(tmp_path, snakefile):
     shutil.copytree(ROOT / "config", tmp_path / "config")
@@ -106,6 +107,7 @@ rule summary:
 """
 
 
+@pytest.mark.slow
 def test_module_runs_with_its_own_configuration(tmp_path):
     (tmp_path / "config").mkdir()
     experiment = {

@@ -69,6 +69,7 @@ def known():
         pytest.skip(f"NVRTC cannot be loaded: {error}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("source", VARIANTS)
 def test_first_variant_compiles_to_machine_code_for_every_architecture(source, architecture, known):
@@ -77,6 +78,7 @@ def test_first_variant_compiles_to_machine_code_for_every_architecture(source, a
     assert compiled(source, f"sm_{architecture}", VARIANTS[source][0]) > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source,macros",
     [pytest.param(s, m, id=f"{s}-{m}") for s, variants in VARIANTS.items() for m in variants[1:]],

@@ -63,6 +63,7 @@ def test_filter_boruvka_finds_the_forest_of_special_graphs(folder, name, start):
     assert np.array_equal(ids, kruskal(graph))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(36))
 def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
     rng = np.random.default_rng(case)

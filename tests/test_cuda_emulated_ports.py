@@ -105,6 +105,7 @@ def drawn(name: str, seed: int):
         yield Graph(n, u, v, weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name,options", RUNS)
 def test_ports_find_the_forest_of_kruskal(folder, name, options):
     graphs = [*special(), *drawn(name, len(str(options))), *([] if name in CONNECTED else forests())]

@@ -72,6 +72,7 @@ def run(clone: Clone, command: str) -> None:
     assert done.returncode == 0, f"$ {command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if any(b.commands for b in blocks(p))], ids=lambda p: p.name)
 def test_documented_commands_succeed(page, copy):
     for block in blocks(page):

@@ -116,6 +116,7 @@ def test_reference_has_every_command_and_option(site, pages):
     assert "--algorithm ID" in text and "--configfile FILE" in text
 
 
+@pytest.mark.slow
 def test_broken_links_fail(tmp_path):
     without_reference = (
         (ROOT / "mkdocs.yml").read_text().replace("mkdocstrings:", "mkdocstrings:\n      enabled: false")

@@ -105,8 +105,15 @@ def judge(algorithm: registry.Algorithm, graph: Graph, found: np.ndarray, expect
 
 
 def runs() -> list:
+    """Return all runs; each option and each smaller width is more code to compile, and so a longer test."""
     return [
-        pytest.param(name, width, options, id=f"{name}-w{width}-{algorithm.options_slug(options)}")
+        pytest.param(
+            name,
+            width,
+            options,
+            id=f"{name}-w{width}-{algorithm.options_slug(options)}",
+            marks=[pytest.mark.slow] if options or width < widths_of(algorithm)[-1] else [],
+        )
         for name, algorithm in ALGORITHMS.items()
         for width in widths_of(algorithm)
         for options in one_by_one(algorithm)
@@ -145,6 +152,7 @@ def test_small_graphs_have_the_expected_forest(name, width, options, expected):
     assert run >= 40, f"{name} skipped all but {run} of {len(expected)} graphs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name,width", [(n, w) for n, a in ALGORITHMS.items() for w in widths_of(a)])
 def test_medium_graphs_have_the_expected_forest(name, width, expected_medium):
     algorithm = usable(name)

@@ -161,6 +161,7 @@ def test_comments_docstrings_annotations_and_imports_change_nothing(copy, before
     assert copy.changed(before) == set()
 
 
+@pytest.mark.slow
 def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
     file = copy.root / "algorithms" / "sequential" / "bucket.py"
     text = file.read_text()
@@ -170,6 +171,7 @@ def test_title_help_limits_and_messages_of_errors_change_nothing(copy, before):
     assert copy.changed(before) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "definition,old,new,expected",
     [
@@ -202,6 +204,7 @@ def test_editing_an_operator_or_a_constant_changes_the_algorithms_that_reach_it(
     assert copy.changed(before) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name,old,new",
     [("jucele", "BLOCK = 64", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.key_bits", "KEY_BITS=64")],

@@ -84,6 +84,7 @@ def _stated(fact: dict) -> dict:
     return {key: int(fact[column]) for key, column in columns.items()}
 
 
+@pytest.mark.slow
 def test_every_file_agrees_with_manifest_and_facts(mirror, manifest, facts):
     disagreements = {}
     for name, entry in manifest.items():

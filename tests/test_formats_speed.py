@@ -54,6 +54,7 @@ def test_text_is_read_at_forty_megabytes_a_second(files, format):
     assert files[format].stat().st_size / 1e6 / fastest > MEGABYTES_PER_SECOND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["dimacs", "edges", "metis", "gbbs", "ecl", "galois"])
 def test_memory_stays_below_four_times_the_result(files, format, tmp_path):
     """Measure how much the peak of a new process grows after it has read a small file."""

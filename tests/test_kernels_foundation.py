@@ -35,6 +35,7 @@ from mst.kernels.proof.reconstruction import (
 from mst.kernels.union_find.sequential import find
 
 
+@pytest.mark.slow
 def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_path):
     """numba's own cache would return the stale 1 here."""
     kernels = tmp_path / "mst" / "kernels"

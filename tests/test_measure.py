@@ -47,6 +47,7 @@ def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys)
     assert "0 runs measured" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0
     short, full = (p for p in tmp_path.glob("results/records/box/*/*/*/*/*.json") if "proof" not in p.name)

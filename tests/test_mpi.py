@@ -72,15 +72,18 @@ GRAPHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", GRAPHS)
 def test_forest_is_the_same_at_every_number_of_ranks(ranks):
     passes(ranks, "algorithms", *GRAPHS[ranks])
 
 
+@pytest.mark.slow
 def test_forest_is_the_same_under_every_option():
     passes(2, "options", "64")
 
 
+@pytest.mark.slow
 def test_forest_is_right_where_ranks_share_memory():
     passes(4, "shared", "128", "60x300")
 
@@ -103,6 +106,7 @@ def sixteen():
     return run(16, "memory", "and", "spread", "and", "algorithms", "0", "0x0", "0x0", timeout=580)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_memory_of_a_rank_shrinks_with_the_number_of_ranks(sixteen):
     assert_passed("memory", sixteen)
@@ -147,6 +151,7 @@ def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
     return measure_run(order, manifest=manifest, graph_file=tmp_path / "g.arrow")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3])
 def test_runner_measures_ranks(tmp_path, width):
     from mst.algorithms.sequential import kruskal
@@ -169,6 +174,7 @@ def test_runner_measures_ranks(tmp_path, width):
         assert all(seconds >= 0 for seconds in phases.values()) and sum(phases.values()) > 0
 
 
+@pytest.mark.slow
 def test_records_have_the_counters_and_phases_of_the_formulas(tmp_path):
     def measured_names(selection):
         found = measured(tmp_path, selection.algorithm, 2)
@@ -215,6 +221,7 @@ comm.Barrier()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 2])
 def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path, width):
     held, budget = 1 << 29, 16
@@ -226,6 +233,7 @@ def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path
     assert found["seconds"] > budget, "plans need the duration of the whole run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 2])
 def test_ranks_that_compile_too_long_are_a_timeout(probe, tmp_path, width):
     found = probe(COMPILES.format(cache=tmp_path, held=8, seconds=60), width, timeout=1)

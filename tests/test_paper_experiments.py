@@ -195,6 +195,7 @@ def missing_in(formula, source, names, **more):
         return [str(reason)] if "not defined" not in str(reason) else []
 
 
+@pytest.mark.slow
 def test_records_have_the_quantities_that_formulas_name(rng):
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
 

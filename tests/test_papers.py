@@ -330,6 +330,7 @@ def test_damaged_bundles_are_refused_and_leave_nothing(elsewhere):
     assert not list((elsewhere / ".reference").glob("*"))
 
 
+@pytest.mark.slow
 def test_report_shows_references_apart(elsewhere, capsys):
     from mst.cli import main
 

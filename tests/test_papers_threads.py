@@ -35,6 +35,7 @@ def random_graph(n=500, m=3_000, seed=1):
 # -- counters and options ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_joining_on_both_ends_takes_one_round_for_each_edge_of_a_star():
     star = Graph(41, np.zeros(40, int), np.arange(1, 41), np.arange(40))
     assert run("edge-boruvka", star)[1]["rounds"] == 1
@@ -92,6 +93,7 @@ def test_without_filter_every_round_scans_all_edges():
     assert all(2 * after <= before for before, after in itertools.pairwise(components))
 
 
+@pytest.mark.slow
 def test_contraction_halves_the_vertices():
     vertices = run("contract-boruvka", random_graph())[1]["vertices by round"]
     assert all(2 * after <= before for before, after in itertools.pairwise(vertices))

@@ -167,6 +167,7 @@ def place(tmp_path) -> Iterator[Place]:
 # --- ended processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_ended_runner_keeps_finished_processes_and_leaves_none_running(place, number):
     (place.folder / "gate").touch()
@@ -253,6 +254,7 @@ def writing(place: Place, recorded: Path, kind: str, out: Path) -> tuple[int, st
     return place.run(*(word.format(out=out, **names) for word in WRITERS[kind]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRITERS)
 def test_full_disk_is_named_leaves_nothing_and_heals(place, recorded, kind):
     out = place.folder / "out"
@@ -289,6 +291,7 @@ def test_full_standard_output_is_reported_without_a_traceback(place):
     assert process.returncode == 2 and errors == "mst list: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_full_disk_while_measuring_loses_the_run_in_flight_alone(place):
     """The results lie on a full disk from the second process on; the machine-code cache elsewhere."""
     with mounted(place.results, "size=1m"):
@@ -304,6 +307,7 @@ def test_full_disk_while_measuring_loses_the_run_in_flight_alone(place):
         place.assert_whole()
 
 
+@pytest.mark.slow
 def test_lost_mount_is_named_and_heals(place, recorded):
     with mounted(place.folder / "out"):
         write_canonical(place.folder / "out/ring.arrow", Graph(2, [0], [1], [1]), {"name": "ring"})
@@ -345,6 +349,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_machine_code_is_compiled_again(tmp_path, damage):
     cache = tmp_path / "cache"
@@ -356,6 +361,7 @@ def test_damaged_machine_code_is_compiled_again(tmp_path, damage):
         assert doubled(tmp_path, cache) == 1, "kept anew"
 
 
+@pytest.mark.slow
 def test_full_disk_of_the_cache_costs_time_alone(tmp_path):
     with mounted(tmp_path / "cache"):
         fill(tmp_path / "cache")
@@ -365,6 +371,7 @@ def test_full_disk_of_the_cache_costs_time_alone(tmp_path):
 # --- stopped processes, clocks, neighbours
 
 
+@pytest.mark.slow
 def test_stopped_process_ends_at_the_time_limit(place):
     place.configure(timeout=20)
     place.action("os.kill(os.getpid(), 19)")
@@ -403,6 +410,7 @@ def test_clock_that_jumps_ends_nothing(tmp_path, monkeypatch):
     assert read_measurement(request.path) == measured
 
 
+@pytest.mark.slow
 def test_two_experiments_in_one_folder_leave_whole_records(place):
     both = [place.start(), place.start()]
     for process in both:
@@ -414,6 +422,7 @@ def test_two_experiments_in_one_folder_leave_whole_records(place):
 # --- whatever starts the runner
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_runs_end_with_the_workflow_engine(tmp_path):
     clone = Clone.create(tmp_path / "clone", algorithms=["kruskal", "probe-slow"])
@@ -454,6 +463,7 @@ def collect(problem, result):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_ranks_end_with_the_runner(place, number):

@@ -145,6 +145,7 @@ def pages(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_local_records_come_before_references(rows, tmp_path):
     reference = rows.assign(origin=rows["origin"].where(rows["machine"] == "fake-gpu-box", "reference"))
     machines = ["fake-gpu-box", "fake-cluster", "fake-desktop"]

@@ -14,6 +14,7 @@ from mst.errors import MSTError
 from mst.reporting.charts.workers import one_by_one, workers
 
 
+@pytest.mark.slow
 def test_results_come_in_the_order_of_the_tasks_from_other_processes():
     tasks = [partial(divmod, i, 7) for i in range(40)]
     with workers(3) as run:
@@ -22,6 +23,7 @@ def test_results_come_in_the_order_of_the_tasks_from_other_processes():
     assert found[:40] == one_by_one(tasks) and found[40] != os.getpid()
 
 
+@pytest.mark.slow
 def test_two_workers_run_at_the_same_time(tmp_path):
     wait = ["sh", "-c", f"while [ ! -e {tmp_path}/there ]; do sleep 0.02; done"]
     with workers(2) as run:
@@ -47,6 +49,7 @@ def test_worker_that_ends_early_is_an_error():
         run([partial(os._exit, 3)])
 
 
+@pytest.mark.slow
 def test_unserialisable_task_is_refused_and_later_runs_succeed():
     # Which of these it is differs between versions of Python.
     refused = pytest.raises((pickle.PicklingError, TypeError, AttributeError))
@@ -58,6 +61,7 @@ def test_unserialisable_task_is_refused_and_later_runs_succeed():
         assert run([partial(divmod, 9, 2)] * 4) == [(4, 1)] * 4
 
 
+@pytest.mark.slow
 def test_interrupted_drawing_leaves_no_process():
     with pytest.raises(KeyboardInterrupt), workers(2) as run:
         found = set(run([os.getpid] * 20))

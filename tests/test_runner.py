@@ -181,6 +181,7 @@ def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkey
     assert session.outcome.status == "timeout" and ended == []
 
 
+@pytest.mark.slow
 def test_profile_adds_counters_if_requested(probe, tmp_path, monkeypatch):
     program = tmp_path / "bin" / "ncu"
     program.parent.mkdir()
@@ -237,6 +238,7 @@ def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):
     assert read_measurement(measurement["path"])["status"] == "timeout"
 
 
+@pytest.mark.slow
 def test_memory_limit_ends_the_run(probe):
     measurement = probe("probe-memory", memory=1.5, timeout=60)
     assert measurement["status"] == "out-of-memory"
@@ -306,6 +308,7 @@ def test_cores_are_taken_before_second_hardware_threads(tmp_path, siblings, orde
     assert cores_first(siblings, topology=tmp_path) == order
 
 
+@pytest.mark.slow
 def test_threading_layer_is_recorded(probe):
     order = probe.request("filter-boruvka-threads", width=1, processes=1, timeout=150)
     (measurement,) = probe.together(order)
@@ -359,6 +362,7 @@ def test_width_above_the_cores_is_refused(probe):
         probe("probe-threads", width=1000, paradigm="threads")
 
 
+@pytest.mark.slow
 def test_load_of_other_programs_is_flagged_busy(probe):
     burners = [
         subprocess.Popen(
@@ -392,6 +396,7 @@ def test_measurement_has_samples_machine_memory_and_forest(probe):
     assert np.array_equal(load_ids(measurement["path"]), [0, 1])
 
 
+@pytest.mark.slow
 def test_runs_take_turns_forwards_and_backwards(probe):
     orders = [probe.request(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)

@@ -182,6 +182,7 @@ def int64_vertices(graph):
     return wide
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name,options", [(name, options) for name, options in CASES if name != "filter-boruvka"], ids=str
 )
@@ -256,6 +257,7 @@ print(run(n, m))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("source", ("edges", "csr"))
 @pytest.mark.parametrize("degree", (1, 1.4, 1.8, 4))

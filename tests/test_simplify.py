@@ -46,6 +46,7 @@ def multigraphs(draw) -> Graph:
     return Graph(n, [a for a, _ in pairs], [b for _, b in pairs], w, name="x")
 
 
+@pytest.mark.slow
 @given(multigraphs())
 def test_the_lightest_edge_of_each_pair_stays(graph):
     simple, merged = simplify(graph)

@@ -140,6 +140,7 @@ def test_only_new_and_changed_records_are_read_again(settled, monkeypatch):
     assert [text.split(":")[0] for text in set_aside_of(settled / "table.parquet")] == [str(broken)]
 
 
+@pytest.mark.slow
 def test_damaged_file_of_kept_rows_is_made_anew(settled, monkeypatch):
     first, _ = rewritten(settled, monkeypatch)
     kept = settled / ".table-rows.parquet"

@@ -98,6 +98,7 @@ def test_one_thread_finds_the_forest():
     assert race(1, EACH, 1) >= FEWEST
 
 
+@pytest.mark.slow
 def test_up_to_four_threads_per_core_find_the_forest():
     width = 4 * len(os.sched_getaffinity(0))
     widths = sorted({2, 3, width})

@@ -297,6 +297,7 @@ BLOCKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_block_survives_the_schedule_that_breaks_its_twin(name):
     block, twin, fresh, right = BLOCKS[name]

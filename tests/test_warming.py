@@ -41,6 +41,7 @@ def test_loaded_code_is_warm_after_a_long_first_solve():
     assert still_cold([0.7], 20.0, loaded=True), "there is time to see that it is steady"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seconds", "loaded", "warmup", "compute"),
     [
@@ -121,6 +122,7 @@ sys.exit(failed)
 """
 
 
+@pytest.mark.slow
 def test_sampler_finds_all_code_compiled():
     environment = {**os.environ, **pinned_environment(1)}
     command = [sys.executable, "-c", COMPILED_LATE]

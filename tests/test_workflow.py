@@ -101,6 +101,7 @@ def test_touched_graph_file_runs_nothing(clone):
     assert code == 0 and "Nothing to be done" in output, output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "rerun"),
     [
@@ -135,6 +136,7 @@ def test_edited_algorithm_reruns_it_alone(clone):
     assert jobs(output).count("measure") == 2
 
 
+@pytest.mark.slow
 def test_new_option_reruns_only_its_runs(clone):
     before = clone.stamps()
     clone.configure(algorithms=ALGORITHMS)
@@ -151,6 +153,7 @@ def test_new_option_reruns_only_its_runs(clone):
     assert {name: clone.stamps()[name] for name in before} == before
 
 
+@pytest.mark.slow
 def test_failures_are_recorded_and_the_other_runs_finish(clone):
     clone.add_probe("probe-raises", 'raise RuntimeError("on purpose")')
     clone.add_probe("probe-hangs", "time.sleep(3600)")
@@ -185,6 +188,7 @@ def test_failures_are_recorded_and_the_other_runs_finish(clone):
     ]
 
 
+@pytest.mark.slow
 def test_wrong_forest_is_reported_and_fails_the_gate(paged):
     paged.add_probe("probe-wrong", "return kruskal.solve(problem)[1:]")
     paged.configure(algorithms=[*ALGORITHMS, "probe-wrong"], experiment={"graphs": ["small-grid"]})
@@ -205,6 +209,7 @@ def processes_in(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_killed_workflow_resumes(clone):
     clone.add_probe("probe-slow", "open('waits', 'w'); time.sleep(0 if os.path.exists('go') else 3600)")
     clone.configure(algorithms=[*ALGORITHMS, "probe-slow"], experiment={"graphs": ["small-grid"]})
@@ -244,6 +249,7 @@ def test_timed_processes_never_overlap_and_take_turns(finished):
     assert not list((finished.folder / "results/staged").rglob("*.json")), "every staged measurement was moved"
 
 
+@pytest.mark.slow
 def test_unavailable_graph_is_reported_and_the_other_runs_finish(paged):
     paged.configure(
         algorithms=["kruskal"], offline=True, experiment={"graphs": ["USA-road-d.NY", "small-grid"]}
@@ -265,6 +271,7 @@ def test_unavailable_graph_is_reported_and_the_other_runs_finish(paged):
             del os.environ[name]
 
 
+@pytest.mark.slow
 def test_a_changed_local_graph_file_is_measured_again(clone):
     mine = clone.folder / "my roads.txt"
     mine.write_text("0 1 5\n1 2 7\n2 0 6\n")
@@ -285,6 +292,7 @@ def test_a_changed_local_graph_file_is_measured_again(clone):
         mine.write_text("0 1 5\n1 2 7\n2 0 6\n3 2 1\n")
 
 
+@pytest.mark.slow
 def test_targets_make_their_own_report_and_a_dry_run_writes_nothing(clone):
     for target in ("graphs/small-grid", "algorithms/kruskal"):
         code, output = clone.snakemake(target)
@@ -302,6 +310,7 @@ def test_targets_make_their_own_report_and_a_dry_run_writes_nothing(clone):
     assert not (Path(clone.folder) / "results").exists(), "a dry run writes nothing"
 
 
+@pytest.mark.slow
 def test_a_target_does_not_match_another_with_the_same_prefix(clone):
     clone.add_probe("kruskal-x", "pass")
     clone.configure(algorithms=["kruskal", "kruskal-x"])
@@ -317,6 +326,7 @@ def test_a_target_does_not_match_another_with_the_same_prefix(clone):
     )
 
 
+@pytest.mark.slow
 def test_one_figure_of_a_paper_is_made_alone(clone):
     file = clone.folder / "config/papers/durbhakula.yaml"
     paper = yaml.safe_load(file.read_text())
@@ -344,6 +354,7 @@ def test_unknown_configuration_key_is_one_clear_error(clone):
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {
         "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'graphs/small-grid'?)",

@@ -36,6 +36,7 @@ def attack(folder: Path, mutants: int) -> Counter:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_some_thousand_mutants_of_graph_files(tmp_path):
     assert attack(tmp_path, 2_000)["read"] > 200

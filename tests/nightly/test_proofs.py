@@ -10,6 +10,7 @@ import pytest
 MUTANTS = int(10**6 * float(os.environ.get("MST_NIGHTLY", 1)))
 
 
+@pytest.mark.slow
 def test_some_thousand_mutants_are_refused():
     assert proof_attack.refused(proof_attack.attack(4_000, 1e9, 1)) >= 4_000
 
