@@ -94,6 +94,27 @@ TABLES = [
         ],
         least=4,
     ),
+    Table(
+        "Bhargava and Zaia's programs in two builds",
+        "h100-16c",
+        [
+            Column("sequential, their makefile", "command-bhargava-zaia-sequential"),
+            Column("sequential, -O3", "command-bhargava-zaia-sequential", 1, "build=optimised"),
+            Column("ParlayLib × 8", "command-bhargava-zaia-parlay", 8),
+            Column("CUDA", "command-bhargava-zaia-cuda"),
+            Column("CUDA, wait-free", "command-bhargava-zaia-cuda", 1, "union_find=wait-free"),
+        ],
+        "All are the authors' programs.",
+    ),
+    Table(
+        "Shou and He's CUDA code beside baselines",
+        "h100-16c",
+        [
+            *plain("edge-boruvka-cuda"),
+            Column("`kruskal` as published", "kruskal", 1, "prefetch=false,sort=comparison,union=rank"),
+            *plain("filter-kruskal"),
+        ],
+    ),
 ]
 
 
@@ -143,7 +164,9 @@ def _lines(entry: Table, newest: Mapping[tuple[str, Column], Record]) -> Iterato
     bodies, ratios = rows[:-3], rows[-3:] if len(rows) > 4 else rows[-3:-2]
     flags = Counter(flag for record in shown.values() for flag in record.measurement["conditions"]["flags"])
     disturbed = [
-        f"{flags[flag]} of {len(shown)} are flagged *{flag}*" for flag in ("busy", "stolen") if flags[flag]
+        f"{flags[flag]} of {len(shown)} are flagged *{flag}*"
+        for flag in ("busy", "stolen", "spread")
+        if flags[flag]
     ]
     yield " ".join(filter(None, (f"{entry.machine}.", entry.note, *(f"{text}." for text in disturbed))))
     yield ""
