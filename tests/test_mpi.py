@@ -112,11 +112,13 @@ def test_memory_of_a_rank_shrinks_with_the_number_of_ranks(sixteen):
     assert_passed("memory", sixteen)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_memory_is_balanced_with_distributed_labels(sixteen):
     assert_passed("spread", sixteen)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_sixteen_ranks_find_the_forest(sixteen):
     assert sixteen.returncode == 0, sixteen.stderr[-3000:]
