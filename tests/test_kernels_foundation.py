@@ -40,8 +40,9 @@ def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_pat
     """numba's own cache would return the stale 1 here."""
     kernels = tmp_path / "mst" / "kernels"
     (kernels / "primitives").mkdir(parents=True)
-    for name in ("jit.py", "code_cache.py", "cache.py", "sources.py", "cuda_sources.py", "__init__.py"):
-        shutil.copy(sources.PACKAGE / "kernels" / "primitives" / name, kernels / "primitives" / name)
+    copied = ("jit", "code_cache", "cache", "machine_code", "sources", "cuda_sources", "__init__")
+    for name in (*(f"kernels/primitives/{name}.py" for name in copied), "progress.py", "units.py", "errors.py"):
+        shutil.copy(sources.PACKAGE / name, tmp_path / "mst" / name)
     (tmp_path / "mst" / "__init__.py").write_text("")
     (kernels / "__init__.py").write_text("")
     header = "from mst.kernels.primitives.jit import njit\n"

@@ -45,8 +45,11 @@ from mst.algorithms.mpi import allreduce_boruvka as wrapped
 
 ALGORITHM = dict(id="{id}", paradigm="mpi", title="{id}", input="edges", requires=("numba", "mpi4py"))
 
-prepare = wrapped.prepare
 collect = wrapped.collect
+
+
+def prepare(part, *, comm):
+    return wrapped.prepare(part, comm=comm, rounds="listing")
 
 
 def solve(problem):
