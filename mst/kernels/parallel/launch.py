@@ -25,6 +25,7 @@ _POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
 def run(typing_context, width, function, *arguments):
     """Call ``function(worker, *arguments)`` for the workers ``0 … width - 1``, each by a thread; return when all have.
 
+    A single worker is called by the thread of the caller.
     `width` is int, and `function` a function of a module, compiled by `njit`, that returns nothing; `worker` is an
     int64. Other Python threads may run meanwhile. Raises MemoryError if a worker did. For compiled code only.
     """
@@ -52,7 +53,13 @@ def run(typing_context, width, function, *arguments):
         python = context.get_python_api(builder)
         lock = python.gil_ensure()
         state = python.save_thread()
-        builder.call(pool, [*pointers, _I64(0), _I64(1), builder.call(threads, [])])
+        with builder.if_else(builder.icmp_signed("==", width_value, width_value.type(1))) as (alone, several):
+            # Not by the pool, which a fork of a process with threads does not have.
+            with alone:
+                nothing = _I64.as_pointer()(None)
+                builder.call(task, [address, nothing, nothing, builder.bitcast(frame, _ANY)])
+            with several:
+                builder.call(pool, [*pointers, _I64(0), _I64(1), builder.call(threads, [])])
         python.restore_thread(state)
         python.gil_release(lock)
         with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, builder.load(failed))):

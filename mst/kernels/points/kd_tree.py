@@ -17,7 +17,6 @@ import numpy as np
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.out_of_line import call
 
 LEAF = 16
 _SAMPLE = 64
@@ -83,10 +82,7 @@ def _split_level(schedule, level, blocks, coordinates, points, keys):
     `coordinates` are as in `build`; `points`, int32 (n,), is overwritten, and `keys`, float64 (n,), is scratch space.
     """
     reset_queue(schedule.counters, schedule.width)
-    if schedule.width == 1:
-        call(_split_worker, 0, schedule, level, blocks, coordinates, points, keys)
-    else:
-        run(schedule.width, _split_worker, schedule, level, blocks, coordinates, points, keys)
+    run(schedule.width, _split_worker, schedule, level, blocks, coordinates, points, keys)
 
 
 @njit
@@ -153,10 +149,7 @@ def _select(keys, points, start, stop, middle):
 def _fill_blocks(schedule, coordinates, tree):
     """Write the coordinates and the boxes of all leaves; `coordinates` are as in `build`."""
     reset_queue(schedule.counters, schedule.width)
-    if schedule.width == 1:
-        call(_fill_worker, 0, schedule, coordinates, tree)
-    else:
-        run(schedule.width, _fill_worker, schedule, coordinates, tree)
+    run(schedule.width, _fill_worker, schedule, coordinates, tree)
 
 
 @njit

@@ -8,7 +8,6 @@ from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.points.kd_tree import LEAF, block_distances, children_distances, leaf_block
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.out_of_line import call
 
 
 @njit
@@ -26,10 +25,7 @@ def find_neighbours(schedule, tree, places, distances):
         Overwritten by the squared distances; infinite where there is no neighbour.
     """
     reset_queue(schedule.counters, schedule.width)
-    if schedule.width == 1:
-        call(_neighbours_worker, 0, schedule, tree, places, distances)
-    else:
-        run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
+    run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
 
 
 @njit

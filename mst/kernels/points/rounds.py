@@ -18,7 +18,6 @@ from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.points.kd_tree import LEAF, block_distances, box_distance, leaf_block
 from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import find
 
 
@@ -139,10 +138,7 @@ def as_bits(number):
 def read_lists(schedule, lists, candidates, components):
     """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits."""
     reset_queue(schedule.counters, schedule.width)
-    if schedule.width == 1:
-        call(_lists_worker, 0, schedule, lists, candidates, components)
-    else:
-        run(schedule.width, _lists_worker, schedule, lists, candidates, components)
+    run(schedule.width, _lists_worker, schedule, lists, candidates, components)
 
 
 @njit
@@ -184,10 +180,7 @@ def _lists_worker(worker, schedule, lists, candidates, components):
 def search_tree(schedule, tree, lists, candidates, components):
     """Search the k-d tree for the points whose candidate is not exact and may be above the least edge."""
     reset_queue(schedule.counters, schedule.width)
-    if schedule.width == 1:
-        call(_search_worker, 0, schedule, tree, lists, candidates, components)
-    else:
-        run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
+    run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
 
 
 @njit
@@ -274,10 +267,7 @@ def collect_least(schedule, candidates, components, found):
     counters = schedule.counters
     counters[LIVE] = 0
     reset_queue(counters, schedule.width)
-    if schedule.width == 1:
-        call(_collect_worker, 0, schedule, candidates, components, found)
-    else:
-        run(schedule.width, _collect_worker, schedule, candidates, components, found)
+    run(schedule.width, _collect_worker, schedule, candidates, components, found)
     return counters[LIVE]
 
 
@@ -368,10 +358,7 @@ def join(roots, choices, candidates, of, parent, edges, size):
 def relabel(schedule, parent, levels, components):
     """Set the component of every place and node after `join`, and all limits to infinity."""
     reset_queue(schedule.counters, schedule.width)
-    if schedule.width == 1:
-        call(_relabel_worker, 0, schedule, parent, levels, components)
-    else:
-        run(schedule.width, _relabel_worker, schedule, parent, levels, components)
+    run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     of_node = components.of_node
     for node in range((1 << levels) - 1, 0, -1):
         left, right = of_node[2 * node], of_node[2 * node + 1]
