@@ -61,12 +61,14 @@ class MergeTree:
         self.links = self._linked()
 
     def _linked(self) -> np.ndarray:
-        from mst.kernels.tree.merge import link_ranked
+        from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_trees
 
+        n, w = self.graph.n, self.weights
         ends = np.dtype(f"u{self.graph.u.itemsize}")
-        u, v = (array[self.ranked].view(ends) for array in (self.graph.u, self.graph.v))
-        links = np.empty((self.graph.n, 2), ends)
-        rank = link_ranked(u, v, np.arange(self.graph.n, dtype=ends), links)
+        edges = np.empty(len(w), edge_dtype(ends, self.graph.m, w.dtype))
+        gather_edges(self.graph.u.view(ends), self.graph.v.view(ends), w, self.ranked, edges)
+        links = np.empty((n, 2), ends)
+        rank = link_trees(edges, np.arange(n, dtype=ends), links)
         if rank >= 0:
             raise InputError(f"edge {self.ranked[rank]} closes a cycle: these edges are no forest")
         return links

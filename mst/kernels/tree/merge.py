@@ -12,42 +12,6 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.sequential import find
 
-_ONE = np.uint64(1)
-
-
-@njit
-def link_ranked(u, v, parent, links):
-    """Build the reconstruction tree.
-
-    Parameters
-    ----------
-    u, v : numpy.ndarray of uint32 or uint64, shape (k,)
-        Ends of the forest's edges, lightest first.
-    parent : numpy.ndarray of the same dtype, shape (n,)
-        ``0 … n - 1``; overwritten.
-    links : numpy.ndarray of the same dtype, shape (n, 2)
-        Overwritten.
-
-    Returns
-    -------
-    int
-        Rank of the first edge that closes a cycle, or -1; no edge after it was linked.
-    """
-    n = np.uint64(parent.size)
-    for x in range(n):
-        links[x, 0] = x
-        links[x, 1] = n
-    for rank in range(np.uint64(u.size)):
-        a, b = find(parent, u[rank]), find(parent, v[rank])
-        if a == b:
-            return np.int64(rank)
-        if links[a, 1] > links[b, 1]:
-            a, b = b, a
-        links[b, 1] += links[a, 1] - (n - _ONE)
-        links[a, 0] = parent[a] = b
-        links[a, 1] = rank
-    return -1
-
 
 @njit
 def label(links, limit, numbers, labels):
