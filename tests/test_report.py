@@ -163,7 +163,7 @@ def test_local_records_come_before_references(rows, tmp_path):
     (verification,) = (
         s for chapter in chapters(shown) for s in chapter.sections if s.template == "verification"
     )
-    first, second = verification.context(shown)["matrices"]
+    first, second = verification.context["matrices"]
     assert {machine for machine, _, _ in first[3]} == {"fake-gpu-box"} and set(first[2]) == set(own["graph"])
     assert {machine for machine, _, _ in second[3]} == set(machines[1:])
 
@@ -319,9 +319,9 @@ def test_sections_hold_their_own_content_only(rows):
     assert templates == {f.name for f in (FOLDER / "sections").iterdir()}
     for part in parts:
         text = (FOLDER / "sections" / f"{part.template}.html.j2").read_text()
-        own = set(part.context(shown))
+        own = set(part.context)
         used = meta.find_undeclared_variables(environment.parse(text))
-        used -= {"number", "count", "percent", "seconds", "size", "times", "strip", "dict"}
+        used -= {"number", "count", "percent", "seconds", "size", "times", "dict"}
         assert own <= used <= own | around, part.template
         assert not own & around, part.template
 

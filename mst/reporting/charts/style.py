@@ -34,23 +34,13 @@ _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 def mark(colour: str, *, elsewhere: bool) -> dict[str, Any]:
     """Return the look of a measured value's mark: filled if measured here, hollow if on a reference machine."""
-    return {
-        "marker": "o",
-        "color": colour,
-        "markerfacecolor": "none" if elsewhere else colour,
-        "linestyle": "none",
-    }
+    fill = "none" if elsewhere else colour
+    return {"marker": "o", "color": colour, "markerfacecolor": fill, "linestyle": "none"}
 
 
 def published_mark(colour: str) -> dict[str, Any]:
     """Return the look of a published value's mark: a diamond of one fill, edged in the colour of its column."""
-    return {
-        "marker": "D",
-        "color": PUBLISHED,
-        "markeredgecolor": colour,
-        "linestyle": "none",
-        "markersize": 4.5,
-    }
+    return dict(marker="D", color=PUBLISHED, markeredgecolor=colour, linestyle="none", markersize=4.5)
 
 
 def variables() -> str:

@@ -48,6 +48,12 @@ class Gain:
     ratios: tuple[tuple[str, float], ...]
     names: tuple[tuple[str, int], ...]
 
+    def place(self, ratio: float) -> float:
+        """Return where a ratio is on a logarithmic axis of these ratios and 1 that is 200 units wide."""
+        logs = [0.0, *(math.log(each) for _, each in self.ratios)]
+        low, high = min(logs) - 0.1, max(logs) + 0.1
+        return round(4 + 192 * (math.log(ratio) - low) / (high - low), 1)
+
 
 @dataclass(frozen=True)
 class Badge:
@@ -124,18 +130,15 @@ def _finding(
         winner, reason = "", f"{expected} was not run there, so that no algorithm is named"
     mine = best[best["name"] == winner]
     counted_graphs = best[best["graph"].isin(mine["graph"])] if winner else best
-    libraries = own[own["library"] & (own["name"] != winner)]
-    same = libraries[libraries["on_gpu"] == (hardware.id == "gpu")]
+    base, libraries = rivals(own, winner, hardware.id == "gpu", baseline)
     kind = "the best library"
-    if hardware.id == "gpu":
-        kind = (
-            "the best GPU library"
-            if len(same)
-            else "the best library without a GPU (no GPU library was measured)"
-        )
-    base = own[(own["algorithm"] == baseline) & (own["options"] == "default") & (own["width"] == 1)]
+    if winner and mine["library"].iloc[0]:
+        kind = "the best other library"
+    elif hardware.id == "gpu" and libraries["on_gpu"].any():
+        kind = "the best GPU library"
+    elif hardware.id == "gpu":
+        kind = "the best library without a GPU (no GPU library was measured)"
     first = fastest(counted_graphs, "graph")
-    used = mine if winner else first
     return Finding(
         machine=str(here["machine"].iloc[0]),
         reference=bool((here["origin"] == "reference").any()),
@@ -146,11 +149,19 @@ def _finding(
         firsts=tuple(Counter(first["name"]).most_common()),
         graphs=len(first),
         over_baseline=None if winner in ("", baseline) else _gain(mine, base),
-        over_library=_gain(mine, same if len(same) else libraries[~libraries["on_gpu"]]),
-        library="the best other library" if winner and mine["library"].iloc[0] else kind,
-        badge=badge_of(used),
+        over_library=_gain(mine, libraries),
+        library=kind,
+        badge=badge_of(mine if winner else first),
         reason=reason,
     )
+
+
+def rivals(own: pd.DataFrame, name: str, on_gpu: bool, baseline: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the runs of the baseline and of other libraries, those with a GPU if `on_gpu` and there are any."""
+    base = own[(own["algorithm"] == baseline) & (own["options"] == "default") & (own["width"] == 1)]
+    libraries = own[own["library"] & (own["name"] != name)]
+    same = libraries[libraries["on_gpu"] == on_gpu]
+    return base, same if len(same) else libraries[~libraries["on_gpu"]]
 
 
 def unbeaten(best: pd.DataFrame) -> str:
@@ -239,15 +250,14 @@ class Card:
 def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str, Any]]) -> list[Card]:
     """Return the cards of measurements made here, then those of reference machines, by hardware."""
     reference = rows["origin"] == "reference"
-    made = []
-    for hardware in HARDWARE:
-        found = findings(rows[~reference], hardware, baseline)
-        made += [Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)) for f in found]
-        if not found:
-            made.append(Card(hardware.name, None, missing(rows[~reference], hardware)))
-    for hardware in HARDWARE:
-        found = _weighty(findings(rows[reference], hardware, baseline))
-        made += [Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)) for f in found]
+    here, made = rows[~reference], []
+    for own in (here, rows[reference]):
+        for hardware in HARDWARE:
+            found = findings(own, hardware, baseline)
+            if own is here and not found:
+                made.append(Card(hardware.name, None, missing(own, hardware)))
+            for f in found if own is here else _weighty(found):
+                made.append(Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)))
     return made
 
 

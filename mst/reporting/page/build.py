@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +143,7 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
         parts = []
         for part in chapter.sections:
             template = templates.get_template(f"sections/{part.template}.html.j2")
-            parts.append((part.links, Markup(template.render(context | part.context(shown)))))
+            parts.append((part.links, Markup(template.render(context, **part.context))))
         scripts = Markup("").join(verbatim(script) for script in chapter.scripts)
         page = templates.get_template("page.html.j2")
         yield (
@@ -162,44 +161,6 @@ def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    given = (count, percent, seconds, size, times, number, strip)
-    made.globals |= {function.__name__: function for function in given}
+    made.globals |= {function.__name__: function for function in (count, known, percent, seconds, size, times)}
+    made.globals["number"] = vars(made.get_template("number.html.j2").module)["number"]
     return made
-
-
-def number(value: Any, shown: Any) -> Any:
-    """Return a table cell that sorts by its exact value."""
-    from markupsafe import Markup
-
-    if not known(value):
-        return Markup('<td class="number"></td>')
-    return Markup('<td class="number" data-value="{}">{}</td>').format(f"{float(value):.9g}", shown)
-
-
-def strip(gain: Any, reference: bool) -> Any:
-    """Return a small dot plot of a gain: a dot for each graph, a bar for the mean, on a logarithmic axis with 1×."""
-    from markupsafe import Markup
-
-    logs = [math.log(ratio) for _, ratio in gain.ratios]
-    low, high = min(0.0, *logs) - 0.1, max(0.0, *logs) + 0.1
-
-    def at(log: float) -> str:
-        return f"{4 + 192 * (log - low) / (high - low):.1f}"
-
-    mark = Markup('<circle cx="{}" cy="11" r="3.2" class="{}"><title>{}: {}</title></circle>')
-    kind = "elsewhere" if reference else "here"
-    dots = Markup("").join(
-        mark.format(at(log), kind, graph, times(ratio))
-        for log, (graph, ratio) in zip(logs, gain.ratios, strict=True)
-    )
-    lines = Markup('<path class="one" d="M{} 2V20"/><path class="mean" d="M{} 3V19"/>').format(
-        at(0.0), at(math.log(gain.mean))
-    )
-    words = f"{times(gain.ratios[0][1])} to {times(gain.ratios[-1][1])} on {len(logs)} graphs"
-    text = Markup('<text x="{}" y="31" text-anchor="{}">{}</text>')
-    axis = text.format("200", "end", times(gain.ratios[-1][1]))
-    if float(at(0.0)) < 150:
-        axis += text.format(at(0.0), "middle", "1×")
-    return Markup('<svg class="strip" viewBox="0 0 200 34" role="img" aria-label="{}">{}{}{}</svg>').format(
-        words, lines, dots, axis
-    )

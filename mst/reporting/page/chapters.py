@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,7 @@ class Section:
 
     template: str
     links: Sequence[tuple[str, str]]
-    context: Callable[[Shown], dict[str, Any]] = lambda shown: {}
+    context: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -103,57 +103,53 @@ class Chapter:
 def chapters(shown: Shown) -> list[Chapter]:
     """Return the front page and the other pages in their order."""
     others = [figure for figure in shown.figures if figure.name not in _FRONT]
+    flags = data.flags(shown.rows, shown.captions["flags"])
+    graphs = {"graphs": graph_rows(shown.manifests), "missing_graphs": missing_graphs(shown.manifests)}
+    left = {"unfinished": data.unfinished(shown.rows), "not_run": data.not_run(shown.rows)}
+    machines = [(f"machine-{place}", machine["name"]) for place, machine in enumerate(shown.described, 1)]
+    bibtex = (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)
+    configuration = json.dumps(dict(shown.config), indent=1, default=str)
+    proofs = [
+        _alone("verification", "Verification", _verification(shown)),
+        _alone("unfinished", "Not finished", left),
+    ]
+    method = [
+        _alone("method", "Method", {"configuration": configuration}),
+        _alone("cite", "How to cite", {"bibtex": bibtex}),
+    ]
+    explorer, spreads = _alone("explorer", "Explorer", _explorer(shown)), data.spreads(shown.rows)
     made = [
         Chapter("", "Results", _front(shown), ["copy.js", "front.js"]),
-        *(_paper(paper) for paper in (shown.papers.papers if shown.papers else ())),
+        *(_paper(shown, paper) for paper in (shown.papers.papers if shown.papers else ())),
         others and Chapter("charts", "Charts", [_charts(others)]),
-        Chapter(
-            "explorer",
-            "Explorer: every record",
-            [Section("explorer", [("explorer", "Explorer")], _explorer)],
-            ["page.js", "explorer.js"],
-        ),
-        Chapter("graphs", "Graphs", [Section("graphs", [("graphs", "Graphs")], _graphs)], ["page.js"]),
-        Chapter(
-            "proofs",
-            "Proofs: what was verified, and what failed",
-            [
-                Section("verification", [("verification", "Verification")], _verification),
-                Section("unfinished", [("unfinished", "Not finished")], _unfinished),
-            ],
-            ["page.js"],
-        ),
-        Chapter("noise", "Noise", [Section("noise", [("noise", "Noise")], _noise)]),
-        Chapter("machines", "Machines", [Section("machines", _links(shown.described, "machine"), _machines)]),
-        Chapter(
-            "method",
-            "Method",
-            [
-                Section("method", [("method", "Method")], _method),
-                Section("cite", [("cite", "How to cite")], _cite),
-            ],
-            ["copy.js"],
-        ),
+        Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
+        Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
+        Chapter("proofs", "Proofs: what was verified, and what failed", proofs, ["page.js"]),
+        Chapter("noise", "Noise", [_alone("noise", "Noise", {"flags": flags, "spreads": spreads})]),
+        Chapter("machines", "Machines", [Section("machines", machines, {"machines": shown.described})]),
+        Chapter("method", "Method", method, ["copy.js"]),
     ]
     return [chapter for chapter in made if chapter]
 
 
+def _alone(template: str, title: str, context: Mapping[str, Any]) -> Section:
+    """Return a section with one link, whose anchor is the template's name."""
+    return Section(template, [(template, title)], context)
+
+
 def _front(shown: Shown) -> list[Section]:
     drawn = {figure.name: figure for figure in shown.figures}
-    charts = [_charts([drawn[name]]) for name in _FRONT if name in drawn]
-    papers = shown.papers and Section("papers", [("papers", "Five papers")], _papers)
-    parts = [
-        Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer),
-        *charts,
-        papers,
-        Section("doubts", [("doubts", "Not sure, not done")], _doubts),
+    return [
+        Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer(shown)),
+        *(_charts([drawn[name]]) for name in _FRONT if name in drawn),
+        *([_alone("papers", "Five papers", _papers(shown))] if shown.papers else []),
+        _alone("doubts", "Not sure, not done", _doubts(shown)),
     ]
-    return [part for part in parts if part]
 
 
-def _paper(paper: Mapping[str, Any]) -> Chapter:
+def _paper(shown: Shown, paper: Mapping[str, Any]) -> Chapter:
     links = [("claims", "Claims"), *((e["id"], e["number"]) for e in paper["exhibits"])]
-    section = Section("paper", links, lambda shown: {"paper": paper, "claims": _claims(shown, paper)})
+    section = Section("paper", links, {"paper": paper, "claims": _claims(shown, paper)})
     return Chapter(paper["id"], paper["title"], [section], ["page.js"])
 
 
@@ -162,11 +158,7 @@ def _claims(shown: Shown, paper: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _charts(figures: Sequence[Any]) -> Section:
-    return Section("charts", [(f.name, f.short) for f in figures], lambda shown: {"figures": figures})
-
-
-def _links(items: Sequence[Mapping[str, Any]], kind: str) -> list[tuple[str, str]]:
-    return [(f"{kind}-{place}", item["name"]) for place, item in enumerate(items, 1)]
+    return Section("charts", [(f.name, f.short) for f in figures], {"figures": figures})
 
 
 def frame(shown: Shown) -> dict[str, Any]:
@@ -249,34 +241,10 @@ def _explorer(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _graphs(shown: Shown) -> dict[str, Any]:
-    return {"graphs": graph_rows(shown.manifests), "missing_graphs": missing_graphs(shown.manifests)}
-
-
-def _unfinished(shown: Shown) -> dict[str, Any]:
-    return {"unfinished": data.unfinished(shown.rows), "not_run": data.not_run(shown.rows)}
-
-
 def _verification(shown: Shown) -> dict[str, Any]:
     parts = _apart(shown.rows)
     matrices = [(words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts]
     return {"legend": data.SYMBOLS, "matrices": matrices}
-
-
-def _method(shown: Shown) -> dict[str, Any]:
-    return {"configuration": json.dumps(dict(shown.config), indent=1, default=str)}
-
-
-def _machines(shown: Shown) -> dict[str, Any]:
-    return {"machines": shown.described}
-
-
-def _noise(shown: Shown) -> dict[str, Any]:
-    return {"flags": data.flags(shown.rows, shown.captions["flags"]), "spreads": data.spreads(shown.rows)}
-
-
-def _cite(shown: Shown) -> dict[str, Any]:
-    return {"bibtex": (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)}
 
 
 def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:

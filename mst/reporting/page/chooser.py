@@ -13,7 +13,7 @@ from mst.advice import Candidate, Choice, Table
 from mst.advice.traits import SKEWED
 from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE
-from mst.reporting.page.answer import badge_of
+from mst.reporting.page.answer import badge_of, rivals
 from mst.units import count, seconds, times
 
 if TYPE_CHECKING:
@@ -146,11 +146,8 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
 
 def _over(best: pd.Series, beside: pd.DataFrame, baseline: str) -> str:
     """Return how many times as long the baseline and the best library took."""
-    base = beside[(beside["algorithm"] == baseline) & (beside["width"] == 1) & (beside["options"] == "default")]
-    libraries = beside[beside["library"] & (beside["name"] != best["name"])]
-    same = libraries[libraries["on_gpu"] == best.on_gpu]
-    library = same if len(same) else libraries[~libraries["on_gpu"]]
-    others = [own.nsmallest(1, "compute_seconds") for own in (base, library) if len(own)]
+    both = rivals(beside, best["name"], best.on_gpu, baseline)
+    others = [own.nsmallest(1, "compute_seconds") for own in both if len(own)]
     parts = [
         f"{row.algorithm}{' (no GPU)' if best.on_gpu and not row.on_gpu else ''} takes "
         f"{times(row.compute_seconds / best.compute_seconds)} as long"
