@@ -424,6 +424,16 @@ def test_batches_drop_edges_that_close_a_cycle():
     assert conflicts == 1
 
 
+@pytest.mark.parametrize("waiting", range(4))
+@pytest.mark.parametrize("size", range(60, 68))
+def test_unsorted_bucket_is_never_cut_together_with_waiting_edges(waiting, size, rng):
+    # Few edges of bucket 0 wait for bucket 1, whose keys descend, and which may be too small to be sorted.
+    u, v = rng.integers(0, 12, (2, waiting + size))
+    keys = np.append(rng.integers(0, 32, waiting), np.arange(size)[::-1] // 3 + 32).astype(U32)
+    ids, _ = joined(12, u, v, plain_keys(keys), coded(keys), 63, shift=5)
+    assert np.array_equal(ids, kruskal_ids(12, u, v, keys))
+
+
 @pytest.mark.parametrize("dtype", (U32, U64))
 def test_the_edges_of_a_batch_are_sorted_by_key_and_id(dtype, rng):
     keys = rng.integers(0, 30, 400).astype(dtype)

@@ -76,20 +76,23 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     """
     space = smallest + largest
     batch = _Batch(np.empty(space, np.uint32), np.empty(space, np.uint32), np.empty(space, np.uint32))
-    conflicts = start = np.int64(0)
+    conflicts = start = before = np.int64(0)
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
-        if stop - start < smallest and bucket < buckets.size - 1:
-            continue
-        if stop - start <= largest:
-            size, conflict = call(_join_batch, records, start, stop, keys, forest, size, batch)
+        if stop - before > largest:
+            # Only such buckets are sorted: records that wait before one must not be cut together with it.
+            size, conflict = call(_join_batch, records, start, before, keys, forest, size, batch)
             conflicts += conflict
-        else:
-            for cut in range(start, stop, smallest):
+            for cut in range(before, stop, smallest):
                 end = min(cut + smallest, stop)
                 size, conflict = call(_join_batch, records, cut, end, keys, forest, size, batch)
                 conflicts += conflict
-        start = stop
+            start = stop
+        elif stop - start >= smallest or bucket == buckets.size - 1:
+            size, conflict = call(_join_batch, records, start, stop, keys, forest, size, batch)
+            conflicts += conflict
+            start = stop
+        before = stop
     return size, conflicts
 
 
