@@ -198,7 +198,7 @@ def test_account_counts_each_failure_once(tmp_path):
         ("box-small-grid", "7", ["absent-a.json", "absent-b.json"]),
         ("reference", "8", ["absent-c.json"]),
     ]
-    lines = [str(f) for f in account.with_states(found, {"7": "TIMEOUT", "8": "NODE_FAIL"})]
+    lines = [str(f) for f in account.with_states(found, {"7": ["TIMEOUT"], "8": ["NODE_FAIL"]})]
     assert lines[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
     assert lines[1].endswith("rule_reference/8.log")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,9 +65,7 @@ def _document(arguments: argparse.Namespace, compared: Compared) -> dict:
         "b": arguments.b,
         "part": arguments.part,
         "margin": arguments.margin,
-        "comparisons": [comparison.as_dict() for comparison in compared.comparisons],
-        "only_a": compared.only_a,
-        "only_b": compared.only_b,
+        **asdict(compared),
     }
 
 

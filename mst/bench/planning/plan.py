@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -60,18 +60,10 @@ class Planned:
 
     def row(self) -> dict[str, Any]:
         """Return the row as plain values, which change only when the plan does."""
-        return {
-            "machine": self.machine,
-            "graph": self.graph,
-            "algorithm": self.algorithm,
-            "paradigm": self.paradigm,
-            "options": self.options,
-            "width": self.width,
-            "layout": self.layout,
-            "status": "planned" if self.status == "done" else self.status,
-            "reason": self.reason,
-            "fingerprint": self.run.fingerprint if self.run else None,
-        }
+        keys = ("machine", "graph", "algorithm", "paradigm", "options", "width", "layout", "status", "reason")
+        row = {key: getattr(self, key) for key in keys}
+        row["status"] = "planned" if self.status == "done" else self.status
+        return {**row, "fingerprint": self.run.fingerprint if self.run else None}
 
 
 def plan(
@@ -98,31 +90,24 @@ def plan(
         asked: dict[tuple, Planned] = {}
         for block in experiment.runs:
             for wanted in _wanted(experiment, block, place):
-                state = _state_of(wanted.graph, experiment, graphs)
+                state = graphs.get(wanted.graph, GraphState(wanted.graph, "waiting"))
+                if wanted.graph in experiment.left_out:
+                    state = GraphState(wanted.graph, "left-out", reason=experiment.left_out[wanted.graph])
                 planned = _planned(wanted, state, place, records)
                 key = (planned.graph, planned.algorithm, planned.options, planned.width)
                 asked.setdefault(key, planned)
-        share = _share(experiment, asked.values())
+        runs = sum(row.status in ("planned", "done", "waiting") for row in asked.values())
+        share = experiment.within and experiment.within / max(runs, 1)
         for key, planned in asked.items():
-            seen.setdefault(key, _within(planned, share))
+            if share and planned.measure:
+                planned = replace(planned, measure=_limited(planned.measure, share))
+            seen.setdefault(key, planned)
     return list(seen.values())
-
-
-def _share(experiment: Experiment, rows: Collection[Planned]) -> float | None:
-    """Return each run's equal part of the seconds that the experiment's runs have together; None has no limit."""
-    runs = sum(row.status in ("planned", "done", "waiting") for row in rows)
-    return experiment.within and experiment.within / max(runs, 1)
-
-
-def _within(planned: Planned, share: float | None) -> Planned:
-    """Return a row whose budget is at most its share."""
-    if share is None or planned.measure is None:
-        return planned
-    return replace(planned, measure=_limited(planned.measure, share))
 
 
 @functools.cache
 def _limited(measure: Measure, share: float) -> Measure:
+    """Return what to measure within a share of the seconds that the experiment's runs have together."""
     return measure.model_copy(update={"budget": round(min(measure.budget, share), 3)})
 
 
@@ -178,12 +163,6 @@ def _planned(wanted: _Wanted, state: GraphState, place: Place, records: Path) ->
         oversubscribe=wanted.block.oversubscribe,
         seconds=seconds,
     )
-
-
-def _state_of(graph: str, experiment: Experiment, graphs: Mapping[str, GraphState]) -> GraphState:
-    if graph in experiment.left_out:
-        return GraphState(graph, "left-out", reason=experiment.left_out[graph])
-    return graphs.get(graph, GraphState(graph, "waiting"))
 
 
 def _absence(name: str, block: Block) -> str:

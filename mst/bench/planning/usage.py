@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,7 @@ from mst.bench.planning.batches import Batch
 from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Run, load_records
+from mst.bench.scheduler import fields_of, output_of
 
 _PROCESS_SECONDS = 2.0
 """Seconds for starting a process and compiling, where a run has not been measured before."""
@@ -60,7 +61,7 @@ def _of_kind(node: Node, batches: list[tuple[Batch, list[Planned]]]) -> Usage:
     for batch, rows in batches:
         here = sum(expected_seconds(row) for row in rows)
         seconds += here
-        core_hours += here * _cores(node, batch.part, rows) / 3600
+        core_hours += here * _cores(node, batch.part) / 3600
     runs = sum(len(rows) for _, rows in batches)
     return Usage(node.machine, len(batches), runs, seconds, core_hours, _waiting(node))
 
@@ -72,7 +73,7 @@ def expected_seconds(row: Planned) -> float:
     return row.measure.budget + _PROCESS_SECONDS if row.measure else 0.0
 
 
-def _cores(node: Node, part: str, rows: Iterable[Planned] = ()) -> int:
+def _cores(node: Node, part: str) -> int:
     """Return the cores that a batch occupies: whole nodes, or one for each rank where nodes are shared."""
     nodes, _, ranks = part.partition("x")
     spread = nodes.isdigit() and ranks.isdigit()
@@ -86,9 +87,8 @@ def _waiting(node: Node) -> float | None:
     options = {"partition": node.partition, "account": node.account, "qos": node.qos, "time": node.time}
     given = [f"--{name}={value}" for name, value in options.items() if value]
     command = ["sbatch", "--test-only", *given, "--exclusive" if node.exclusive else "--nodes=1", "--wrap=true"]
-    done = _run(command)
     # sbatch: Job 7 to start at 2026-01-31T12:00:00 using 128 processors on nodes n1 in partition cpu
-    words = done.split()
+    words = output_of(command).split()
     try:
         start = datetime.fromisoformat(words[words.index("at") + 1])
     except (ValueError, IndexError):
@@ -131,28 +131,10 @@ def _used_by(node: Node, spans: Mapping[tuple[str, str], list[Any]], times: Mapp
 
 def _scheduler_times(jobs: Iterable[str]) -> dict[str, float]:
     """Return how many seconds each job waited, as far as the scheduler knows it."""
-    ids = ",".join(dict.fromkeys(jobs))
-    commands = (
-        ["sacct", "-n", "-X", "-P", "-o", "JobID,Submit,Start", "-j", ids],
-        ["squeue", "-h", "-t", "all", "-o", "%i|%V|%S", "-j", ids],
-    )
-    for command in commands if ids else ():
-        waited = {}
-        for line in _run(command).splitlines():
-            job, *stamps = line.split("|")
-            try:
-                submitted, started = map(datetime.fromisoformat, stamps)
-            except ValueError:
-                continue
+    account = ["sacct", "-n", "-X", "-P", "-o", "JobID,Submit,Start"]
+    waited = {}
+    for job, stamps in fields_of(jobs, account, ["squeue", "-h", "-t", "all", "-o", "%i|%V|%S"]).items():
+        with contextlib.suppress(ValueError):
+            submitted, started = map(datetime.fromisoformat, stamps)
             waited[job] = (started - submitted).total_seconds()
-        if waited:
-            return waited
-    return {}
-
-
-def _run(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout + done.stderr
+    return waited

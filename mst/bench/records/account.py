@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mst.bench.records.store import write_json
+from mst.bench.scheduler import fields_of, output_of
 
 FILE = "failed.json"
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
@@ -80,32 +79,22 @@ def failures(log: str) -> list[Failure]:
     return list(found.values())
 
 
-def with_states(found: Iterable[Failure], states: Mapping[str, str]) -> list[Failure]:
-    """Return failures with the state that the scheduler reports of their jobs."""
-    return [replace(failure, state=states.get(failure.scheduled, failure.state)) for failure in found]
-
-
-def scheduler_states(jobs: Iterable[str]) -> dict[str, str]:
-    """Return the scheduler's state of each job that it knows."""
-    ids = ",".join(job for job in jobs if job)
-    for command in (
-        ["squeue", "-h", "-t", "all", "-o", "%i %T"],
-        ["sacct", "-n", "-X", "-o", "JobID,State%20"],
-    ):
-        try:
-            out = subprocess.run([*command, "-j", ids], capture_output=True, text=True, timeout=60).stdout
-        except (OSError, subprocess.SubprocessError):
-            continue
-        if states := {words[0]: words[1] for line in out.splitlines() if len(words := line.split()) > 1}:
-            return states
-    return {}
+def with_states(found: Iterable[Failure], states: Mapping[str, Sequence[str]]) -> list[Failure]:
+    """Return failures with the state that the scheduler reports of their jobs, such as ``CANCELLED by 1000``."""
+    return [
+        replace(failure, state=states.get(failure.scheduled, [failure.state])[0].split()[0])
+        for failure in found
+    ]
 
 
 def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     """Write the failures in the engine's logs to ``failed.json`` below the results, and return them."""
     found = [failure for log in logs for failure in failures(log.read_text())]
-    if any(failure.scheduled for failure in found):
-        found = with_states(found, scheduler_states(failure.scheduled for failure in found))
+    queue, account = (
+        ["squeue", "-h", "-t", "all", "-o", "%i|%T"],
+        ["sacct", "-n", "-X", "-P", "-o", "JobID,State"],
+    )
+    found = with_states(found, fields_of((failure.scheduled for failure in found), queue, account))
     write_json(results / FILE, [asdict(failure) for failure in found])
     return found
 
@@ -118,6 +107,5 @@ def cancel_left(logs: Iterable[Path]) -> None:
     """
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
-            with contextlib.suppress(OSError, subprocess.SubprocessError):
-                # The executor gives all jobs of a run its id as their name.
-                subprocess.run(["scancel", f"--name={name}"], timeout=60, capture_output=True)
+            # The executor gives all jobs of a run its id as their name.
+            output_of(["scancel", f"--name={name}"])

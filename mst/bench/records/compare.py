@@ -17,10 +17,9 @@ programs were busy on the machine, sets of the same code differed by a factor of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from pathlib import Path
-from typing import Any
 
 from mst.bench.records.store import Record, medians
 from mst.bench.statistics import Summary, ratio, summarise
@@ -70,10 +69,6 @@ class Comparison:
     a: Summary
     b: Summary
     judgement: Judgement
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
