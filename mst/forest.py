@@ -81,7 +81,7 @@ class Forest:
         object.__setattr__(self, "edge_ids", ids)
 
     def __reduce__(self) -> tuple:
-        """Pickle without what queries keep."""
+        """Pickle without the arrays that queries keep."""
         fields = (self.graph, self.edge_ids, self.algorithm, self.seconds, self.exact, self.maximum)
         return Forest, fields
 
@@ -365,7 +365,7 @@ class Forest:
         return self._merges.is_unique()
 
     def add_edges(self, u: Any, v: Any, w: Any) -> Forest:
-        """Return the minimum spanning forest of the graph with more edges, without solving anew.
+        """Return the minimum spanning forest of the graph with more edges, without solving it from scratch.
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ class Program:
     environment : mapping of str to str
         Further environment variables, with the same placeholders.
     versions : mapping of str to str
-        Versions of what the program was built from and with, for its records: its commit, or ``cuda``.
+        Versions of its source and of the tools that built it, for its records: its commit, or ``cuda``.
     counters : mapping of str to str
         Regular expressions with one group, by the counter's name: numbers in the standard output.
     phases : mapping of str to str

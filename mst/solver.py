@@ -353,7 +353,7 @@ def cores_for(threads: int | None) -> int:
 
 
 def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) -> advice.Choice:
-    """Return what ``"auto"`` takes in this process: that of `choose`, unless its code is not worth the wait.
+    """Return the choice of ``"auto"`` in this process: that of `choose`, unless its code is not worth the wait.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The first answers of a process: NumPy's Borůvka, until compiled code is worth the wait for it.
 
 A process that has not solved anything yet would import numba and load machine code, or compile it where this machine
-has none (docs/design-notes/compile-time.md). `choose` compares that wait with what it saves: the time of
-``numpy-boruvka``, which needs neither, over that of a compiled algorithm. Savings that were passed up add up, as
+has none (docs/design-notes/compile-time.md). `choose` compares that wait with the time that it saves: that of
+``numpy-boruvka``, which needs neither, less that of a compiled algorithm. Savings that were passed up add up, as
 between renting and buying: a process that solves many small graphs comes to compiled code once it would have paid.
 
 A machine's code is compiled once. `solved` notes which has been, in a folder beside it whose name stands for all that
@@ -43,7 +43,7 @@ _LIKE = 2
 
 
 class _Code(NamedTuple):
-    """What machine code depends on, as far as it is known before solving."""
+    """The conditions that machine code depends on, as far as they are known before solving."""
 
     algorithm: str
     options: tuple[tuple[str, Any], ...]

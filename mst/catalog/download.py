@@ -323,7 +323,7 @@ class _Checksums:
                 seen = json.loads(file.read_text()) if file.is_file() else {}
             except ValueError:
                 raise UnavailableError(
-                    f"{file} is damaged: remove it; the next fetch records checksums anew"
+                    f"{file} is damaged: remove it; the next fetch records checksums again"
                 ) from None
             yield file, seen
 

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="plan for the site of a cluster profile, and predict its jobs and core hours",
     )
-    parser.add_argument("--used", action="store_true", help="with --profile: what the finished runs have used")
+    parser.add_argument("--used", action="store_true", help="with --profile: usage of the finished runs")
     parser.add_argument("--all", action="store_true", help="list runs that are done, too")
     add_json(parser, "print one JSON object per row")
 

@@ -288,7 +288,7 @@ def _compacted(
 
 
 def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `mst.kernels.graph.relabel.compact_ids` does; of few edges, without loading numba."""
+    """Return the result of `mst.kernels.graph.relabel.compact_ids`; for few edges, without loading numba."""
     if plain.is_worthwhile(u.nbytes):
         ids, places = np.unique(np.concatenate([u, v]), return_inverse=True)
         places = places.astype(np.int32)

@@ -275,7 +275,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
 
 
 def checked_blocks(text: Text, layout: Layout, limit: int | None) -> Iterator[Block]:
-    """Yield what `read_blocks` does; more rows than `limit`, unless that is None, are an error."""
+    """Yield the blocks of `read_blocks`; more rows than `limit`, unless that is None, are an error."""
     rows = 0
     for block in read_blocks(text, layout):
         rows += len(block.u)

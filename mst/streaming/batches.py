@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     name : str
         For messages.
     first : int
-        The place of the first edge in what `name` names.
+        The place of the first edge in the file or stream called `name`.
     """
 
     u: np.ndarray
@@ -188,7 +188,7 @@ _END = object()
 
 
 def read_ahead(batches: Iterator[Any], depth: int = 2) -> Generator[Any, None, None]:
-    """Yield what `batches` yields; a thread reads up to `depth` items ahead.
+    """Yield the items of `batches`; a thread reads up to `depth` items ahead.
 
     Its errors are raised here. When this iterator is closed, the thread ends after the item that it is reading.
     """

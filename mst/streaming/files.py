@@ -21,7 +21,7 @@ from mst.streaming.memory import parse_memory
 _ARROW = b"ARROW1\0\0"
 _COLUMNS = {"u", "v", "w", "source", "target", "src", "dst", "from", "to", "weight"}
 _ROW_BYTES = 32
-"""Of a row while it is decoded: 12 to 24 bytes, and what they are decoded from."""
+"""Of a row while it is decoded: 12 to 24 bytes, and its text or compressed bytes."""
 
 _BATCHES_AHEAD = 3
 """Batches that wait, beside those that are decoded: as many as are read ahead, and the one that is cut into slices."""
@@ -39,7 +39,7 @@ class EdgeFile(NamedTuple):
     batches : callable
         ``batches(start)`` yields the edges from this place on.
     identity : mapping
-        What changes when the file is another one: its size and time, and the format that it was read as.
+        Facts that differ between files: size and time, and the format that it was read as.
     reading : int
         Bytes that reading takes, beside the batches that are filtered.
     """

@@ -24,7 +24,7 @@ class Threads(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """What decides whether an edge of the stream may be dropped.
+    """The criterion for dropping an edge of the stream.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ _ROW_BYTES = 44
 """Of an edge in the table: 20 or 24 for itself, the rest for a solve (a batch, a place, a record, a key)."""
 
 _VERTEX_BYTES = 36
-"""Of a vertex: the labels of two filters, the parents of a solve, and what it returns."""
+"""Of a vertex: the labels of two filters, the parents of a solve, and its result."""
 
 _PROOF_BYTES = 110
 """Of a vertex in a proof: the forest, its records in order, and paths."""
@@ -66,7 +66,7 @@ class Budget(NamedTuple):
     memory : int
         All of them.
     free : int
-        What is left of them for the table and the vertices.
+        The rest of them, for the table and the vertices.
     slice : int
         Edges that a thread filters at a time.
     """
@@ -79,13 +79,13 @@ class Budget(NamedTuple):
     def of(cls, memory: int | str | None, width: int, reading: int = 0) -> Budget:
         """Return the budget of a process that has taken some, and filters by `width` threads.
 
-        `reading` is what reading takes, in bytes.
+        `reading` is the number of bytes that reading takes.
         """
         import psutil
 
         taken = psutil.Process().memory_info().rss
         if memory is None:
-            # Half of what is free: the system caches the pages that are read in the rest.
+            # Half of the free memory: the system caches the pages that are read in the rest.
             given = psutil.virtual_memory().available // 2 + taken
         else:
             given = parse_memory(memory)

@@ -121,7 +121,7 @@ class RunningForest:
     size, forest : int
         Edges in the table, and those of them that are the forest of the last solve.
     limit : Limit
-        What the ends of edges have to be below.
+        The bound that the ends of edges must be below.
     seconds : dict of str to float
         As of `mst.streaming.StreamForest`.
     algorithm : str
@@ -177,21 +177,21 @@ class RunningForest:
             raise self.budget.refusal(self.n)
         self._fit_types(kept)
         end = self.size + len(kept.places)
-        room = [column[self.size : end] for column in self._columns]
+        target = [column[self.size : end] for column in self._columns]
         self._copies = [copy for copy in self._copies if not copy.done()]
-        self._copies.append(self.threads.pool.submit(self._copy, kept, room))
+        self._copies.append(self.threads.pool.submit(self._copy, kept, target))
         self.size = end
         self.seen += len(kept.batch.w)
 
-    def _copy(self, kept: Kept, room: list[np.ndarray]) -> None:
+    def _copy(self, kept: Kept, target: list[np.ndarray]) -> None:
         """Copy edges into the table, and put their places back."""
         batch, places = kept.batch, kept.places
-        for values, column in zip((batch.u, batch.v, batch.w), room):
+        for values, column in zip((batch.u, batch.v, batch.w), target):
             if values.dtype == column.dtype:
                 np.take(values, places, out=column, mode="clip")  # another mode would copy once more
             else:
                 column[:] = values[places]
-        np.add(places, np.int64(kept.start), out=room[3])
+        np.add(places, np.int64(kept.start), out=target[3])
         if places.base is not None:
             self._spare.put(places.base)
 
@@ -256,7 +256,7 @@ class RunningForest:
                     column[start : start + len(values)] = values
 
     def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the columns, without room for more edges; no edge can be added any more."""
+        """Return the columns, without space for more edges; no edge can be added any more."""
         self._finish_copies()
         for column in self._columns:
             column.resize(self.size, refcheck=False)

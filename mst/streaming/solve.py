@@ -172,4 +172,4 @@ def _save(checkpoint: Checkpoint, state: State) -> None:
     try:
         checkpoint.save(state)
     except InputError as error:
-        remark(f"{error}; an interrupted pass would begin anew")
+        remark(f"{error}; an interrupted pass would begin again from the start")

@@ -63,7 +63,7 @@ class Prepared:
     inputs : dict of str to array
         Without a graph: `u`, `v`, `edge_keys` and, if `csr`, rows.
     graph : Graph or DeviceGraph, optional
-        Whose keys and rows `transfer` makes on the device.
+        The graph of which `transfer` makes keys and rows on the device.
     """
 
     n: int

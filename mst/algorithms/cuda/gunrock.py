@@ -1,6 +1,6 @@
 """Gunrock's minimum spanning tree: a reimplementation from its published descriptions.
 
-For connected graphs only, as the original. Like the published program, whose timed call makes the problem anew, it
+For connected graphs only, as the original. Like the published program, whose timed call sets the problem up again, it
 allocates its workspace in every solve; ``allocate="once"`` is an improvement of ours. Kernels: ``gunrock.cu``.
 """
 

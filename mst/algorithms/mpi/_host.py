@@ -79,7 +79,7 @@ class Host:
         while progress.unfinished:
             following = next_round(progress, self._sample())
             if progress.in_giant is None:
-                # Not before: the share of heavy edges that the filter kept tells whether another filter pays.
+                # Not before: the share of heavy edges that the filter kept shows whether another filter pays.
                 progress.heavy = progress.size
             lap("sample")
             self._join(*self._scatter(following))

@@ -16,7 +16,7 @@ from mst.kernels.primitives.out_of_line import address_of, called_as, unpacked
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _ANY = ir.IntType(8).as_pointer()
-# What the thread pool calls, and itself; see `numba.np.ufunc.parallel`.
+# The types of a function that the thread pool calls, and of the pool's own; see `numba.np.ufunc.parallel`.
 _TASK = ir.FunctionType(ir.VoidType(), [_ANY.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), _ANY])
 _POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
 

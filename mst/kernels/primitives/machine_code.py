@@ -41,7 +41,7 @@ class Notice(event.Listener):
 
     Where progress is shown, that says so instead.
 
-    Functions that a function calls are compiled within its time, a few each second: their events tell how long it has
+    Functions that a function calls are compiled within its time, a few each second: their events show how long it has
     taken so far, without a thread that watches.
     """
 

@@ -100,7 +100,7 @@ def algorithm_fingerprint(path: Path, roots: tuple[str, ...], options: tuple[tup
 
 
 def forget() -> None:
-    """Read every file anew from now on."""
+    """Read every file again from now on."""
     for remembered in (
         _file_fingerprint,
         algorithm_fingerprint,

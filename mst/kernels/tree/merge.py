@@ -1,4 +1,4 @@
-"""The Kruskal reconstruction tree of a forest whose edges are ranked, lightest first, and what is read from it.
+"""The Kruskal reconstruction tree of a forest whose edges are ranked, lightest first, and queries of it.
 
 `links` is as in `mst.kernels.proof.reconstruction`: ``(parent, rank)`` for a vertex that the edge of that rank linked,
 ``(x, n - 1 + size)`` for the root of a tree of ``size`` vertices. Ranks ascend on every path to a root, and union by
