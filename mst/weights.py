@@ -177,7 +177,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
 
 
 def ecl_weights(u: Any, v: Any, n: int) -> np.ndarray:
-    """Return the weights that the artifact of ECL-MST gives to files without: |1 + (u·v) mod n|.
+    """Return the weights that the artifact of ECL-MST gives to files without any: |1 + (u·v) mod n|.
 
     As in its C, the product is a 32-bit integer that wraps around, and the remainder has its sign; so a weight lies in
     0 … n.

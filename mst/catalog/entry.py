@@ -57,8 +57,8 @@ class Weights(StrictModel):
     distinct : bool
         No two edges weigh the same.
     rule : str
-        hash; or ecl, the weights that ECL-MST's artifact gives to files without (`mst.weights.ecl_weights`), to which
-        the other keys do not apply.
+        hash; or ecl, the weights that ECL-MST's artifact gives to files without any (`mst.weights.ecl_weights`):
+        the other keys do not apply to it.
     order : str
         random; ascending or descending by row, so that weights follow places.
     """

@@ -1,1 +1,1 @@
-"""Building blocks over plain arrays. They know no noun of the package and import nothing above them."""
+"""Building blocks over plain arrays. They know none of the package's data types and import nothing above them."""

@@ -44,7 +44,7 @@ class Checkpoint:
     Attributes
     ----------
     seconds : float
-        Time between two states: of each, a solve and the writing are the price.
+        Time between two states; each takes a solve and the writing.
     """
 
     seconds = 120.0

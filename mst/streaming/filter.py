@@ -1,4 +1,4 @@
-"""The filter that a forest is for other edges: the trees that its lightest edges form."""
+"""The filter that a forest provides for other edges: the trees that its lightest edges form."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Budget(NamedTuple):
     memory : int
         All of them.
     free : int
-        The rest of them, for the table and the vertices.
+        Those left for the table and the vertices.
     slice : int
         Edges that a thread filters at a time.
     """

@@ -52,7 +52,7 @@ class Limit(NamedTuple):
     ----------
     n : int
     declared : bool
-        Whether it is the number that it was said to have, or the most that fit into the memory.
+        Whether the caller gave the number; else it is the most that fit into the memory.
     """
 
     n: int
@@ -234,7 +234,7 @@ class RunningForest:
                 self._columns[i] = np.empty(len(self._columns[i]), values.dtype)
             self._columns[i][: self.size] = values
 
-    def has_room(self, edges: int) -> bool:
+    def has_space(self, edges: int) -> bool:
         """Return whether so many edges fit, and are not so many that a solve, and a new filter, pay before them."""
         return self.size + edges <= min(
             self.budget.rows(self.n), max(_ROWS_PER_VERTEX * self.n, _SMALLEST_TABLE)

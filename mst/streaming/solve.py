@@ -46,8 +46,8 @@ def forest_of_batches(
     n : int, optional
         Number of vertices; by default, one more than the largest end.
     memory : int or str, optional
-        Bytes that the process may take, or a text such as ``"8G"``; by default, half of the free memory. What a
-        producer of batches takes for itself is not counted.
+        Bytes that the process may take, or a text such as ``"8G"``; by default, half of the free memory. It
+        does not include the memory of a producer of batches.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def add_batches(
         parts = slices(timed(ahead, running.seconds), running.seen, running.budget.slice, running.weight_type)
         for found in map_ahead(pool, kept, parts, SLICES_AHEAD * width):
             is_due = checkpoint is not None and checkpoint.is_due
-            if is_due or not running.has_room(len(found.places)):
+            if is_due or not running.has_space(len(found.places)):
                 running.reduce()
                 current = running.filter()
             if is_due and checkpoint:

@@ -107,7 +107,7 @@ class Command:
         return self._found("total", answer)
 
     def counters(self, problem: Problem, answer: Answer) -> dict[str, Any]:
-        """Return the name of the clock that gave the time, and the numbers that the program or its instrumented build prints."""
+        """Return the clock that gave the time, and the numbers that the program or its instrumented build prints."""
         clock = {"clock": "program" if self.program.seconds else "process"}
         if not self.program.counters:
             return clock
