@@ -21,15 +21,15 @@ def seconds(value: float | None, digits: int = DIGITS) -> str:
     Examples
     --------
     >>> from mst.units import seconds
-    >>> seconds(0.0123), seconds(75.0), seconds(4.2e-5), seconds(3e-8), seconds(None)
-    ('12.3 ms', '75 s', '42 µs', '30 ns', '')
+    >>> seconds(0.0123), seconds(75.0), seconds(4.2e-5), seconds(8.04e-4, 2), seconds(3e-8), seconds(None)
+    ('12.3 ms', '75 s', '42 µs', '800 µs', '30 ns', '')
     """
     if value is None or not known(value):
         return ""
     for limit, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= limit:
             scaled = value / limit
-            return f"{scaled:.{digits}g} {unit}" if scaled < 1000 else f"{scaled:,.0f} {unit}"
+            return f"{float(f'{scaled:.{digits}g}'):,g} {unit}" if scaled < 1000 else f"{scaled:,.0f} {unit}"
     return f"{value * 1e9:.0f} ns"
 
 
