@@ -261,6 +261,17 @@ def test_pages_are_self_contained_and_whole(report):
     assert "@software{mst," in made["method"]
 
 
+def test_no_row_or_column_of_an_exhibit_is_without_a_number(report):
+    found = 0
+    for page in sorted((report / "report").glob("*.html")):
+        for table in re.findall(r'<table class="sticky exhibit">.*?</table>', page.read_text(), re.DOTALL):
+            rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr")[2:]]
+            for line in (*rows, *zip(*rows, strict=True)):
+                assert any(cell != "–" for cell in line), page.name
+                found += 1
+    assert found
+
+
 def test_every_exhibit_has_an_address(report):
     from mst.reporting.papers.exhibits import exhibits
 

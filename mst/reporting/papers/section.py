@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -278,19 +279,36 @@ def write_exhibit(
 def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
     """Return a table for each machine with the printed numbers in its cells, or the printed table alone.
 
-    Tables of machines with less than half as many numbers as another's are closed at first.
+    Rows and columns without any number are named below it instead. Tables of machines with less than half as many
+    numbers as another's are closed at first.
     """
     most = max((grid.known for grid in panel.measured), default=0)
-    return [
-        {
-            "caption": panel.title(grid, "measured on "),
-            "head": [(c, tables.unit_of(tables.kind_of(filled, c))) for c in grid.columns],
-            "rows": [
-                {"label": label, "mean": index >= len(grid.rows) - grid.means, "cells": cells}
-                for index, (label, cells) in enumerate(tables.rows(filled, grid, beside))
-            ],
-            "open": grid is not panel.printed and 2 * grid.known >= most,
-            "beside": beside is not None,
-        }
-        for grid, beside in panel.shown
-    ]
+    made = []
+    for grid, beside in panel.shown:
+        lines = list(tables.rows(filled, grid, beside))
+        known = [[bool(cell.printed) or cell.text != tables.NOTHING for cell in cells] for _, cells in lines]
+        columns = [any(column) for column in zip(*known, strict=True)]
+        made.append(
+            {
+                "caption": panel.title(grid, "measured on "),
+                "head": [
+                    (c, tables.unit_of(tables.kind_of(filled, c))) for c in compress(grid.columns, columns)
+                ],
+                "rows": [
+                    {
+                        "label": label,
+                        "mean": index >= len(lines) - grid.means,
+                        "cells": list(compress(cells, columns)),
+                    }
+                    for index, (label, cells) in enumerate(lines)
+                    if any(known[index])
+                ],
+                "without": [
+                    *(label for (label, _), row in zip(lines, known, strict=True) if not any(row)),
+                    *(name for name, column in zip(grid.columns, columns, strict=True) if not column),
+                ],
+                "open": grid is not panel.printed and 2 * grid.known >= most,
+                "beside": beside is not None,
+            }
+        )
+    return made

@@ -14,6 +14,8 @@ from mst.units import prefixed
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
 SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
 """Factors by which numbers are shown."""
+NOTHING = "–"
+"""The text of a cell without a number."""
 _FIELDS = (
     "panel",
     "row",
@@ -156,7 +158,7 @@ def _text(cell: Cell, printed: Cell, kind: str) -> Text:
 def cell_text(cell: Cell, kind: str) -> str:
     """Write a cell: its number, with a star where it judges no claim; NC where the graph does not fit; else a dash."""
     if cell.value is None:
-        return "NC" if cell.unfit else "–"
+        return "NC" if cell.unfit else NOTHING
     return number(cell.value, kind) + "*" * bool(cell.objection)
 
 
