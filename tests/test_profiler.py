@@ -29,17 +29,19 @@ def test_launches_are_read_from_ncu_without_values_that_are_no_numbers(ncu):
     values = enumerate(("1,024.5", "n/a"))
     rows = [f'"{i}","7","count_slots(Plan)","(512, 1, 1)","m.pct","%","{value}"' for i, value in values]
     ncu("==PROF== Connected", HEADER, *rows)
-    assert profiler.read_profile([], ["m.pct"]).launches == (("count_slots", "m.pct", 1024.5),)
+    assert profiler.read_profile([], ["m.pct"]) == [("count_slots", "m.pct", 1024.5)]
 
 
-def test_ncu_without_output_is_reported_with_its_message(ncu):
+def test_ncu_without_output_is_reported_with_its_message(ncu, capsys):
     ncu("no permission")
-    assert profiler.read_profile([], ["m.pct"]).reason == "ncu read nothing: no permission\n"
+    assert profiler.read_profile([], ["m.pct"]) == []
+    assert capsys.readouterr().out == "ncu read nothing: no permission\n\n"
 
 
-def test_absent_ncu_is_reported(monkeypatch, tmp_path):
+def test_absent_ncu_is_reported(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert profiler.read_profile([], ["m.pct"]) == profiler.Profile(reason="ncu is not installed")
+    assert profiler.read_profile([], ["m.pct"]) == []
+    assert capsys.readouterr().out == "ncu is not installed\n"
 
 
 def test_achieved_occupancy_is_listed_by_kernel_and_launch():

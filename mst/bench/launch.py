@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from mst.bench.output import output_of
 
 VARIABLE = "MST_MPIEXEC"
 # Addresses of MPICH's UCX netmod fill the longest values that SLURM's pmi2 allows, and it cuts some of them: of
@@ -77,16 +78,7 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
 @cache
 def _kind(program: str) -> str:
     """Return which MPI library a launcher belongs to, from the output of ``--version``."""
-    try:
-        said = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            env={**os.environ, **_OPEN_MPI_ENVIRONMENT},
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return "other"
+    said = output_of([program, "--version"], env={**os.environ, **_OPEN_MPI_ENVIRONMENT})
     if "Open MPI" in said or "OpenRTE" in said or "PRRTE" in said:
         return "openmpi"
     return "mpich" if "HYDRA" in said.upper() else "other"

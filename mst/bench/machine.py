@@ -8,13 +8,14 @@ import os
 import platform
 import re
 import socket
-import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from mst.bench.output import output_of
 
 _PROCESSORS = Path("/sys/devices/system/cpu")
 
@@ -48,8 +49,7 @@ class Machine:
     @property
     def fingerprint(self) -> str:
         """Twelve hex digits over all facts."""
-        facts = {**asdict(self), "gpus": list(self.gpus)}
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts and the fingerprint, ready for JSON."""
@@ -171,16 +171,7 @@ def _running_tasks() -> int:
 def _gpus() -> tuple[tuple[str, ...], str | None]:
     if not Path("/dev/nvidiactl").exists():
         return (), None
-    try:
-        out = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return (), None
+    out = output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], check=True)
     rows = [line.rsplit(",", 1) for line in out.splitlines() if "," in line]
     return tuple(name.strip() for name, _ in rows), rows[0][1].strip() if rows else None
 

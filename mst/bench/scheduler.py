@@ -5,21 +5,19 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable, Sequence
 
+from mst.bench.output import output_of
 
-def output_of(command: Sequence[str]) -> str:
-    """Return everything that a command prints; nothing where it cannot be run."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout + done.stderr
+
+def answer(command: Sequence[str]) -> str:
+    """Return everything that a command of the scheduler prints; nothing where there is none."""
+    return output_of(command, timeout=60, stderr=subprocess.STDOUT)
 
 
 def fields_of(jobs: Iterable[str], *commands: Sequence[str]) -> dict[str, list[str]]:
     """Return the fields of each job in the output of the first command that knows any: lines of ``ID|FIELD|FIELD``."""
     ids = ",".join(dict.fromkeys(filter(None, jobs)))
     for command in commands if ids else ():
-        rows = [line.split("|") for line in output_of([*command, "-j", ids]).splitlines()]
+        rows = [line.split("|") for line in answer([*command, "-j", ids]).splitlines()]
         if found := {job: fields for job, *fields in rows if fields}:
             return found
     return {}

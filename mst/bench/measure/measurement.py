@@ -6,7 +6,6 @@ import contextlib
 import functools
 import itertools
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,9 +18,11 @@ import numpy as np
 from mst import registry
 from mst.bench.machine import this_machine, usable_cores
 from mst.bench.measure.session import Outcome, Session
+from mst.bench.output import output_of
 from mst.bench.records.store import SCHEMA, Run
 from mst.bench.statistics import summarise
 
+_OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
 _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
 _STEAL_FLAG = 0.02
@@ -48,7 +49,7 @@ def measurement_of(
     return {
         "schema": SCHEMA,
         "run": _run_facts(run, algorithm),
-        "graph": _graph_facts(manifest),
+        "graph": {key: manifest.get(key) for key in _OF_GRAPH},
         "status": outcome.status,
         "reason": outcome.reason,
         "detail": outcome.detail,
@@ -102,10 +103,6 @@ def _run_facts(run: Run, algorithm: registry.Algorithm) -> dict[str, Any]:
         "exact": algorithm.exact,
         "ties": algorithm.ties,
     }
-
-
-def _graph_facts(manifest: dict[str, Any]) -> dict[str, Any]:
-    return {key: manifest.get(key) for key in ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")}
 
 
 def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
@@ -182,16 +179,6 @@ def git_state() -> dict[str, Any] | None:
         # A copy without history may name the commit that it was made from.
         commit = os.environ.get("MST_COMMIT")
         return {"commit": commit, "dirty": False} if commit else None
-
-    def git(*args: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *args], capture_output=True, text=True, timeout=20, check=True
-        ).stdout.strip()
-
-    try:
-        return {
-            "commit": git("rev-parse", "HEAD"),
-            "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
-        }
-    except (OSError, subprocess.SubprocessError):
-        return None
+    described = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"]
+    commit, _, dirty = output_of(["git", "-C", str(root), *described], check=True).strip().partition("-")
+    return {"commit": commit, "dirty": bool(dirty)} if commit else None

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,13 @@ from mst.execute import Implementation, implementation_of
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SECONDS = 120
 Launch = tuple[str, str, float]
+"""Kernel, metric and value."""
 
 
-@dataclass(frozen=True)
-class Profile:
-    """(kernel, metric, value) of each launch in order, or why there is none."""
-
-    launches: tuple[Launch, ...] = ()
-    reason: str = ""
-
-
-def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> Profile:
+def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launch]:
     """Return the metrics that ncu reads of a Python process that calls `profile_solve`; clocks are left alone.
+
+    Where it reads none, the reason is printed.
 
     Parameters
     ----------
@@ -42,7 +37,8 @@ def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> Profile:
     """
     program = shutil.which("ncu")
     if program is None:
-        return Profile(reason="ncu is not installed")
+        print("ncu is not installed")
+        return []
     command = [program, "--clock-control", "none", "--profile-from-start", "off", "--csv"]
     command += ["--metrics", ",".join(metrics), sys.executable, *arguments]
     try:
@@ -50,9 +46,12 @@ def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> Profile:
             command, capture_output=True, text=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        return Profile(reason=f"ncu took more than {_SECONDS} s")
-    launches = tuple(parse_ncu(run.stdout))
-    return Profile(launches, "" if launches else f"ncu read nothing: {(run.stdout + run.stderr)[-400:]}")
+        print(f"ncu took more than {_SECONDS} s")
+        return []
+    launches = list(parse_ncu(run.stdout))
+    if not launches:
+        print(f"ncu read nothing: {(run.stdout + run.stderr)[-400:]}")
+    return launches
 
 
 def parse_ncu(text: str) -> Iterator[Launch]:
@@ -115,11 +114,8 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
     """
     wanted = json.dumps(asdict(spec))
     metrics = implementation.metrics or (OCCUPANCY,)
-    profile = read_profile(["-m", "mst.bench.measure.profiler", wanted], metrics)
-    if profile.reason:
-        print(profile.reason)
-        return {}
-    return (implementation.profiled or achieved_occupancy)(profile.launches)
+    launches = read_profile(["-m", "mst.bench.measure.profiler", wanted], metrics)
+    return (implementation.profiled or achieved_occupancy)(launches) if launches else {}
 
 
 def main(text: str) -> None:

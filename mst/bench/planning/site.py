@@ -178,11 +178,7 @@ class Node(Queue):
         asked: dict[str, str | int | None] = {
             **self.resources(),
             "slurm_extra": " ".join(filter(None, ["--exclusive" * self.exclusive, self.extra])) or None,
-            "gpu": None,
-            "gpu_model": None,
-            "nodes": None,
-            "tasks": None,
-            "mpi": None,
+            **dict.fromkeys(("gpu", "gpu_model", "nodes", "tasks", "mpi")),
         }
         if self.gpus and paradigm in ("cuda", "peer"):
             asked |= {"gpu": width, "gpu_model": self.gpu_model}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from mst.bench.planning.batches import Batch
 from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Run, load_records
-from mst.bench.scheduler import fields_of, output_of
+from mst.bench.scheduler import answer, fields_of
 
 _PROCESS_SECONDS = 2.0
 """Seconds for starting a process and compiling, where a run has not been measured before."""
@@ -53,17 +53,18 @@ def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
         rows = [row for row in batch.rows if row.status in ("planned", "waiting")]
         if rows:
             groups.setdefault(batch.machine, []).append((batch, rows))
-    return [_of_kind(site.node(machine), found) for machine, found in groups.items()]
+    made = []
+    for machine, found in groups.items():
+        node, runs = site.node(machine), sum(len(rows) for _, rows in found)
+        jobs = [(sum(map(expected_seconds, rows)), batch.part) for batch, rows in found]
+        made.append(_usage(node, jobs, runs, _waiting(node)))
+    return made
 
 
-def _of_kind(node: Node, batches: list[tuple[Batch, list[Planned]]]) -> Usage:
-    seconds = core_hours = 0.0
-    for batch, rows in batches:
-        here = sum(expected_seconds(row) for row in rows)
-        seconds += here
-        core_hours += here * _cores(node, batch.part) / 3600
-    runs = sum(len(rows) for _, rows in batches)
-    return Usage(node.machine, len(batches), runs, seconds, core_hours, _waiting(node))
+def _usage(node: Node, jobs: Sequence[tuple[float, str]], runs: int, waited: float | None) -> Usage:
+    """Return the usage of jobs by their seconds and parts."""
+    core_hours = sum(seconds * _cores(node, part) for seconds, part in jobs) / 3600
+    return Usage(node.machine, len(jobs), runs, sum(seconds for seconds, _ in jobs), core_hours, waited)
 
 
 def expected_seconds(row: Planned) -> float:
@@ -88,7 +89,7 @@ def _waiting(node: Node) -> float | None:
     given = [f"--{name}={value}" for name, value in options.items() if value]
     command = ["sbatch", "--test-only", *given, "--exclusive" if node.exclusive else "--nodes=1", "--wrap=true"]
     # sbatch: Job 7 to start at 2026-01-31T12:00:00 using 128 processors on nodes n1 in partition cpu
-    words = output_of(command).split()
+    words = answer(command).split()
     try:
         start = datetime.fromisoformat(words[words.index("at") + 1])
     except (ValueError, IndexError):
@@ -118,15 +119,12 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
 
 def _used_by(node: Node, spans: Mapping[tuple[str, str], list[Any]], times: Mapping[str, float]) -> Usage:
     jobs = {job: runs for (machine, job), runs in spans.items() if machine == node.machine}
-    seconds = core_hours = 0.0
-    for runs in jobs.values():
-        here = (max(end for _, end, _ in runs) - min(begun for begun, *_ in runs)).total_seconds()
-        seconds += here
-        core_hours += here * _cores(node, runs[0][2]) / 3600
-    waited = [times[job] for job in jobs if job in times]
-    return Usage(
-        node.machine, len(jobs), sum(map(len, jobs.values())), seconds, core_hours, min(waited, default=None)
-    )
+    taken = [
+        ((max(end for _, end, _ in runs) - min(begun for begun, *_ in runs)).total_seconds(), runs[0][2])
+        for runs in jobs.values()
+    ]
+    waited = min((times[job] for job in jobs if job in times), default=None)
+    return _usage(node, taken, sum(map(len, jobs.values())), waited)
 
 
 def _scheduler_times(jobs: Iterable[str]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mst.bench.records.store import write_json
-from mst.bench.scheduler import fields_of, output_of
+from mst.bench.scheduler import answer, fields_of
 
 FILE = "failed.json"
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
@@ -108,4 +108,4 @@ def cancel_left(logs: Iterable[Path]) -> None:
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
             # The executor gives all jobs of a run its id as their name.
-            output_of(["scancel", f"--name={name}"])
+            answer(["scancel", f"--name={name}"])

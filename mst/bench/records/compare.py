@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from pathlib import Path
 
+from mst.bench.output import output_of
 from mst.bench.records.store import Record, medians
 from mst.bench.statistics import Summary, ratio, summarise
 from mst.errors import ConfigError, InputError, nearest
@@ -289,13 +290,8 @@ def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Recor
 
 def _commit_named(text: str) -> str | None:
     """Return the commit that git knows by a name such as ``HEAD~1``, None for names that are not git's."""
-    import subprocess
-
     if text.startswith("-"):
         return None
-    command = ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"]
-    try:
-        commit = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return commit or None
+    return (
+        output_of(["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"], check=True).strip() or None
+    )
