@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -31,12 +32,18 @@ os.environ.setdefault("MST_PROGRESS", "0")
 # A shell's background jobs ignore Ctrl-C, and so would all processes that the tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests that need more or fewer examples than most take a multiple of the profile's number.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=12, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Compiling makes many objects, and each collection of garbage would also look at those of all tests and modules.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     # The longest tests first, so that workers end together; tests that run alone come last, one after the other.
     items.sort(
         key=lambda item: (

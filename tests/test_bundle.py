@@ -493,7 +493,9 @@ def test_files_that_are_no_bundles_are_refused(results, tmp_path, content):
     refused(tmp_path / "evil.zip", results)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=3 * settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_damaged_bundle_raises_only_format_errors(bundle, tmp_path_factory, data):
     content = bytearray(bundle.read_bytes())

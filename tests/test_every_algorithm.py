@@ -166,6 +166,7 @@ def test_medium_graphs_have_the_expected_forest(name, width, expected_medium):
     assert run >= 8, f"{name} skipped all but {run} of {len(graphs)} graphs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())

@@ -20,8 +20,6 @@ from hypothesis import strategies as st
 from mst import FormatError, Graph, MSTError
 from mst.formats import FORMATS, read_raw, write
 
-pytestmark = pytest.mark.alone
-
 zstandard = pytest.importorskip("zstandard")
 
 FRAGMENTS = [
@@ -152,7 +150,7 @@ def test_damaged_real_files(tmp_path, mirror):
         attempt(tmp_path / "graph", damaged(packed, dice))
 
 
-@settings(max_examples=200)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.binary(max_size=200), st.sampled_from([None, *FORMATS]))
 def test_any_bytes(tmp_path_factory, content, format):
     attempt(tmp_path_factory.getbasetemp() / "bytes", content, format)
@@ -182,7 +180,7 @@ LINES = st.lists(st.lists(st.sampled_from(WORDS_OF_ALL_FORMATS), max_size=5).map
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(LINES, st.sampled_from([None, *FORMATS]))
 def test_any_words(tmp_path_factory, text, format):
     attempt(tmp_path_factory.getbasetemp() / "words", text.encode(), format)
@@ -283,13 +281,13 @@ def tables(draw, width, tag=""):
     return "".join(lines)
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(st.integers(2, 3).flatmap(tables))
 def test_edge_lists_are_read_as_by_the_plain_reader(tmp_path_factory, text):
     compare(tmp_path_factory.getbasetemp() / "plain.txt", text.lstrip(), "edges", plain_edges)
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(tables(3, tag="a "), st.integers(0, 6), st.integers(0, 12))
 def test_dimacs_files_are_read_as_by_the_plain_reader(tmp_path_factory, table, m, n):
     path = tmp_path_factory.getbasetemp() / "plain.gr"

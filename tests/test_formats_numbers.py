@@ -23,7 +23,7 @@ def parsed(text: str):
     return parse_number(np.frombuffer(text.encode() + b"\n", np.uint8), 0)
 
 
-@settings(max_examples=400)
+@settings(max_examples=7 * settings.default.max_examples)
 @given(digits=st.integers(0, 2**64 - 1), power=st.integers(-345, 310) | st.integers(-30, 30))
 @example(9007199254740993, 0)
 @example(9007199254740992, 22)
@@ -36,7 +36,7 @@ def test_decimals_are_rounded_as_python_rounds_them(digits, power):
         assert value == float(f"{digits}e{power}")
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(significand=st.integers(2**52, 2**53 - 1), power=st.integers(-8, 10))
 def test_values_half_way_between_floats_are_rounded_to_even(significand, power):
     half = 2 * significand + 1
@@ -55,7 +55,7 @@ def test_almost_all_floats_are_decided_by_decimal(rng):
     assert sum(kind == HARD for kind, *_ in kinds) < len(texts) / 100
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(st.floats(allow_nan=False) | st.floats(min_value=-1e-300, max_value=1e-300))
 def test_float_written_by_python_is_read_back(value):
     kind, end, _, real = parsed(repr(value))
@@ -63,7 +63,7 @@ def test_float_written_by_python_is_read_back(value):
     assert kind == HARD or struct.pack("d", real) == struct.pack("d", value)
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 @given(
     st.integers(-(2**65), 2**65) | st.integers(-(2**63) - 2, -(2**63) + 2) | st.integers(2**63 - 2, 2**63 + 2)
 )
@@ -115,7 +115,7 @@ def test_number_classifies_text(text, kind, value):
         assert (integer if kind == INTEGER else real) == value
 
 
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(
     values=st.lists(
         st.decimals(allow_nan=False, allow_infinity=False)

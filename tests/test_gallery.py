@@ -33,7 +33,10 @@ gallery = load(ROOT / "docs/gallery.py")
 clustering = load(ROOT / "examples/clustering.py")
 
 
-@pytest.mark.parametrize("picture", gallery.examples())
+@pytest.mark.parametrize(
+    "picture",
+    [pytest.param(name, marks=[pytest.mark.slow] * (i > 0)) for i, name in enumerate(gallery.examples())],
+)
 def test_example_draws_its_picture(picture, tmp_path):
     from PIL import Image
 

@@ -252,7 +252,6 @@ def test_distinct_weights(name):
 
 
 @given(st.integers(0, 40), st.data())
-@settings(max_examples=40)
 def test_uniform_has_exactly_m_edges(n, data):
     everything = n * (n - 1) // 2
     connected = data.draw(st.booleans())
@@ -393,7 +392,6 @@ def test_watts_strogatz_rewires_a_share():
 
 
 @given(st.integers(1, 16), st.data())
-@settings(max_examples=40)
 def test_watts_strogatz_stays_simple_when_crowded(n, data):
     k = 2 * data.draw(st.integers(0, (n - 1) // 2))
     p = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
@@ -583,7 +581,7 @@ def test_delaunay_of_a_lattice_where_all_circles_tie(side, scale):
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=30, unique=True))
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_delaunay_of_degenerate_points_is_a_triangulation_with_empty_circles(points):
     x, y = np.array(points).T
     if np.linalg.matrix_rank(np.column_stack([x - x[0], y - y[0]])) < 2:

@@ -88,6 +88,7 @@ def test_forest_is_right_where_ranks_share_memory():
     passes(4, "shared", "128", "60x300")
 
 
+@pytest.mark.slow
 def test_ranks_compile_nothing_after_the_warm_up():
     passes(2, "warm_up")
 

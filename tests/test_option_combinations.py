@@ -11,6 +11,10 @@ from option_combinations import option_combinations
 from mst import registry
 from mst.execute import execute
 from mst.facts import Facts
+from mst.graph import Graph
+
+# Each combination is more code to compile; the defaults are solved in test_every_algorithm.py.
+pytestmark = pytest.mark.slow
 
 PORTS = [
     algorithm
@@ -26,13 +30,18 @@ CASES = [
     )
     if port.skip(Facts(n=10, m=10), options=options) is None
 ]
-GRAPHS = list(adversarial.small(np.random.default_rng(31)))[::5]
-GRAPHS += list(adversarial.medium(np.random.default_rng(32), n=120, m=400))
-FORESTS = [oracles.by_python_kruskal(graph) for graph in GRAPHS]
+
+
+@pytest.fixture(scope="module")
+def solved() -> list[tuple[Graph, list[int]]]:
+    """Graphs and their forests."""
+    graphs = list(adversarial.small(np.random.default_rng(31)))[::5]
+    graphs += list(adversarial.medium(np.random.default_rng(32), n=120, m=400))
+    return [(graph, oracles.by_python_kruskal(graph)) for graph in graphs]
 
 
 @pytest.mark.parametrize("port,options", CASES)
-def test_combination_of_options_has_the_forest(port, options):
+def test_combination_of_options_has_the_forest(port, options, solved):
     for width in (1, 2):
-        for graph, expected in zip(GRAPHS, FORESTS, strict=True):
+        for graph, expected in solved:
             assert np.sort(execute(port, graph, width, options).collect()).tolist() == expected, graph.name

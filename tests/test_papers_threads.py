@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit  # not the package's: its cache hashes all that this file imports
 
 from mst import order, registry
 from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
-from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.packed_edges import edge_id, lighter, pack
 from mst.kernels.threads.owner_boruvka import FREE, acquire_permissions
 from mst.kernels.threads.parlay_boruvka import find_halving

@@ -7,6 +7,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from numba import njit  # not the package's: its cache hashes all that this file imports
 
 import mst
 from mst.graph import Graph
@@ -25,9 +26,6 @@ from mst.kernels.filter_boruvka.parallel.records import (
 )
 from mst.kernels.filter_boruvka.parallel.trees import new_parents
 from mst.kernels.parallel.runtime import FOREST, new_counters, workers
-from mst.kernels.primitives.jit import njit
-
-pytestmark = pytest.mark.alone
 
 TYPES = {
     PackedRecords: (np.int32, np.uint32, 100),
@@ -82,7 +80,9 @@ def shapes(rng):
     yield 2, np.zeros(300, int), np.ones(300, int)
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize(
+    "kind", [PackedRecords, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (Records, WideRecords))]
+)
 @pytest.mark.parametrize("cuts", [(), (10, 2_900), (60, 61, 200, 299)])
 @pytest.mark.parametrize("highest", [1, 1000])
 @pytest.mark.parametrize("contended", [False, True])

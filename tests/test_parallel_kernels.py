@@ -17,8 +17,6 @@ from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
 from mst.kernels.parallel.runtime import facts, new_counters, refusal, touched_empty, workers
 
-pytestmark = pytest.mark.alone
-
 WIDTHS = [width for width in (1, 2) if refusal(width) is None]
 
 PACKAGE = Path(mst.__file__).parent

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import njit  # not the package's: its cache hashes all that this file imports
 
 import mst
 from mst.algorithms._filter_boruvka.rounds import Progress, Sampled, next_round, single_key_batches
@@ -29,11 +30,8 @@ from mst.kernels.filter_boruvka.parallel.storage import EdgeList, advance_row, e
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.keys import words_of
 from mst.kernels.parallel.runtime import new_counters, workers
-from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.scratch import borrowed
 from mst.order import keys
-
-pytestmark = pytest.mark.alone
 
 
 @njit

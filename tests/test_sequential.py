@@ -24,10 +24,14 @@ DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
 def cases():
-    """Yield (id, options) of every sequential exact algorithm and each combination of its options."""
+    """Yield (id, options) of every sequential exact algorithm and each combination of its options.
+
+    Options other than the defaults are more code to compile, and so a longer test.
+    """
     for name, algorithm in registry.algorithms().items():
         if algorithm.paradigm == "sequential" and algorithm.exact:
-            yield from ((name, options) for options in option_combinations(algorithm, numbers=(1, 5)))
+            for options in option_combinations(algorithm, numbers=(1, 5)):
+                yield pytest.param(name, options, marks=[pytest.mark.slow] if options else [])
 
 
 CASES = list(cases())
@@ -184,7 +188,7 @@ def int64_vertices(graph):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name,options", [(name, options) for name, options in CASES if name != "filter-boruvka"], ids=str
+    "name,options", [case for case in CASES if case.values[0] != "filter-boruvka"], ids=str
 )
 def test_int64_vertices_are_accepted(name, options, rng):
     for weights in (rng.integers(0, 99, 2_000), rng.random(2_000)):

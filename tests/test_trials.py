@@ -18,7 +18,7 @@ import psutil
 import pytest
 from workflow_clone import GRAPHS, WEIGHTS, Clone
 
-pytestmark = [pytest.mark.workflow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.timeout(900)]
 
 pytest.importorskip("snakemake", reason="the workflow's packages are not installed")
 
@@ -147,7 +147,6 @@ TRIALS = {
         [*REMADE_GRID, *batches("small-uniform")],
     ),
 }
-ESSENTIAL = ("nothing changed",)
 MEASURED_AGAIN = {
     "kernel edited": 4,  # the probe runs its code, too
     "record deleted": 1,
@@ -158,9 +157,7 @@ MEASURED_AGAIN = {
 MEASURED_AGAIN["canonical graph deleted and needed"] = 2
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in ESSENTIAL else pytest.param(name, marks=pytest.mark.slow) for name in TRIALS]
-)
+@pytest.mark.parametrize("name", TRIALS)
 def test_change_runs_exactly_the_jobs_that_depend_on_it(clone, name):
     change, expected = TRIALS[name]
     before = clone.stamps()
@@ -192,7 +189,6 @@ def test_dry_run_changes_no_file(clone, fresh):
     assert checksums(clone.folder) == before
 
 
-@pytest.mark.slow
 def test_edited_cuda_file_plans_only_its_algorithm_again(clone):
     node = {"machine": "far", "runs": ["cuda"], "cpus": 4, "gpus": 1}
     algorithms = ["jucele-cuda", "ecl-mst-cuda"]
@@ -239,7 +235,6 @@ def _by_status(rows: Iterator[dict]) -> dict[str, list[dict]]:
     return found
 
 
-@pytest.mark.slow
 def test_corrupted_raw_file_fails_its_own_jobs_alone(clone):
     raw = clone.folder / "mine.txt"
     raw.write_text("0 1 5\n1 2 7\n2 0 6\n")
@@ -307,7 +302,6 @@ def kill_the_worker(clone: Clone, process: subprocess.Popen) -> None:
     assert process.returncode == 1 and "1 jobs failed" in output, output
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("accident", [interrupt_the_engine, kill_the_engine, kill_the_worker])
 @pytest.mark.parametrize("arguments", [(), ("--rerun-incomplete",)])
 def test_interrupted_workflow_resumes_where_it_was(clone, accident, arguments):
@@ -324,7 +318,6 @@ def test_interrupted_workflow_resumes_where_it_was(clone, accident, arguments):
     assert {path: after[path] for path in before} == before and len(after) == len(before) + 1
 
 
-@pytest.mark.slow
 def test_second_workflow_in_the_same_folder_is_refused(clone):
     with waiting(clone) as process:
         code, output = clone.snakemake()
@@ -355,7 +348,6 @@ def mounted(folder: Path, *options: str) -> Iterator[None]:
         saved.rename(folder)
 
 
-@pytest.mark.slow
 def test_full_disk_fails_jobs_and_leaves_nothing_partial(clone):
     add_algorithm(clone)
     before = clone.stamps()
@@ -376,7 +368,6 @@ def test_full_disk_fails_jobs_and_leaves_nothing_partial(clone):
         assert len(clone.records()) == len(before) + 2
 
 
-@pytest.mark.slow
 def test_read_only_results_are_one_clear_error(clone):
     add_algorithm(clone)
     with mounted(clone.folder / "results", "ro"):
@@ -385,7 +376,6 @@ def test_read_only_results_are_one_clear_error(clone):
         assert "Write-protected output files" in output and "output: results/" in output, output
 
 
-@pytest.mark.slow
 def test_touch_and_forcerun_do_what_the_engine_documents(clone):
     before = clone.stamps()
     code, output = clone.snakemake("--touch")
@@ -397,7 +387,6 @@ def test_touch_and_forcerun_do_what_the_engine_documents(clone):
     assert code == 0 and ran(output) == [], output
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("profile", [True, False])
 def test_moved_project_runs_nothing(clone, tmp_path, profile):
     moved = Clone(clone.folder.rename(tmp_path / "somewhere else"))

@@ -118,6 +118,7 @@ def test_edited_reporting_rewrites_the_page_and_measures_nothing(clone, source, 
     assert code == 0 and set(jobs(output)) - {"default"} == rerun, output
 
 
+@pytest.mark.slow
 def test_edited_algorithm_reruns_it_alone(clone):
     before = clone.stamps()
     file = clone.folder / "mst/algorithms/sequential/kruskal.py"
