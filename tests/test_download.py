@@ -263,7 +263,6 @@ def test_a_complete_part_is_accepted_without_its_bytes(serve, sources):
     check_whole(sources().fetch(wanted(server)), server)
 
 
-@pytest.mark.alone
 def test_a_server_that_stalls_is_given_up(serve, sources):
     release = threading.Event()
 
@@ -280,7 +279,6 @@ def test_a_server_that_stalls_is_given_up(serve, sources):
     release.set()
 
 
-@pytest.mark.alone
 def test_trickling_connection_counts_as_stalled(serve, sources):
     stop = threading.Event()
 
@@ -298,7 +296,6 @@ def test_trickling_connection_counts_as_stalled(serve, sources):
     stop.set()
 
 
-@pytest.mark.alone
 def test_no_answer_at_all_gives_the_host_up_at_once(serve, sources):
     release = threading.Event()
     server = serve(lambda h, _: release.wait(5))

@@ -101,7 +101,14 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("work", ["proof", "boruvka", "qkruskal", "filter-kruskal", "filter-boruvka-threads"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        "proof",
+        "filter-boruvka-threads",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("boruvka", "qkruskal", "filter-kruskal")),
+    ],
+)
 def test_every_interruption_raises_keyboard_interrupt(work):
     command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, "100"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240)

@@ -43,12 +43,14 @@ def test_joining_on_both_ends_takes_one_round_for_each_edge_of_a_star():
     assert run("edge-boruvka", star, join="both", minimum="vertex")[1]["rounds"] == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"fused": True}, {"filter": "serial"}, {"compression": False}])
 def test_published_optimisations_do_not_change_the_rounds(options):
     graph = random_graph()
     assert run("edge-boruvka", graph, **options)[1] == run("edge-boruvka", graph)[1]
 
 
+@pytest.mark.slow
 def test_slots_by_round_are_twice_the_edges_by_round():
     graph = random_graph()
     edges = run("edge-boruvka", graph)[1]["edges by round"]
@@ -57,6 +59,7 @@ def test_slots_by_round_are_twice_the_edges_by_round():
     assert run("parlay-boruvka", graph)[1]["edges by round"][1:] == edges[1:]
 
 
+@pytest.mark.slow
 def test_phases_are_those_of_the_paper():
     algorithm = registry.get("edge-boruvka")
     module = algorithm.load()

@@ -32,6 +32,8 @@ TYPES = {
     Records: (np.int32, np.uint64, 100),
     WideRecords: (np.int64, np.uint64, 2**33),
 }
+# Each kind is all kernels of batches to compile again.
+KINDS = [pytest.param(kind, marks=[pytest.mark.slow] * (kind is not PackedRecords)) for kind in TYPES]
 
 
 @njit
@@ -80,9 +82,7 @@ def shapes(rng):
     yield 2, np.zeros(300, int), np.ones(300, int)
 
 
-@pytest.mark.parametrize(
-    "kind", [PackedRecords, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (Records, WideRecords))]
-)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cuts", [(), (10, 2_900), (60, 61, 200, 299)])
 @pytest.mark.parametrize("highest", [1, 1000])
 @pytest.mark.parametrize("contended", [False, True])
@@ -122,7 +122,7 @@ def _pruned(records, chunks, degrees, places):
     return left, out
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hub", [0, 300, 2_000])
 def test_pruned_leaves_lie_on_no_cycle(kind, hub, rng):
     for n, m in ((4_000, 1_000), (4_000, 2_000), (4_000, 3_000), (50, 3_000)):
@@ -185,7 +185,7 @@ def test_every_chunk_of_every_phase_is_taken_once(width, rng):
         assert join.report_done(state, chunks, phase, len(taken) - some)
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_order_is_by_key_and_id(kind, rng):
     vertex_type, key_type, ids = TYPES[kind]
     keys, edge_ids = rng.integers(0, 5, 500), rng.permutation(500)

@@ -34,8 +34,6 @@ from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
 from mst.programs import from_mapping
 
-pytestmark = pytest.mark.alone
-
 PROBES = {
     "probe-children": """
     import subprocess, time
@@ -165,6 +163,7 @@ def session_of(run: int, scratch: Path, timeout: float) -> Session:
     return Session(run, spec, Measure(timeout=timeout))
 
 
+@pytest.mark.alone
 def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkeypatch):
     class SilentServer:
         def send(self, run, command, **values):
@@ -221,6 +220,7 @@ def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(mo
     assert measuring.versions_of(algorithm)["cuda"] == "13.0"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("name", "limit", "reason"),
     [
@@ -279,6 +279,7 @@ def test_job_ended_by_the_scheduler_writes_no_measurement(probe, tmp_path, monke
     assert marker.exists() and not probe.request("probe-signalled").path.exists()
 
 
+@pytest.mark.alone
 def test_threads_and_processors_are_pinned_to_the_width(probe):
     pytest.importorskip("threadpoolctl")
     measurement = probe("probe-threads", width=1)
@@ -363,6 +364,7 @@ def test_width_above_the_cores_is_refused(probe):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_load_of_other_programs_is_flagged_busy(probe):
     burners = [
         subprocess.Popen(
@@ -397,6 +399,7 @@ def test_measurement_has_samples_machine_memory_and_forest(probe):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_runs_take_turns_forwards_and_backwards(probe):
     orders = [probe.request(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
@@ -447,12 +450,14 @@ def test_events_that_arrive_together_reach_their_runs(tmp_path):
     assert sessions[1].outcome.status == "out-of-memory"
 
 
+@pytest.mark.alone
 def test_small_budget_gives_fewer_processes_and_a_flag(probe):
     measurement = probe("probe-sleeps", processes=5, samples=1, budget=0.5)
     assert 1 <= len(measurement["samples"]["compute"]) < 5
     assert "fewer-processes" in measurement["conditions"]["flags"]
 
 
+@pytest.mark.alone
 def test_unspent_budget_goes_to_slower_runs(probe):
     slow = dict(processes=4, samples=1, budget=1.0)
     assert len(probe("probe-sleeps", **slow)["samples"]["compute"]) < 4
