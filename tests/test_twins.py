@@ -20,7 +20,7 @@ from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, st
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
+pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
 
 _LEFT, _RIGHT = np.uint64(48), np.uint64((1 << 48) - 1)
 
