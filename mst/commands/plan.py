@@ -103,6 +103,7 @@ def _summary(rows: list, machine: str) -> str:
         f"{counts[s]} {s}" for s in ("planned", "done", "waiting", "unsupported", "unavailable") if counts[s]
     )
     known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
-    unknown = counts["planned"] - len(known)
-    time = f"about {sum(known):.0f} s of measuring" + (f", {unknown} runs not timed before" if unknown else "")
-    return f"on {machine}: {listed or 'no runs'}; {time}"
+    unknown = counts["planned"] + counts["waiting"] - len(known)
+    time = [f"about {sum(known):.0f} s of measuring"] if known or not unknown else []
+    time += [f"{unknown} runs not timed before"] if unknown else []
+    return f"on {machine}: {listed or 'no runs'}; {', '.join(time)}"
