@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CHUNK = 2_000
 """Records that one process reads at once."""
+AHEAD = 5
+"""Fewest chunks that several processes read."""
 MOST = 4
 """Most processes at once."""
 _SETTLED = 2.0
@@ -32,7 +34,9 @@ _PATH, _STATE = "_path", "_state"
 _VERSION = b"version"
 
 File = tuple[str, str, str]
-"""Path of a measurement, its origin and its state."""
+"""Path of a measurement, its origin and the state that its kept row was made from (empty without one)."""
+Chunk = tuple[list[str], "pa.Table", list[str]]
+"""Paths of the measurements that have a row, the rows that are not kept, and the reasons of records left out."""
 
 
 def rows_of(
@@ -40,7 +44,7 @@ def rows_of(
     columns: pa.Schema,
     kept_in: Path,
     set_aside: Callable[[str], None],
-) -> list[dict[str, Any]]:
+) -> pa.Table:
     """Return a row for each valid record below folders of records, folder by folder, sorted by path.
 
     A row is taken from the file of kept rows if sizes, inodes and times of its measurement and proof are those that it
@@ -61,35 +65,65 @@ def rows_of(
     import pyarrow as pa
 
     version = _version(columns)
-    kept = _load(kept_in, version)
-    files = [file for folder, origin in folders for file in _files(folder, origin)]
-    known = dict(zip(_list(kept, _PATH), _list(kept, _STATE), strict=True))
-    new = [file for file in files if not file[2] or known.get(file[0]) != file[2]]
-    made = []
-    for rows, reasons in _read(new, columns):
-        made.append(rows)
+    columns = columns.append(pa.field(_PATH, pa.string())).append(pa.field(_STATE, pa.string()))
+    kept = _load(kept_in, columns, version)
+    states = dict(zip(_list(kept, _PATH), _list(kept, _STATE), strict=True))
+    files = (
+        (path, origin, states.get(path, ""))
+        for folder, origin in folders
+        for path in store.measurement_files(str(folder))
+    )
+    order: list[str] = []
+    tables = [kept]
+    for paths, made, reasons in _each(partial(_rows_of_chunk, columns=columns), files):
+        order += paths
+        tables.append(made)
         for reason in reasons:
             set_aside(reason)
-    fresh = {path for path, _, _ in new}
-    still = [path not in fresh for path in _list(kept, _PATH)]
-    tables = [kept.filter(pa.array(still, pa.bool_()))] if len(kept) else []
-    found = pa.concat_tables([*tables, *made]) if tables or made else None
-    if found is None:
-        return []
+    found = pa.concat_tables(tables)
+    # The row that was made last is the valid one.
     places = {path: place for place, path in enumerate(_list(found, _PATH))}
-    found = found.take([places[path] for path, _, _ in files if path in places])
-    if len(new) or len(found) != len(kept):
+    unchanged = len(found) == len(kept) == len(order)
+    found = found.take(pa.array([places[path] for path in order], pa.int64())).combine_chunks()
+    if not unchanged:
         _save(found, kept_in, version)
-    return found.drop_columns([_PATH, _STATE]).to_pylist()
+    return found.drop_columns([_PATH, _STATE])
 
 
-def _files(folder: Path, origin: str) -> Iterator[File]:
-    settled = time.time() - _SETTLED
-    for path in store.measurement_paths(Path(folder)):
-        states = [_stat(path), _stat(store.proof_path(path))]
-        # Of a file that has just been written, a second change could go unnoticed.
-        young = any(max(state[2:], default=0) > settled * 1e9 for state in states)
-        yield str(path), origin, "" if young else f"{origin} {states}"
+def _each(task: Callable[[list[File]], Chunk], files: Iterator[File]) -> Iterator[Chunk]:
+    """Yield the results of a task on chunks of files, in their order; processes read while the others are listed."""
+    chunks = iter(lambda: list(islice(files, CHUNK)), [])
+    first = list(islice(chunks, AHEAD))
+    count = min(usable_cores(), MOST)
+    if count < 2 or len(first) < AHEAD:
+        yield from map(task, chain(first, chunks))
+        return
+    with ProcessPoolExecutor(count, get_context("spawn")) as pool:
+        yield from pool.map(task, chain(first, chunks))
+
+
+def _rows_of_chunk(files: Sequence[File], columns: pa.Schema) -> Chunk:
+    import pyarrow as pa
+
+    paths: list[str] = []
+    rows: list[dict[str, Any]] = []
+    reasons: list[str] = []
+    settled = 1e9 * (time.time() - _SETTLED)
+    for name, origin, known in files:
+        path = Path(name)
+        stamps = [_stat(path), _stat(store.proof_path(path))]
+        state = f"{origin} {stamps}"
+        if state != known:
+            before = len(reasons)
+            record = store.read_record(path, origin=origin, set_aside=reasons.append)
+            if record is None:
+                continue
+            # Of a file that has just been written, a second change could go unnoticed.
+            young = any(max(stamp[2:], default=0) > settled for stamp in stamps)
+            row = next(store.table_rows([record]))
+            rows.append({**row, _PATH: name, _STATE: "" if young or len(reasons) > before else state})
+        paths.append(name)
+    return paths, pa.Table.from_pylist(rows, schema=columns), reasons
 
 
 def _stat(path: Path) -> tuple[int, ...]:
@@ -100,34 +134,6 @@ def _stat(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _read(files: Sequence[File], columns: pa.Schema) -> Iterator[tuple[pa.Table, list[str]]]:
-    """Yield the rows of files, with their paths and states, and the reasons of records left out, chunk by chunk."""
-    rest = iter(files)
-    chunks = list(iter(lambda: list(islice(rest, CHUNK)), []))
-    task = partial(_rows_of_chunk, columns=columns)
-    count = min(usable_cores(), MOST, len(chunks) // 2)
-    if count < 2:
-        yield from map(task, chunks)
-        return
-    with ProcessPoolExecutor(count, get_context("spawn")) as pool:
-        yield from pool.map(task, chunks)
-
-
-def _rows_of_chunk(files: Sequence[File], columns: pa.Schema) -> tuple[pa.Table, list[str]]:
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = []
-    reasons: list[str] = []
-    for path, origin, state in files:
-        before = len(reasons)
-        record = store.read_record(Path(path), origin=origin, set_aside=reasons.append)
-        if record is not None:
-            row = next(store.table_rows([record]))
-            rows.append({**row, _PATH: path, _STATE: state if len(reasons) == before else ""})
-    columns = columns.append(pa.field(_PATH, pa.string())).append(pa.field(_STATE, pa.string()))
-    return pa.Table.from_pylist(rows, schema=columns.remove_metadata()), reasons
-
-
 def _version(columns: pa.Schema) -> bytes:
     """Return a digest of the code and the columns that rows depend on."""
     digest = hashlib.sha256(str(columns).encode())
@@ -136,7 +142,7 @@ def _version(columns: pa.Schema) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _load(file: Path, version: bytes) -> pa.Table:
+def _load(file: Path, columns: pa.Schema, version: bytes) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -146,7 +152,7 @@ def _load(file: Path, version: bytes) -> pa.Table:
             return table.replace_schema_metadata(None)
     except (OSError, pa.ArrowException):
         pass
-    return pa.table({_PATH: [], _STATE: []})
+    return columns.empty_table()
 
 
 def _save(table: pa.Table, file: Path, version: bytes) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mst.atomic import replacing
 from mst.reporting.rows import rows_of
 
@@ -60,6 +62,8 @@ COLUMNS = {
     "origin": "string",
     "current": "bool",
 }
+# Values of planned runs that were not possible, where the plan has none.
+_BLANK = {"options": "default", "layout": "", "flags": "", "oversubscribed": False}
 
 
 def write_table(
@@ -93,11 +97,18 @@ def write_table(
     stand_ins : mapping of str to str, optional
         Stand-ins by the graphs that they replace: a run that is planned on a graph is planned on its stand-in, too.
     """
-    plan = [dict(row) for row in plan_rows]
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plan = list(plan_rows)
     set_aside: list[str] = []
     folders = [*((f, "measured") for f in records_folders), *((f, "reference") for f in references)]
     kept = out_parquet.with_name(f".{out_parquet.stem}-rows.parquet")
-    rows = _distinct(rows_of(folders, _schema(), kept, set_aside.append))
+    found = rows_of(folders, _schema(), kept, set_aside.append)
+    keys = list(zip(*(found[name].to_pylist() for name in KEY), strict=True))
+    versions: dict[tuple, int] = {}
+    for place, version in enumerate(zip(keys, found["fingerprint"].to_pylist(), strict=True)):
+        versions.setdefault(version, place)
     if only_planned:
         others = stand_ins or {}
         planned = {
@@ -105,16 +116,22 @@ def write_table(
             for row in plan
             for graph in (row["graph"], others.get(row["graph"], row["graph"]))
         }
-        rows = [row for row in rows if (row["graph"], row["algorithm"], row["options"]) in planned]
+        versions = {version: place for version, place in versions.items() if version[0][1:4] in planned}
     wanted = {_key(row): row["fingerprint"] for row in plan if row.get("fingerprint")}
-    _mark_current(rows, wanted)
-    measured = {_key(row) for row in rows}
-    for row in plan:
-        if row.get("status") in NOT_RUN and _key(row) not in measured:
-            rows.append({**_blank(), **{k: v for k, v in row.items() if k in COLUMNS}, "current": True})
-    rows.sort(key=lambda row: (*map(str, _key(row)[:4]), row["width"] or 0, row["created"] or ""))
-    _write(rows, out_parquet, out_csv, set_aside)
-    return len(rows)
+    current = _current(versions, wanted, found["created"].to_pylist())
+    not_run = [
+        {**_BLANK, **{name: value for name, value in row.items() if name in COLUMNS}, "current": True}
+        for row in plan
+        if row.get("status") in NOT_RUN and _key(row) not in current
+    ]
+    places = pa.array(versions.values(), pa.int64())
+    marks = pa.array(np.isin(places, list(current.values())), pa.bool_())
+    rows = found.take(places).set_column(found.num_columns - 1, _schema().field("current"), marks)
+    table = pa.concat_tables([rows, pa.Table.from_pylist(not_run, _schema())])
+    order = [(name, "ascending") for name in (*KEY[:5], "created")]
+    table = table.take(pc.sort_indices(table, sort_keys=order))
+    _write(table.replace_schema_metadata({_SET_ASIDE: json.dumps(set_aside).encode()}), out_parquet, out_csv)
+    return len(table)
 
 
 def set_aside_of(table: Path) -> list[str]:
@@ -124,30 +141,19 @@ def set_aside_of(table: Path) -> list[str]:
     return json.loads((pq.read_schema(table).metadata or {}).get(_SET_ASIDE, b"[]"))
 
 
-def _distinct(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    rows: dict[tuple, dict[str, Any]] = {}
-    for row in found:
-        rows.setdefault((*_key(row), row["fingerprint"]), {**_blank(), **row})
-    return list(rows.values())
-
-
-def _mark_current(rows: Sequence[dict[str, Any]], wanted: Mapping[tuple, str]) -> None:
-    """Mark one version of each run: the planned one if it was measured, else the newest."""
-    versions: dict[tuple, list[dict[str, Any]]] = {}
-    for row in rows:
-        row["current"] = False
-        versions.setdefault(_key(row), []).append(row)
-    for key, same in versions.items():
-        planned = [row for row in same if row["fingerprint"] == wanted.get(key)]
-        max(planned or same, key=lambda row: (row["created"], row["fingerprint"]))["current"] = True
+def _current(
+    versions: Mapping[tuple, int], wanted: Mapping[tuple, str], created: Sequence[str]
+) -> dict[tuple, int]:
+    """Return the place of one version of each run: the planned one if it was measured, else the newest."""
+    best: dict[tuple, tuple] = {}
+    for (key, fingerprint), place in versions.items():
+        rank = (fingerprint == wanted.get(key), created[place], fingerprint, place)
+        best[key] = max(rank, best.get(key, rank))
+    return {key: rank[-1] for key, rank in best.items()}
 
 
 def _key(row: Mapping[str, Any]) -> tuple:
     return tuple(row.get(name) or "" for name in KEY)
-
-
-def _blank() -> dict[str, Any]:
-    return {**dict.fromkeys(COLUMNS), "options": "default", "layout": "", "flags": "", "oversubscribed": False}
 
 
 def _schema() -> pa.Schema:
@@ -156,16 +162,13 @@ def _schema() -> pa.Schema:
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
 
 
-def _write(rows: list[dict[str, Any]], out_parquet: Path, out_csv: Path, set_aside: Sequence[str]) -> None:
-    import pyarrow as pa
+def _write(table: pa.Table, out_parquet: Path, out_csv: Path) -> None:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    schema = _schema().with_metadata({_SET_ASIDE: json.dumps(list(set_aside)).encode()})
-    table = pa.Table.from_pylist(rows, schema=schema)
     for path in (out_parquet, out_csv):
         path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out_parquet) as temporary:
         pq.write_table(table, temporary)
     with replacing(out_csv) as temporary:
-        pa.csv.write_csv(table, temporary)
+        pyarrow.csv.write_csv(table, temporary)

@@ -21,7 +21,7 @@ from typing import Any
 
 from mst.atomic import naming
 from mst.bench.records.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
-from mst.bench.records.store import read_measurement
+from mst.bench.records.store import measurement_files, read_measurement
 from mst.bench.records.verify import prove_again
 from mst.errors import InputError, MSTError
 
@@ -133,11 +133,10 @@ def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
     facts = results / "machines" / f"{machine}.json"
     if facts.is_file():
         yield _read(facts)
-    for path in (results / "records" / machine).glob("*/*/*/w*/*.json"):
-        if not path.name.endswith(".proof.json"):
-            with contextlib.suppress(MSTError):
-                yield read_measurement(path)["machine"]
-                return  # the records of one machine agree: neither a run nor an import adds another's
+    for path in measurement_files(str(results / "records" / machine), depth=4):
+        with contextlib.suppress(MSTError):
+            yield read_measurement(Path(path))["machine"]
+            return  # the records of one machine agree: neither a run nor an import adds another's
 
 
 def _unite(source: Path, target: Path, union: _Union) -> None:

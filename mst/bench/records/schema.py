@@ -223,7 +223,7 @@ def check_measurement(value: Mapping[str, Any]) -> None:
     """Refuse all but a measurement of the current schema; raise `InputError` as `parse_json` does."""
     check_version(value, MEASUREMENT_VERSIONS, "measurement")
     _check(Measurement, value, "measurement")
-    check_hardware(value["machine"])
+    _check_fingerprint(value["machine"])
 
 
 def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:
@@ -252,6 +252,10 @@ def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
 def check_hardware(value: Mapping[str, Any]) -> None:
     """Refuse all but facts of a machine that match its fingerprint; raise `InputError` as `parse_json` does."""
     _check(Hardware, value, "machine")
+    _check_fingerprint(value)
+
+
+def _check_fingerprint(value: Mapping[str, Any]) -> None:
     if _machine_fingerprint(**{**value, "gpus": tuple(value["gpus"])}) != value["fingerprint"]:
         raise InputError("not a machine: its fingerprint is that of other facts")
 
