@@ -72,7 +72,7 @@ def test_report_of_the_engine_embeds_pages_and_figures(paged):
     assert code == 0, output
     page = (paged.folder / "engine.html").read_text()
     assert "method.html" in page and "needs nothing but itself" in page, "a page and its caption"
-    assert "Adding report.html" in output and "Adding explorer.html" in output
+    assert "Adding index.html" in output and "Adding explorer.html" in output
 
 
 def test_unchanged_project_runs_nothing(clone):

@@ -18,12 +18,7 @@ rule report:
         imported=imported(),
         sources=PAGE_SOURCES,
     output:
-        page=report(
-            RESULTS / "{where}report.html",
-            caption="../../report/snakemake/page.rst",
-            category="The report",
-            labels={"page": "front page"},
-        ),
+        page=RESULTS / "{where}report.html",
         pages=report(
             directory(RESULTS / "{where}report"),
             patterns=["{page}.html"],

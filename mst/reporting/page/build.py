@@ -124,6 +124,9 @@ def _to_come(plan: Sequence[Mapping[str, Any]], rows: Any) -> int:
 def render(shown: Shown, front: str = "report.html", folder: str = "report") -> Iterator[tuple[str, str]]:
     """Yield the stem of each page and its HTML: its frame around its sections, each from its own context.
 
+    The folder has the front page, too, as ``index``, and its pages link to that: the engine's report takes the folder
+    apart from what is beside it.
+
     Parameters
     ----------
     shown : Shown
@@ -135,11 +138,13 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
     from mst.reporting.page.chapters import chapters, frame, verbatim
 
     templates, around, made = environment(), frame(shown), chapters(shown)
-    around["front"] = front
-    for chapter in made:
-        inside = bool(chapter.stem)
-        places = {"root": "../" if inside else "", "pages": "" if inside else f"{folder}/"}
-        context = around | places
+    outside = {"root": "", "pages": f"{folder}/", "front": front}
+    inside = {"root": "../", "pages": "", "front": "index.html"}
+    stems = (
+        (chapter, stem) for chapter in made for stem in ([chapter.stem] if chapter.stem else ["", "index"])
+    )
+    for chapter, stem in stems:
+        context = around | (inside if stem else outside)
         parts = []
         for part in chapter.sections:
             template = templates.get_template(f"sections/{part.template}.html.j2")
@@ -147,7 +152,7 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
         scripts = Markup("").join(verbatim(script) for script in chapter.scripts)
         page = templates.get_template("page.html.j2")
         yield (
-            chapter.stem,
+            stem,
             page.render(context, chapter=chapter, chapters=made, sections=parts, scripts=scripts),
         )
 
