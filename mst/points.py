@@ -193,11 +193,12 @@ def _tree(
         cores[tree.points] = lists.core
         other, place = points.others
         # Points at one place are joined to the first of them: no other edge of theirs is before these.
-        a, b = (
-            np.concatenate((points.ids[tree.points[ends]], more))
-            for ends, more in zip(edges[:2], (other, points.ids[place]))
-        )
-        w = np.sqrt(np.concatenate((edges.weights, cores[place])))
+        a, b, w = tree.points[edges.a], tree.points[edges.b], np.sqrt(edges.weights)
+        if len(other):
+            a, b = (
+                np.concatenate((points.ids[ends], more)) for ends, more in ((a, other), (b, points.ids[place]))
+            )
+            w = np.concatenate((w, np.sqrt(cores[place])))
         return _in_order(np.minimum(a, b), np.maximum(a, b), w, width)
 
 
@@ -262,22 +263,26 @@ def _rounds(
 ) -> Edges:
     """Join the components `start`, int32 (n,), by shortest edges; return these after the `known` edges within them."""
     from mst.kernels.points import rounds
+    from mst.kernels.points.lanes import LEAF
 
     n = len(tree.points)
     schedule = schedule._replace(grain=_PLACES)
     parent, choices, found = np.arange(n, dtype=np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
-    components = rounds.Components(start, np.empty(len(tree.boxes), np.int32), np.empty(n, np.uint64))
+    # A vector of all points of the last block is read, which may have fewer.
+    of = np.empty(len(tree.blocks) * LEAF, np.int32)[:n]
+    of[:] = start
+    components = rounds.Components(of, np.empty(len(tree.boxes), np.int32), np.empty(n, np.uint64))
     state = rounds.candidates(lists)
     size = len(known[0])
     edges = rounds.Edges(*(np.resize(column, n - 1) for column in known))
-    roots = np.flatnonzero(start == np.arange(n)).astype(np.int32)
+    roots = np.flatnonzero(of == np.arange(n)).astype(np.int32)
     rounds.relabel(schedule, parent, tree.levels, components)
     while len(roots) > 1:
         rounds.read_lists(schedule, lists, state, components)
         rounds.search_tree(schedule, tree, lists, state, components)
         count = rounds.collect_least(schedule, state, components, found)
         rounds.choose(found[:count], tree.points, state, components, choices)
-        left = rounds.join(roots, choices, state, start, parent, edges, size)
+        left = rounds.join(roots, choices, state, of, parent, edges, size)
         size += len(roots) - left
         roots = roots[:left]
         rounds.relabel(schedule, parent, tree.levels, components)

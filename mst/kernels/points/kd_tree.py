@@ -16,12 +16,12 @@ import numpy as np
 
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
+from mst.kernels.points.lanes import LEAF
 from mst.kernels.primitives.jit import njit
 
-LEAF = 16
-_SAMPLE = 64
-# Neither changes how sums are rounded.
-_NO_NAN = {"nnan", "nsz"}
+_SAMPLE = 32
+# Levels whose nodes are split in a copy of their points.
+_LOCAL = 9
 
 
 class KdTree(NamedTuple):
@@ -58,12 +58,12 @@ def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
     n, dimensions = coordinates.shape
     blocks = -(-n // LEAF)
     levels = (blocks - 1).bit_length()
-    points, keys = np.arange(n, dtype=np.int32), np.empty(n)
-    for level in range(levels):
+    top = max(levels - _LOCAL, 0)
+    points, keys = np.arange(n, dtype=np.int32), np.empty(n if top else 0)
+    for level in range(top):
         _split_level(schedule, level, blocks, coordinates, points, keys)
     tree = KdTree(np.empty((blocks, dimensions, LEAF)), np.empty((2 << levels, 2, dimensions)), points, levels)
-    tree.boxes[:, 0], tree.boxes[:, 1] = np.inf, -np.inf
-    _fill_blocks(schedule, coordinates, tree)
+    _split_parts(schedule, top, coordinates, tree)
     _join_boxes(tree.boxes, 1 << levels)
     return tree
 
@@ -93,15 +93,76 @@ def _split_worker(worker, schedule, level, blocks, coordinates, points, keys):
     first, last = next_chunk(counters, worker, width, grain, nodes)
     while first < last:
         for node in range(first, last):
-            start = ((node * blocks) >> level) * LEAF
-            stop = min((((node + 1) * blocks) >> level) * LEAF, points.size)
-            middle = (((2 * node + 1) * blocks) >> (level + 1)) * LEAF
-            if start < middle < stop:
-                dimension = _widest(coordinates, points, start, stop)
-                for i in range(start, stop):
-                    keys[i] = coordinates[points[i], dimension]
-                _select(keys, points, start, stop, middle)
+            _split(node, level, blocks, 0, coordinates, points, keys)
         first, last = next_chunk(counters, worker, width, grain, nodes)
+
+
+@njit
+def _split(node, level, blocks, origin, coordinates, points, keys):
+    """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on."""
+    start = ((node * blocks) >> level) * LEAF - origin
+    stop = min((((node + 1) * blocks) >> level) * LEAF - origin, points.size)
+    middle = (((2 * node + 1) * blocks) >> (level + 1)) * LEAF - origin
+    if start < middle < stop:
+        dimension = _widest(coordinates, points, start, stop)
+        for i in range(start, stop):
+            keys[i] = coordinates[points[i], dimension]
+        _select(keys, points, start, stop, middle)
+
+
+@njit
+def _split_parts(schedule, top, coordinates, tree):
+    """Split all nodes from the level `top` on, and write all blocks and the boxes of all leaves."""
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _parts_worker, schedule, top, coordinates, tree)
+
+
+@njit
+def _parts_worker(worker, schedule, top, coordinates, tree):
+    """One worker of `_split_parts`, which copies the points below a node of the level `top`, to have them in cache."""
+    width, grain, counters = schedule
+    blocks, _, points, levels = tree
+    below = levels - top
+    largest = ((blocks.shape[0] >> top) + 1) * LEAF
+    copied, keys = np.empty((largest, coordinates.shape[1])), np.empty(largest)
+    ids, all_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    first, last = next_chunk(counters, worker, width, grain, 1 << top)
+    while first < last:
+        for part in range(first, last):
+            origin = ((part * blocks.shape[0]) >> top) * LEAF
+            stop = min((((part + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
+            order = all_order[: stop - origin]
+            for i in range(order.size):
+                order[i], ids[i] = i, points[origin + i]
+                for k in range(copied.shape[1]):
+                    copied[i, k] = coordinates[ids[i], k]
+            for level in range(below):
+                for node in range(part << level, (part + 1) << level):
+                    _split(node, top + level, blocks.shape[0], origin, copied, order, keys)
+            for i in range(order.size):
+                points[origin + i] = ids[order[i]]
+            for leaf in range(part << below, (part + 1) << below):
+                _fill_leaf(leaf, origin, copied, order, tree)
+        first, last = next_chunk(counters, worker, width, grain, 1 << top)
+
+
+@njit
+def _fill_leaf(leaf, origin, coordinates, points, tree):
+    """Write the block and the box of a leaf; `points` are those of the places from `origin` on."""
+    blocks, boxes, _, levels = tree
+    node, b = (1 << levels) + leaf, leaf_block(leaf, levels, blocks.shape[0])
+    for k in range(blocks.shape[1]):
+        low, high = np.inf, -np.inf
+        if b >= 0:
+            for j in range(LEAF):
+                i = b * LEAF + j - origin
+                if i < points.size:
+                    x = coordinates[points[i], k]
+                    low, high = min(low, x), max(high, x)
+                    blocks[b, k, j] = x
+                else:
+                    blocks[b, k, j] = np.inf
+        boxes[node, 0, k], boxes[node, 1, k] = low, high
 
 
 @njit
@@ -122,60 +183,39 @@ def _widest(coordinates, points, start, stop):
 @njit
 def _select(keys, points, start, stop, middle):
     """Move the smallest keys of the places ``start … stop - 1``, with their points, before place `middle`."""
-    low, high = start, stop - 1
-    while low < high:
-        a, b, c = keys[low], keys[(low + high) >> 1], keys[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while pivot < keys[j]:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                points[i], points[j] = points[j], points[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
+    low, high = start, stop
+    while high - low > 1:
+        pivot = _pivot(keys, low, high, middle)
+        place = _partition(keys, points, low, high, pivot, False)
+        if middle <= place:
+            high = place
+        elif 8 * (place - low) < high - low:
+            # Perhaps many keys are equal.
+            low = _partition(keys, points, place, high, pivot, True)
+            if middle <= low:
+                return
         else:
-            return
+            low = place
 
 
 @njit
-def _fill_blocks(schedule, coordinates, tree):
-    """Write the coordinates and the boxes of all leaves; `coordinates` are as in `build`."""
-    reset_queue(schedule.counters, schedule.width)
-    run(schedule.width, _fill_worker, schedule, coordinates, tree)
+def _pivot(keys, low, high, middle):
+    """Return a key at the places ``low … high - 1`` that is likely to be near the one at `middle` in their order."""
+    a, b, c = keys[low], keys[(low + high) >> 1], keys[high - 1]
+    return max(min(a, b), min(max(a, b), c))
 
 
 @njit
-def _fill_worker(worker, schedule, coordinates, tree):
-    """One worker of `_fill_blocks`."""
-    width, _, counters = schedule
-    blocks, boxes, points, levels = tree
-    leaves = 1 << levels
-    first, last = next_chunk(counters, worker, width, 64, leaves)
-    while first < last:
-        for leaf in range(first, last):
-            b = leaf_block(leaf, levels, blocks.shape[0])
-            if b < 0:
-                continue
-            node = leaves + leaf
-            for j in range(LEAF):
-                place = b * LEAF + j
-                for k in range(blocks.shape[1]):
-                    if place < points.size:
-                        x = coordinates[points[place], k]
-                        boxes[node, 0, k] = min(boxes[node, 0, k], x)
-                        boxes[node, 1, k] = max(boxes[node, 1, k], x)
-                        blocks[b, k, j] = x
-                    else:
-                        blocks[b, k, j] = np.inf
-        first, last = next_chunk(counters, worker, width, 64, leaves)
+def _partition(keys, points, low, high, pivot, equal):
+    """Move the keys less than `pivot`, or equal to it, to the front of ``low … high - 1``; return their end."""
+    place = low
+    for i in range(low, high):
+        # Without a branch, which would be mispredicted.
+        key, point = keys[i], points[i]
+        keys[i], points[i] = keys[place], points[place]
+        keys[place], points[place] = key, point
+        place += (key < pivot) | (equal & (key == pivot))
+    return place
 
 
 @njit
@@ -185,37 +225,3 @@ def _join_boxes(boxes, leaves):
         for k in range(boxes.shape[2]):
             boxes[node, 0, k] = min(boxes[2 * node, 0, k], boxes[2 * node + 1, 0, k])
             boxes[node, 1, k] = max(boxes[2 * node, 1, k], boxes[2 * node + 1, 1, k])
-
-
-@njit(fastmath=_NO_NAN)
-def box_distance(boxes, node, x):
-    """Return a lower bound on the distance of the point `x`, float64 (dimensions,), to those of a node."""
-    total = 0.0
-    for k in range(x.size):
-        # Without a branch, which would be mispredicted.
-        apart = max(boxes[node, 0, k] - x[k], x[k] - boxes[node, 1, k], 0.0)
-        total += apart * apart
-    return total
-
-
-@njit(fastmath=_NO_NAN)
-def children_distances(boxes, left, x):
-    """Return the results of `box_distance` for the node `left` and the one after it: two sums at a time."""
-    to_left = to_right = 0.0
-    for k in range(x.size):
-        a = max(boxes[left, 0, k] - x[k], x[k] - boxes[left, 1, k], 0.0)
-        b = max(boxes[left + 1, 0, k] - x[k], x[k] - boxes[left + 1, 1, k], 0.0)
-        to_left += a * a
-        to_right += b * b
-    return to_left, to_right
-
-
-@njit(fastmath=_NO_NAN)
-def block_distances(blocks, b, x, distances):
-    """Write the distances of the point `x` to those of block `b` to `distances`, float64 (LEAF,)."""
-    for j in range(LEAF):
-        distances[j] = 0.0
-    for k in range(x.size):
-        for j in range(LEAF):
-            apart = blocks[b, k, j] - x[k]
-            distances[j] += apart * apart

@@ -6,7 +6,17 @@ import numpy as np
 
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
-from mst.kernels.points.kd_tree import LEAF, block_distances, children_distances, leaf_block
+from mst.kernels.points.kd_tree import leaf_block
+from mst.kernels.points.lanes import (
+    LEAF,
+    box_distances,
+    first_lane,
+    greatest,
+    lanes_within,
+    node_distance,
+    point_distances,
+    rank,
+)
 from mst.kernels.primitives.jit import njit
 
 
@@ -17,7 +27,7 @@ def find_neighbours(schedule, tree, places, distances):
     Parameters
     ----------
     schedule : mst.kernels.parallel.runtime.Schedule
-        A chunk is `grain` blocks.
+        A chunk is `grain` leaves.
     tree : mst.kernels.points.kd_tree.KdTree
     places : numpy.ndarray of int32, shape (n, k)
         Overwritten by the neighbours' places, nearest first, -1 from the number of other points on.
@@ -30,50 +40,82 @@ def find_neighbours(schedule, tree, places, distances):
 
 @njit
 def _neighbours_worker(worker, schedule, tree, places, distances):
-    """One worker of `find_neighbours`."""
+    """One worker of `find_neighbours`: it goes through the tree once for all points of a leaf."""
     width, grain, counters = schedule
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
-    x, near = np.empty(blocks.shape[1]), np.empty(LEAF)
+    near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
+    ranks, by_rank, listed = np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), min(places.shape[1], LEAF - 1)
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
-    first, last = next_chunk(counters, worker, width, grain, blocks.shape[0])
+    first, last = next_chunk(counters, worker, width, grain, leaves)
     while first < last:
-        for place in range(first * LEAF, min(last * LEAF, points.size)):
-            own = place // LEAF
-            for k in range(x.size):
-                x[k] = blocks[own, k, place - own * LEAF]
-            found, found_distances = places[place], distances[place]
-            found[:] = -1
-            found_distances[:] = np.inf
-            block_distances(blocks, own, x, near)
-            near[place - own * LEAF] = np.inf
-            _insert(near, own, points, found, found_distances)
-            nodes[0], bounds[0], size = 1, 0.0, 1
-            while size > 0:
-                size -= 1
-                node = nodes[size]
-                if bounds[size] > found_distances[-1]:
-                    continue
-                while node < leaves:
-                    left, right = children_distances(boxes, 2 * node, x)
-                    node = 2 * node + (right < left)
-                    nodes[size], bounds[size] = node ^ 1, max(left, right)
-                    size += bounds[size] <= found_distances[-1]
-                    if min(left, right) > found_distances[-1]:
-                        break
+        for leaf in range(first, last):
+            own = leaf_block(leaf, levels, blocks.shape[0])
+            if own < 0:
+                continue
+            home = leaves + leaf
+            radius[:] = -1.0
+            for place in range(own * LEAF, min((own + 1) * LEAF, points.size)):
+                point_distances(blocks, own, place, near)
+                near[place - own * LEAF] = np.inf
+                for i in range(places.shape[1]):
+                    places[place, i], distances[place, i] = -1, np.inf
+                if rank(near, ranks):
+                    for j in range(LEAF):
+                        by_rank[ranks[j]] = j
+                    for i in range(listed):
+                        j = by_rank[i]
+                        places[place, i] = own * LEAF + j
+                        distances[place, i] = near[j]
                 else:
-                    b = leaf_block(node - leaves, levels, blocks.shape[0])
-                    if b >= 0 and b != own:
-                        block_distances(blocks, b, x, near)
-                        _insert(near, b, points, found, found_distances)
-        first, last = next_chunk(counters, worker, width, grain, blocks.shape[0])
+                    _insert(lanes_within(near, np.inf), near, own, points, places[place], distances[place])
+                radius[place - own * LEAF] = distances[place, -1]
+            limit = greatest(radius)
+            # From the leaf upwards: the nearest points come first.
+            ancestor = home
+            while ancestor > 1:
+                nodes[0], size = ancestor ^ 1, 1
+                bounds[0] = node_distance(boxes, home, ancestor ^ 1)
+                ancestor >>= 1
+                while size > 0:
+                    size -= 1
+                    node = nodes[size]
+                    if bounds[size] > limit:
+                        continue
+                    while node < leaves:
+                        left = node_distance(boxes, home, 2 * node)
+                        right = node_distance(boxes, home, 2 * node + 1)
+                        node = 2 * node + (right < left)
+                        nodes[size], bounds[size] = node ^ 1, max(left, right)
+                        size += bounds[size] <= limit
+                        if min(left, right) > limit:
+                            break
+                    else:
+                        b = leaf_block(node - leaves, levels, blocks.shape[0])
+                        if b < 0:
+                            continue
+                        box_distances(blocks, own, boxes, node, apart)
+                        lanes = lanes_within(apart, radius)
+                        while lanes != 0:
+                            j = first_lane(lanes)
+                            lanes &= lanes - 1
+                            place = own * LEAF + j
+                            point_distances(blocks, b, place, near)
+                            hits = lanes_within(near, radius[j])
+                            if hits != 0:
+                                _insert(hits, near, b, points, places[place], distances[place])
+                                radius[j] = distances[place, -1]
+                        limit = greatest(radius)
+        first, last = next_chunk(counters, worker, width, grain, leaves)
 
 
 @njit
-def _insert(near, b, points, found, found_distances):
-    """Insert the points of block `b`, at the distances `near`, float64 (LEAF,), into sorted neighbours."""
+def _insert(lanes, near, b, points, found, found_distances):
+    """Insert these lanes of block `b`, at the distances `near`, float64 (LEAF,), into sorted neighbours."""
     last = found.size - 1
-    for j in range(LEAF):
+    while lanes != 0:
+        j = first_lane(lanes)
+        lanes &= lanes - 1
         distance = near[j]
         if distance <= found_distances[last] and distance < np.inf:
             place = b * LEAF + j

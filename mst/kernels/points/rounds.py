@@ -15,7 +15,16 @@ import numpy as np
 
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
-from mst.kernels.points.kd_tree import LEAF, block_distances, box_distance, leaf_block
+from mst.kernels.points.kd_tree import leaf_block
+from mst.kernels.points.lanes import (
+    LEAF,
+    box_distances,
+    exclude,
+    greatest,
+    least,
+    node_distance,
+    point_distances,
+)
 from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.sequential import find
@@ -71,7 +80,7 @@ class Components(NamedTuple):
     Attributes
     ----------
     of : numpy.ndarray of int32, shape (n,)
-        The component of each place: the place of one of its points.
+        The component of each place: the place of one of its points. Its memory goes on to the end of a block.
     of_node : numpy.ndarray of int32, shape (nodes,)
         That of all points of a node, -1 if there are several, -2 if there are no points.
     limits : numpy.ndarray of uint64, shape (n,)
@@ -185,80 +194,128 @@ def search_tree(schedule, tree, lists, candidates, components):
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
-    """One worker of `search_tree`."""
-    width, grain, counters = schedule
+    """One worker of `search_tree`: it goes through the tree once for all these points of a leaf."""
+    width, _, counters = schedule
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
-    weights, apart, ends, exact, bounds, _ = candidates
+    weights, _, ends, exact, bounds, _ = candidates
     of, of_node, limits = components
     leaves = 1 << levels
-    x, near = np.empty(blocks.shape[1]), np.empty(LEAF)
+    near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     nodes, node_bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
-    first, last = next_chunk(counters, worker, width, grain, of.size)
+    first, last = next_chunk(counters, worker, width, 64, leaves)
     while first < last:
-        for p in range(first, last):
-            own = of[p]
-            if exact[p] or bounds[p] > as_float(load(limits, own)):
+        for leaf in range(first, last):
+            block = leaf_block(leaf, levels, blocks.shape[0])
+            if block < 0:
                 continue
-            block = p // LEAF
-            for k in range(x.size):
-                x[k] = blocks[block, k, p - block * LEAF]
-            weight, distance, q, rest = weights[p], apart[p], ends[p], np.inf
-            limit = min(weight, as_float(load(limits, own)))
-            nodes[0], node_bounds[0], size = 1, core[p], 1
-            while size > 0:
-                size -= 1
-                node = nodes[size]
-                if node_bounds[size] > limit:
-                    rest = min(rest, node_bounds[size])
-                    continue
-                while node < leaves:
+            home, start = leaves + leaf, block * LEAF
+            # Of all points that are searched for: their component, -3 if there are several, and their least core.
+            common, home_core = -2, np.inf
+            for j in range(LEAF):
+                limit[j] = -1.0
+                p = start + j
+                if p < of.size and not exact[p]:
+                    least_of_own = as_float(load(limits, of[p]))
+                    if bounds[p] <= least_of_own:
+                        limit[j], rest[j] = min(weights[p], least_of_own), np.inf
+                        home_core = min(home_core, core[p])
+                        common = of[p] if common == -2 or common == of[p] else -3
+            if common == -2:
+                continue
+            highest, pruned = greatest(limit), np.inf
+            ancestor, node, size = home, home, 0
+            while True:
+                # `node` is the next to be searched, or 0.
+                while 0 < node < leaves:
                     left, right = 2 * node, 2 * node + 1
                     to_left, to_right = np.inf, np.inf
-                    if of_node[left] != own:
-                        to_left = max(box_distance(boxes, left, x), core[p], node_core[left])
-                    if of_node[right] != own:
-                        to_right = max(box_distance(boxes, right, x), core[p], node_core[right])
+                    if of_node[left] != common:
+                        to_left = max(node_distance(boxes, home, left), home_core, node_core[left])
+                    if of_node[right] != common:
+                        to_right = max(node_distance(boxes, home, right), home_core, node_core[right])
                     node, other = (right, left) if to_right < to_left else (left, right)
                     farther, nearer = max(to_left, to_right), min(to_left, to_right)
-                    if farther > limit or farther == np.inf:
-                        rest = min(rest, farther)
+                    if farther > highest or farther == np.inf:
+                        pruned = min(pruned, farther)
                     else:
                         nodes[size], node_bounds[size] = other, farther
                         size += 1
-                    if nearer > limit or nearer == np.inf:
-                        rest = min(rest, nearer)
-                        break
-                else:
+                    if nearer > highest or nearer == np.inf:
+                        pruned = min(pruned, nearer)
+                        node = 0
+                if node > 0:
                     b = leaf_block(node - leaves, levels, blocks.shape[0])
-                    if b < 0 or of_node[node] == own:
-                        continue
-                    block_distances(blocks, b, x, near)
-                    for j in range(LEAF):
-                        d = near[j]
-                        if d >= rest and d > limit:
-                            continue
-                        other = b * LEAF + j
-                        if other >= of.size or of[other] == own or other == q:
-                            continue
-                        if d > limit:
-                            rest = d
-                            continue
-                        w = max(d, core[p], core[other])
-                        if w < weight or (
-                            w == weight
-                            and (d < distance or (d == distance and q >= 0 and points[other] < points[q]))
-                        ):
-                            rest = min(rest, weight)
-                            weight, distance, q = w, d, other
-                            write_min(limits, own, as_bits(w))
-                        else:
-                            rest = min(rest, w)
-                    limit = min(weight, as_float(load(limits, own)))
-            weights[p], apart[p], ends[p] = weight, distance, q
-            exact[p] = q >= 0 and weight <= as_float(load(limits, own))
-            bounds[p] = weight if exact[p] else max(bounds[p], rest)
-        first, last = next_chunk(counters, worker, width, grain, of.size)
+                    if b >= 0 and of_node[node] != common:
+                        box_distances(blocks, block, boxes, node, bound)
+                        for j in range(LEAF):
+                            if limit[j] < 0 or of_node[node] == of[start + j]:
+                                continue
+                            p = start + j
+                            to_node = max(bound[j], core[p], node_core[node])
+                            if to_node > limit[j]:
+                                rest[j] = min(rest[j], to_node)
+                            else:
+                                point_distances(blocks, b, p, near)
+                                exclude(near, of, b * LEAF, of[p])
+                                if ends[p] // LEAF == b:
+                                    near[ends[p] % LEAF] = np.inf
+                                to_node = least(near)
+                                if max(to_node, core[p]) <= limit[j]:
+                                    to_node = _renew(p, b, near, points, core, candidates)
+                                    write_min(limits, of[p], as_bits(weights[p]))
+                                    limit[j] = min(weights[p], as_float(load(limits, of[p])))
+                                rest[j] = min(rest[j], to_node)
+                        highest = greatest(limit)
+                if size > 0:
+                    size -= 1
+                    node = nodes[size]
+                    if node_bounds[size] > highest:
+                        pruned = min(pruned, node_bounds[size])
+                        node = 0
+                elif ancestor > 1:
+                    # From the leaf upwards: the nearest points come first.
+                    node = ancestor ^ 1
+                    ancestor >>= 1
+                    to_node = np.inf
+                    if of_node[node] != common:
+                        to_node = max(node_distance(boxes, home, node), home_core, node_core[node])
+                    if to_node > highest or to_node == np.inf:
+                        pruned = min(pruned, to_node)
+                        node = 0
+                else:
+                    break
+            for j in range(LEAF):
+                if limit[j] >= 0:
+                    p = start + j
+                    exact[p] = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
+                    bounds[p] = weights[p] if exact[p] else max(bounds[p], min(rest[j], pruned))
+        first, last = next_chunk(counters, worker, width, 64, leaves)
+
+
+@njit
+def _renew(p, b, near, points, core, candidates):
+    """Renew the candidate of place `p` by block `b`, of which `near`, float64 (LEAF,), has the distances.
+
+    They are infinite for the candidate so far and for points of the same component. Returns the least weight of those
+    edges that are not the candidate.
+    """
+    weights, apart, ends, _, _, _ = candidates
+    weight, distance, q, rest = weights[p], apart[p], ends[p], np.inf
+    for j in range(LEAF):
+        d, other = near[j], b * LEAF + j
+        if d == np.inf:
+            continue
+        w = max(d, core[p], core[other])
+        if w < weight or (
+            w == weight and (d < distance or (d == distance and q >= 0 and points[other] < points[q]))
+        ):
+            rest = min(rest, weight)
+            weight, distance, q = w, d, other
+        else:
+            rest = min(rest, w)
+    weights[p], apart[p], ends[p] = weight, distance, q
+    return rest
 
 
 @njit

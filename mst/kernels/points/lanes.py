@@ -1,0 +1,221 @@
+"""Operations on the `LEAF` points of a block at once, one in each lane of a vector.
+
+They are written in LLVM's vectors, since LLVM unrolls loops of so few steps to scalar code before it looks for vectors.
+Sums are taken in the order of the dimensions.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from mst.kernels.primitives.jit import intrinsic
+
+LEAF = 16
+_I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+_FLOATS, _INTS = ir.VectorType(_DOUBLE, LEAF), ir.VectorType(_I32, LEAF)
+
+
+@intrinsic
+def point_distances(typing_context, blocks, block, place, distances):
+    """Write the distances of the points of a block to the one at `place` to `distances`, float64 (LEAF,)."""
+
+    def generate(context, builder, signature, arguments):
+        blocks_value, block, place, distances_value = arguments
+        coordinates = context.make_array(blocks)(context, builder, blocks_value)
+        size = builder.extract_value(coordinates.shape, 1)
+        own, lane = builder.lshr(place, _I64(4)), builder.and_(place, _I64(LEAF - 1))
+        total = cgutils.alloca_once_value(builder, ir.Constant(_FLOATS, [0.0] * LEAF))
+        with cgutils.for_range(builder, size) as loop:
+            x = _item(context, builder, blocks, coordinates, own, loop.index, lane)
+            points = _vector(context, builder, blocks, coordinates, block, loop.index, _I64(0))
+            _add_square(builder, total, builder.fsub(points, _spread(builder, builder.load(x), _FLOATS)))
+        _write(context, builder, distances, distances_value, builder.load(total))
+        return context.get_dummy_value()
+
+    return types.void(blocks, types.int64, types.int64, distances), generate
+
+
+@intrinsic
+def box_distances(typing_context, blocks, block, boxes, node, distances):
+    """Write lower bounds on the distances of the points of a block to those of a node to float64 (LEAF,)."""
+
+    def generate(context, builder, signature, arguments):
+        blocks_value, block, boxes_value, node, distances_value = arguments
+        coordinates = context.make_array(blocks)(context, builder, blocks_value)
+        corners = context.make_array(boxes)(context, builder, boxes_value)
+        size = builder.extract_value(coordinates.shape, 1)
+        zero = ir.Constant(_FLOATS, [0.0] * LEAF)
+        total = cgutils.alloca_once_value(builder, zero)
+        with cgutils.for_range(builder, size) as loop:
+            points = _vector(context, builder, blocks, coordinates, block, loop.index, _I64(0))
+            low, high = (
+                builder.load(_item(context, builder, boxes, corners, node, _I64(side), loop.index))
+                for side in (0, 1)
+            )
+            below = builder.fsub(_spread(builder, low, _FLOATS), points)
+            above = builder.fsub(points, _spread(builder, high, _FLOATS))
+            apart = _choose(builder, ">", _choose(builder, ">", below, above), zero)
+            _add_square(builder, total, apart)
+        _write(context, builder, distances, distances_value, builder.load(total))
+        return context.get_dummy_value()
+
+    return types.void(blocks, types.int64, boxes, types.int64, distances), generate
+
+
+@intrinsic
+def node_distance(typing_context, boxes, a, b):
+    """Return a lower bound on the distances of the points of node `a` to those of node `b`."""
+
+    def generate(context, builder, signature, arguments):
+        boxes_value, *nodes = arguments
+        corners = context.make_array(boxes)(context, builder, boxes_value)
+        total = cgutils.alloca_once_value(builder, _DOUBLE(0.0))
+        with cgutils.for_range(builder, builder.extract_value(corners.shape, 2)) as loop:
+            (low, high), (other_low, other_high) = (
+                [
+                    builder.load(_item(context, builder, boxes, corners, node, _I64(side), loop.index))
+                    for side in (0, 1)
+                ]
+                for node in nodes
+            )
+            apart = _choose(builder, ">", builder.fsub(other_low, high), builder.fsub(low, other_high))
+            _add_square(builder, total, _choose(builder, ">", apart, _DOUBLE(0.0)))
+        return builder.load(total)
+
+    return types.float64(boxes, types.int64, types.int64), generate
+
+
+@intrinsic
+def lanes_within(typing_context, distances, limits):
+    """Return the lanes whose distance is at most their limit, a bit each.
+
+    `distances` are float64 (LEAF,), `limits` the same or one float64 for all lanes.
+    """
+
+    def generate(context, builder, signature, arguments):
+        given = _read(context, builder, distances, arguments[0])
+        if isinstance(limits, types.Array):
+            limit = _read(context, builder, limits, arguments[1])
+        else:
+            limit = _spread(builder, arguments[1], _FLOATS)
+        bits = builder.bitcast(builder.fcmp_ordered("<=", given, limit), ir.IntType(LEAF))
+        return builder.zext(bits, _I64)
+
+    return types.int64(distances, limits), generate
+
+
+@intrinsic
+def exclude(typing_context, distances, of, start, own):
+    """Set the distances, float64 (LEAF,), to infinity where the int32 of `of`, from `start` on, is `own`."""
+
+    def generate(context, builder, signature, arguments):
+        distances_value, of_value, start, own = arguments
+        array = context.make_array(of)(context, builder, of_value)
+        address = cgutils.get_item_pointer(context, builder, of, array, [start], wraparound=False)
+        components = builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
+        same = builder.icmp_signed("==", components, _spread(builder, own, _INTS))
+        infinite = ir.Constant(_FLOATS, [float("inf")] * LEAF)
+        given = _read(context, builder, distances, distances_value)
+        _write(context, builder, distances, distances_value, builder.select(same, infinite, given))
+        return context.get_dummy_value()
+
+    return types.void(distances, of, types.int64, types.int32), generate
+
+
+@intrinsic
+def least(typing_context, numbers):
+    """Return the least of float64 (LEAF,)."""
+    return types.float64(numbers), _reduction(numbers, "<")
+
+
+@intrinsic
+def greatest(typing_context, numbers):
+    """Return the greatest of float64 (LEAF,)."""
+    return types.float64(numbers), _reduction(numbers, ">")
+
+
+@intrinsic
+def rank(typing_context, numbers, ranks):
+    """Write how many are less than each of float64 (LEAF,) to int64 (LEAF,); return whether no two are equal."""
+
+    def generate(context, builder, signature, arguments):
+        given = _read(context, builder, numbers, arguments[0])
+        counts = ir.Constant(ir.VectorType(_I64, LEAF), [0] * LEAF)
+        for lane in range(LEAF):
+            one = builder.shuffle_vector(given, given, ir.Constant(_INTS, [lane] * LEAF))
+            counts = builder.sub(counts, builder.sext(builder.fcmp_ordered("<", one, given), counts.type))
+        _write(context, builder, ranks, arguments[1], counts)
+        total = _halved(builder, counts, builder.add)
+        return builder.icmp_signed("==", total, _I64(LEAF * (LEAF - 1) // 2))
+
+    return types.boolean(numbers, ranks), generate
+
+
+@intrinsic
+def first_lane(typing_context, lanes):
+    """Return the first of some lanes, of which there is one at least."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), generate
+
+
+def _reduction(numbers, order):
+    def generate(context, builder, signature, arguments):
+        given = _read(context, builder, numbers, arguments[0])
+        return _halved(builder, given, lambda a, b: _choose(builder, order, a, b))
+
+    return generate
+
+
+def _halved(builder, vector, join):
+    """Return what joins all lanes of a vector."""
+    lanes = LEAF
+    while lanes > 1:
+        lanes //= 2
+        parts = (list(range(start, start + lanes)) for start in (0, lanes))
+        vector = join(
+            *(
+                builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_I32, lanes), part))
+                for part in parts
+            )
+        )
+    return builder.extract_element(vector, _I32(0))
+
+
+def _item(context, builder, array_type, array, *indices):
+    """Address of an item; indices are trusted, as everywhere in these kernels."""
+    return cgutils.get_item_pointer(context, builder, array_type, array, list(indices), wraparound=False)
+
+
+def _vector(context, builder, array_type, array, *indices):
+    """Return the vector of float64 from an item on."""
+    address = _item(context, builder, array_type, array, *indices)
+    return builder.load(builder.bitcast(address, _FLOATS.as_pointer()), align=8)
+
+
+def _read(context, builder, array_type, value):
+    array = context.make_array(array_type)(context, builder, value)
+    return builder.load(builder.bitcast(array.data, _FLOATS.as_pointer()), align=8)
+
+
+def _write(context, builder, array_type, value, vector):
+    array = context.make_array(array_type)(context, builder, value)
+    builder.store(vector, builder.bitcast(array.data, vector.type.as_pointer()), align=8)
+
+
+def _spread(builder, number, kind):
+    """Return a vector that has a number in all lanes."""
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, _I32(0))
+    return builder.shuffle_vector(one, one, ir.Constant(_INTS, [0] * LEAF))
+
+
+def _choose(builder, order, a, b):
+    """Return the less or the greater of both in each lane."""
+    return builder.select(builder.fcmp_ordered(order, a, b), a, b)
+
+
+def _add_square(builder, total, number):
+    builder.store(builder.fadd(builder.load(total), builder.fmul(number, number)), total)
