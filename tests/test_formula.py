@@ -252,7 +252,7 @@ def test_extreme_of_equal_graphs_lies_in_its_interval_and_noise_moves_it_little(
 
 def test_best_names_the_width_that_it_chose():
     source = Fake()
-    assert evaluate("T('quick@best', 'a') / T('quick', 'a')", source, NAMES).best == {"quick": {1}}
+    assert evaluate("T('quick@best', 'a') / T('quick', 'a')", source, NAMES).best == {"quick": {"a": 1}}
     assert not evaluate("T('quick@4', 'a')", source, NAMES).best
 
 

@@ -321,8 +321,7 @@ class _Case:
         if result and result.failed and verdict != NOT_MEASURED:
             reason += f"; skipped: {'; '.join(result.failed)}"
         if result and result.best:
-            widths = (f"{name} {_listed(found)}" for name, found in result.best.items())
-            reason += f"; best widths: {', '.join(widths)}"
+            reason += f"; {_best_widths(result.best)}"
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result, agrees)
 
     def measure(self, formula: str, criterion: Criterion | None, *, stand_ins: bool = False) -> _Found:
@@ -416,8 +415,14 @@ def _decided(holds: bool | None, criterion: Criterion) -> tuple[str, str]:
     return CONFIRMED if holds else CONTRADICTED, f"counts: {criterion}"
 
 
-def _listed(widths: Iterable[int]) -> str:
-    return " and ".join(map(str, sorted(widths)))
+def _best_widths(best: Mapping[str, Mapping[str, int]]) -> str:
+    """Return which widths ``@best`` chose, and the graphs on which selections that are compared have different ones."""
+    chosen = (f"{name} {' and '.join(map(str, sorted({*of.values()})))}" for name, of in best.items())
+    graphs = dict.fromkeys(graph for of in best.values() for graph in of)
+    unlike = [graph for graph in graphs if len({of[graph] for of in best.values() if graph in of}) > 1]
+    more = f" and {len(unlike) - 3} more" * (len(unlike) > 3)
+    apart = f", not the same on both sides on {', '.join(unlike[:3])}{more}" * bool(unlike)
+    return f"best widths: {', '.join(chosen)}{apart}"
 
 
 def own_value(claim: Claim, paper: str, names: Names) -> Result | None:

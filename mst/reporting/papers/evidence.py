@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from mst import catalog
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record
-from mst.bench.statistics import FEWEST_PROCESSES
+from mst.bench.statistics import FEWEST_PROCESSES, summarise
 from mst.reporting.hardware import on_gpus
 
 IDLE_SECONDS = 2e-5
-"""A step that takes no longer is the call of a function that does nothing."""
+"""A step that takes no longer is the call of a function that does nothing; nor do times differ that differ by less."""
+SPREAD = 0.1
+"""Widest interval of a median that judges, over the median; of a share of the time, in all."""
 SIMILAR = 0.1
 """Largest relative difference between an input and its stand-in."""
 FACTS = {
@@ -25,19 +27,23 @@ FACTS = {
 """Facts of a graph by which a stand-in must resemble its input."""
 
 
-def objection(record: Record, quantity: str) -> str:
+def objection(record: Record, quantity: str = "", numbers: Sequence[float] | None = None) -> str:
     """Return why a record judges nothing by a quantity of it, or an empty string.
+
+    A record's flag *spread* is not looked at: the range of many processes is wide if one of them was disturbed, while
+    the interval of their median, which enters the verdict, is not. Counters may differ from process to process, and
+    the spread itself is what is claimed of it.
 
     Parameters
     ----------
     record : Record
     quantity : str
         A leaf of formulas (`mst.reporting.papers.formula`).
+    numbers : sequence of float, optional
+        The quantity's number of each process, if processes have one.
     """
     measurement = record.measurement
-    noted = set(measurement["conditions"]["flags"])
-    # Records that spread are evidence of how much runs spread.
-    disturbed = sorted(noted & (DISTURBED | ({"spread"} if quantity != "spread" else set())))
+    disturbed = sorted(DISTURBED & set(measurement["conditions"]["flags"]))
     if disturbed:
         return f"disturbed ({', '.join(disturbed)})"
     git = measurement["git"]
@@ -46,7 +52,7 @@ def objection(record: Record, quantity: str) -> str:
     lacking = _versions_lacking(measurement)
     if lacking:
         return f"does not state the version of {' and '.join(lacking)}"
-    return ""
+    return "" if numbers is None else objection_to_numbers(quantity, numbers)
 
 
 def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
@@ -59,16 +65,28 @@ def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
     return [name for name in wanted if not stated.get(name)]
 
 
-def objection_to_numbers(quantity: str, numbers: list[float]) -> str:
-    """Return why the numbers of a run's processes judge nothing, or an empty string."""
+def objection_to_numbers(quantity: str, numbers: Sequence[float]) -> str:
+    """Return why the numbers of a run's processes judge nothing, or an empty string.
+
+    Examples
+    --------
+    >>> from mst.reporting.papers.evidence import objection_to_numbers
+    >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
+    'disturbed (spread: 1 to 1.2 s)'
+    >>> objection_to_numbers("T", [1.0] * 8 + [1.2]), objection_to_numbers("T", [5e-5] * 4 + [6e-5])
+    ('', '')
+    """
+    is_time = quantity in ("T", "I", "X", "M", "phase")
     if len(numbers) < FEWEST_PROCESSES:
-        return f"{_NAMES.get(quantity, quantity)} of fewer than three processes"
+        return f"{'times' if is_time and quantity != 'phase' else quantity} of fewer than three processes"
     if quantity in ("I", "phase") and max(numbers) < IDLE_SECONDS:
         return "the step does nothing"
+    found = summarise(numbers)
+    assert found.median is not None and found.low is not None and found.high is not None
+    widest = max(SPREAD * found.median, IDLE_SECONDS) if is_time else SPREAD
+    if (is_time or quantity == "share") and found.high - found.low > widest:
+        return f"disturbed (spread: {found.low:.3g} to {found.high:.3g}{' s' * is_time})"
     return ""
-
-
-_NAMES = {"T": "times", "I": "times", "X": "times", "M": "times"}
 
 
 @cache

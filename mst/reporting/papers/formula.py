@@ -54,7 +54,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mst.bench.statistics import median_draws, of_extremes
+from mst.bench.statistics import FEWEST_PROCESSES, median_draws, of_extremes
 from mst.errors import ConfigError, nearest
 
 DRAWS = 1000
@@ -183,8 +183,10 @@ class Result:
         Processes of the run that had fewest; None where nothing varies.
     objections : list of str
         Why some of the records judge no claim.
+    compared : int
+        Varying quantities of which a least or greatest one was taken, for whose number the interval allows.
     best : dict
-        The widths that ``@best`` chose, by selection.
+        The widths that ``@best`` chose, by selection and graph.
     records : list of str
         Paths of the records used.
     used : list of str
@@ -201,7 +203,8 @@ class Result:
     missing: list[str] = field(default_factory=list)
     processes: int | None = None
     objections: list[str] = field(default_factory=list)
-    best: dict[str, set[int]] = field(default_factory=dict)
+    compared: int = 0
+    best: dict[str, dict[str, int]] = field(default_factory=dict)
     records: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     stood_in: dict[str, str] = field(default_factory=dict)
@@ -327,6 +330,11 @@ class _Evaluation:
                 known = list(dict.fromkeys(self.result.missing))
                 more = f"; and {len(known) - 2} more" if len(known) > 2 else ""
                 raise Missing("; ".join(known[:2]) + more if known else f"{name} of nothing")
+            if name in _EXTREMES:
+                rows, result = _stacked(terms), self.result
+                # A number that never varies, as a counter, is no draw of chance.
+                result.compared = max(result.compared, int((np.ptp(rows, axis=1) > 0).sum()))
+                return of_extremes(rows, _EXTREMES[name], result.processes or FEWEST_PROCESSES)
             columns = zip(*terms, strict=True) if name in _PAIRED else [terms]
             return AGGREGATES[name](*map(_stacked, columns))
         if name not in LEAVES:
@@ -389,7 +397,7 @@ class _Evaluation:
         if found.objection:
             result.objections.append(found.objection)
         if not selection.width:
-            result.best.setdefault(selection.name, set()).add(found.width)
+            result.best.setdefault(selection.name, {})[graph] = found.width
         result.used.append(graph)
         if not found.medians:
             return _constant(found.value)
@@ -492,12 +500,12 @@ _PAIRED: dict[str, Callable[[Quantity, Quantity], Quantity]] = {
     "spearman": lambda x, y: _pearson(_ranks(x), _ranks(y)),
     "kendall": _kendall,
 }
+_EXTREMES: dict[str, Callable[..., Quantity]] = {"min": np.min, "max": np.max}
 AGGREGATES: dict[str, Callable[..., Quantity]] = {
     "gm": lambda rows: np.exp(np.log(rows).mean(axis=0)),
     "mean": lambda rows: rows.mean(axis=0),
     "median": lambda rows: np.median(rows, axis=0),
-    "min": lambda rows: of_extremes(rows, np.min),
-    "max": lambda rows: of_extremes(rows, np.max),
+    **_EXTREMES,
     "fastest": lambda rows: rows.min(axis=0),
     "sum": lambda rows: rows.sum(axis=0),
     **_PAIRED,

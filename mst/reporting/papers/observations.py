@@ -18,7 +18,7 @@ from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import summarise
 from mst.errors import ConfigError, nearest
 from mst.facts import Facts
-from mst.reporting.papers.evidence import objection, objection_to_numbers, resembles
+from mst.reporting.papers.evidence import objection, resembles
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Names, Selection, Unfit, parse_selection
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -68,14 +68,23 @@ class Measured:
             return self._wrong(algorithm, options, selection, graph)
         if quantity == "ran":
             return self._ran(algorithm, options, selection, graph)
-        record = self._record(algorithm, options, selection, graph, quantity)
-        value, behind = (self._excess(record), []) if quantity == "excess" else _read(record, quantity, name)
-        if value is None:
+        found = [self._number(r, quantity, name) for r in self._records(algorithm, options, selection, graph)]
+        # The best of several widths is the best of those that judge, if any do.
+        judging = [leaf for leaf in found if leaf and not leaf.objection] if self.judging else []
+        best = (judging or found)[0]
+        if best is None:
             raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
-        against = objection(record, quantity)
-        if not against and quantity != "excess":
-            against = objection_to_numbers(quantity, behind)
-        return self._leaf(Leaf(float(value), tuple(behind), str(record.path), record.run.width, against), graph)
+        return self._leaf(best, graph)
+
+    def _number(self, record: Record, quantity: str, name: str) -> Leaf | None:
+        if quantity == "excess":
+            value, behind, against = self._excess(record), [], objection(record)
+        else:
+            value, behind = _read(record, quantity, name)
+            against = objection(record, quantity, behind)
+        if value is None:
+            return None
+        return Leaf(float(value), tuple(behind), str(record.path), record.run.width, against)
 
     def _leaf(self, found: Leaf, graph: str) -> Leaf:
         if self.judging and found.objection:
@@ -139,7 +148,8 @@ class Measured:
             selection = program_of(selection, self.programs)
         return selection.algorithm, options_text(selection)
 
-    def _record(self, algorithm: str, options: str, selection: Selection, graph: str, quantity: str) -> Record:
+    def _records(self, algorithm: str, options: str, selection: Selection, graph: str) -> list[Record]:
+        """Return the records of a selection, the fastest first."""
         widths = [selection.width] if selection.width else self.widths(selection, graph)
         found = [self.runs.get((graph, algorithm, options, width)) for width in widths]
         shown = [record for record in found if record is not None and _shown(record, selection.over)]
@@ -148,15 +158,13 @@ class Measured:
                 raise Unfit(f"{selection} on {graph}: {reason}")
             failed = any(record is not None and record.status != "ok" for record in found)
             raise (Failed if failed else Missing)(self._why(algorithm, options, selection, graph))
-        # The best of several widths is the best of those that judge, if any do.
-        judging = [record for record in shown if self.judging and not objection(record, quantity)]
-        return min(judging or shown, key=lambda record: _median(record) or np.inf)
+        return sorted(shown, key=lambda record: _median(record) or np.inf)
 
     def _ran(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
         width = selection.width or 1
         record = self.runs.get((graph, algorithm, options, width))
         if record is not None:
-            ran = Leaf(float(_shown(record, True)), (), str(record.path), width, objection(record, "ran"))
+            ran = Leaf(float(_shown(record, True)), (), str(record.path), width, objection(record))
             return self._leaf(ran, graph)
         if self._unfit(selection, graph):
             return Leaf(0.0)
@@ -187,11 +195,11 @@ class Measured:
     def _wrong(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
         same = [r for k, r in self.runs.items() if k[:3] == (graph, algorithm, options)]
         judged = [r for r in same if r.status == "wrong" or r.proved]
-        judged = [r for r in judged if not objection(r, "wrong")] or judged
+        judged = [r for r in judged if not objection(r)] or judged
         if not judged:
             raise Missing(self._why(algorithm, options, selection, graph))
         first, wrong = judged[0], float(sum(r.status == "wrong" for r in judged))
-        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first, "wrong")), graph)
+        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first)), graph)
 
     def _why(self, algorithm: str, options: str, selection: Selection, graph: str) -> str:
         run = f"{algorithm}[{options}]" if options != "default" else algorithm

@@ -189,8 +189,10 @@ def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
     if result:
         measured = _value(claim, result.value)
         if result.low != result.high and result.processes:
-            coverage = min(interval_ranks(result.processes)[1], COVERAGE)
-            measured += f" [{_value(claim, result.low)}, {_value(claim, result.high)}; {100 * coverage:.4g} %]"
+            covered = f"{100 * min(interval_ranks(result.processes)[1], COVERAGE):.4g} %"
+            if result.compared > 1:
+                covered = f"{100 * COVERAGE:.4g} % for {result.compared} together"
+            measured += f" [{_value(claim, result.low)}, {_value(claim, result.high)}; {covered}]"
     records = result.records if result else []
     return {
         "machines": [],
