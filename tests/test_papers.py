@@ -57,8 +57,9 @@ def test_every_cell_is_computed_once_everything_is_measured(names):
     for paper, exhibit in EVERY:
         filled = fill(paper, exhibit, [Everything(names)], names)
         for _, _, grids in filled.panels:
-            (grid,) = grids
-            assert grid.known == len(grid.rows) * len(grid.columns), (paper, exhibit.id)
+            assert [grid.ports for grid in grids] in ([False], [False, True])
+            for grid in grids:
+                assert grid.known == len(grid.rows) * len(grid.columns), (paper, exhibit.id)
 
 
 def test_verdicts_say_which_kind_of_machine_gave_them(tmp_path, monkeypatch):
@@ -161,21 +162,51 @@ def test_rows_without_numbers_are_not_drawn(draw, names, tmp_path, monkeypatch):
 def test_printed_and_measured_stand_side_by_side(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
     ((_, printed, grids),) = filled.panels
-    (grid,) = (g for g in grids if g.source == "fake-gpu-box")
-    row, column = grid.rows.index("USA-road-d.NY"), grid.columns.index("ECL-MST")
+    (grid,) = (g for g in grids if g.source == "fake-gpu-box" and g.ports)
+    row, column = grid.rows.index("USA-road-d.NY"), grid.columns.index("ECL-MST, our port")
     assert printed.cells[row][column].value == 0.0006
     cell = grid.cells[row][column]
     assert cell.low <= cell.value <= cell.high and cell.value != 0.0006
     assert "(0.0006)" in latex(filled) and "(NC)" in latex(filled)
 
 
+def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path):
+    """A column with the name of a program never has the number of a port."""
+    graph = next(g for g in fake_records.GRAPHS if g.name == "USA-road-d.NY")
+    for algorithm, seconds in (("ecl-mst-cuda", 0.5), ("command-ecl-mst", 0.25), ("cugraph", 0.75)):
+        fake = fake_records.FakeAlgorithm(algorithm, algorithm, "cuda", 1e-9)
+        samples = [[seconds] * 2] * 3
+        run, value = fake_records.measurement("fake-gpu-box", graph, fake, 1, samples=samples)
+        fake_records.write_record(tmp_path, run, value, grade="weight")
+    filled = fill("ecl-mst", one("ecl-mst", "table-4"), gather([tmp_path]), names)
+    ((_, _, grids),) = filled.panels
+    found = {
+        (grid.ports, column): cell.value
+        for grid in grids
+        for column, cell in zip(grid.columns, grid.cells[grid.rows.index("USA-road-d.NY")], strict=True)
+        if cell.value is not None
+    }
+    assert found == {
+        (False, "ECL-MST"): 0.25,
+        (False, "cuGraph GPU"): 0.75,
+        (True, "ECL-MST, our port"): 0.5,
+        (True, "cuGraph GPU"): 0.75,
+    }
+    text = latex(filled)
+    assert "ECL-MST (s)" in text and "ECL-MST, our port (s)" in text and "fake-gpu-box, our ports" in text
+    drawn = drawing.draw(
+        fill("ecl-mst", one("ecl-mst", "figure-4"), gather([tmp_path]), names), tmp_path / "pictures"
+    )
+    assert len({panel.name for panel in drawn}) == len(drawn) == 2
+
+
 def test_mean_with_missing_numbers_has_no_value(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
     ((_, printed, grids),) = filled.panels
     assert printed.cells[-2][0].value == pytest.approx(0.0103, rel=0.03)
-    (grid,) = (g for g in grids if g.source == "fake-gpu-box")
+    (grid,) = (g for g in grids if g.source == "fake-gpu-box" and g.ports)
     assert grid.known and all(cell.value is None and cell.reason for cell in grid.cells[-1])
-    assert "missing, the first:" in grid.cells[-1][grid.columns.index("ECL-MST")].reason
+    assert "missing, the first:" in grid.cells[-1][grid.columns.index("ECL-MST, our port")].reason
 
 
 def test_machines_with_the_same_facts_are_one_table(names, sources):
@@ -269,7 +300,8 @@ def test_rows_of_stand_ins_are_labelled_beside_published_rows(names, measured_in
     assert "rmat16.sym (stand-in) & 0.51* (0.0006)" in latex(filled)
     table, _ = write_files(filled, tmp_path / filled.slug)
     with table.open(newline="") as file:
-        rows = [r for r in csv.DictReader(file) if r["column"] == "ECL-MST" and r["row"] == "rmat16.sym"]
+        rows = [r for r in csv.DictReader(file) if r["row"] == "rmat16.sym" and r["value"]]
+        rows = [r for r in rows if r["column"] in ("ECL-MST", "ECL-MST, our port")]
     assert [(r["source"], r["graphs"], r["stand_ins"], r["objection"]) for r in rows] == [
         ("printed", "rmat16.sym", "", ""),
         (

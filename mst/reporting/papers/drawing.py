@@ -32,7 +32,7 @@ def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[
         for grid, beside in panel.shown:
             if grid.known + (beside.known if beside else 0) < FEWEST:
                 continue
-            name = slug(" ".join(filter(None, (filled.slug, panel.name, grid.source))))
+            name = slug(" ".join(filter(None, (filled.slug, panel.name, grid.source, "ports" * grid.ports))))
             title = panel.title(grid)
             if filled.exhibit.draw == "curves" and any(grid.marks):
                 # Its axis has no place for the marks of rows.

@@ -7,22 +7,26 @@ the formulas out from the printed numbers and from the records of each machine: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
 from mst import resources
 from mst.bench.statistics import FEWEST_PROCESSES
+from mst.reporting.papers.claims import document
 from mst.reporting.papers.formula import Missing, Names, Unfit, evaluate
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]
 Loop = dict[str, str | list[Any]]
+OUR_PORT, OUR_PORTS = ", our port", ", our ports"
 
 
 class Column(StrictModel):
@@ -91,6 +95,7 @@ class Grid:
     """One panel of an exhibit: rows × columns of cells from one source, ``printed`` or a machine.
 
     The last `means` rows are means. `marks` says for each row that its graph, or how many of its graphs, are stand-ins.
+    `ports` says that the columns of programs have the numbers of our ports of them, and say so.
     """
 
     source: str
@@ -100,6 +105,7 @@ class Grid:
     cells: tuple[tuple[Cell, ...], ...]
     means: int
     marks: tuple[str, ...]
+    ports: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -112,6 +118,12 @@ class Grid:
     def known(self) -> int:
         """How many cells have a value."""
         return sum(cell.value is not None for row in self.cells for cell in row)
+
+    @property
+    def has_ports(self) -> bool:
+        """Whether a column of a port has a value."""
+        rows = (zip(self.columns, row, strict=True) for row in self.cells)
+        return any(title.endswith(OUR_PORT) and cell.value is not None for row in rows for title, cell in row)
 
 
 class PanelGrids(NamedTuple):
@@ -130,7 +142,7 @@ class PanelGrids(NamedTuple):
 
     def title(self, grid: Grid, before: str = "") -> str:
         """Return the panel's name and where the grid's numbers are from."""
-        origin = "as printed" if grid is self.printed else before + grid.source
+        origin = "as printed" if grid is self.printed else before + grid.source + OUR_PORTS * grid.ports
         return f"{self.name}, {origin}" if self.name else origin
 
 
@@ -168,6 +180,9 @@ def exhibits(file: Path | None = None) -> dict[str, list[Exhibit]]:
 def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names) -> Filled:
     """Work out an exhibit's numbers.
 
+    If a column is about programs that are available, it has the numbers of the programs; those of our ports are a grid
+    of their own, whose columns say so.
+
     Parameters
     ----------
     paper : str
@@ -176,16 +191,23 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
         One for each machine; those without a single number are left out.
     names : Names
     """
-    filled = Filled(paper, exhibit)
+    filled, book = Filled(paper, exhibit), document()
     if exhibit.static:
         return filled
+    programs = book.originals if book.papers[paper].judge == "original" else {}
     for bound in _bindings(exhibit.panels, names):
         panel = " ".join(map(_label, bound.values()))
         grid = None
         if exhibit.values == "printed":
             grid = _grid(exhibit, Printed(paper, exhibit.machine), names, panel, bound)
-        own = [_grid(exhibit, source, names, panel, bound) for source in sources]
-        measured = _merged([g for g in own if g.known])
+        own = [
+            _grid(exhibit, source, names, panel, bound, programs, ports=ports)
+            for source in sources
+            for ports in (False, True)[
+                : 1 + any(_about_programs(c, programs) for c in exhibit.columns.values())
+            ]
+        ]
+        measured = _merged([g for g in own if (g.has_ports if g.ports else g.known)])
         filled.panels.append(PanelGrids(panel, grid if grid and grid.known else None, measured))
     return filled
 
@@ -194,10 +216,18 @@ def _merged(grids: Sequence[Grid]) -> list[Grid]:
     """Merge the grids of machines with the same numbers, as the facts of graphs are."""
     merged: dict[tuple, Grid] = {}
     for grid in grids:
-        values = (grid.marks, *(tuple(cell.value for cell in row) for row in grid.cells))
+        values = (grid.columns, grid.marks, *(tuple(cell.value for cell in row) for row in grid.cells))
         known = merged.get(values)
         merged[values] = replace(known, source=f"{known.source}, {grid.source}") if known else grid
     return list(merged.values())
+
+
+def _about_programs(column: Column, programs: Mapping[str, str]) -> bool:
+    """Return whether a column names a port of an available program."""
+    ports = (
+        re.escape(port) for port, program in programs.items() if program.split("[")[0] != port.split("[")[0]
+    )
+    return bool(programs and re.search(rf"(?<![\w-])({'|'.join(ports)})(?![\w-])", column.quantity))
 
 
 def _bindings(loop: Loop, names: Names) -> list[dict[str, Any]]:
@@ -217,34 +247,43 @@ def _label(member: Any) -> str:
 
 
 def _grid(
-    exhibit: Exhibit, source: Measured | Printed, names: Names, panel: str, bound: Mapping[str, Any]
+    exhibit: Exhibit,
+    source: Measured | Printed,
+    names: Names,
+    panel: str,
+    bound: Mapping[str, Any],
+    programs: Mapping[str, str] = MappingProxyType({}),
+    *,
+    ports: bool = False,
 ) -> Grid:
     ((name, chosen),) = exhibit.rows.items()
     members = _members(chosen, names)
-    columns = {
-        title.format(**extra): (column, {**bound, **extra})
-        for title, column in exhibit.columns.items()
-        for extra in _bindings(exhibit.each, names)
-    }
     printed = isinstance(source, Printed)
+    columns = {}
+    for title, column in exhibit.columns.items():
+        of_programs = not isinstance(source, Printed) and _about_programs(column, programs)
+        origin = source.of_programs(programs) if of_programs and not ports else source
+        for extra in _bindings(exhibit.each, names):
+            label = title.format(**extra) + OUR_PORT * (of_programs and ports)
+            columns[label] = (column, origin, {**bound, **extra})
     cells = [
         tuple(
-            _cell((c.printed if printed and c.printed else c.quantity), source, names, {**own, name: m})
-            for c, own in columns.values()
+            _cell((c.printed if printed and c.printed else c.quantity), origin, names, {**own, name: m})
+            for c, origin, own in columns.values()
         )
         for m in members
     ]
     for mean, (aggregate, over) in exhibit.means.items():
         stated = exhibit.printed_means.get(mean, {}) if printed else {}
         row = []
-        for title, (c, own) in columns.items():
+        for title, (c, origin, own) in columns.items():
             formula = f"{aggregate}({c.quantity} for {name} in {over})"
-            row.append(_cell(stated.get(title, formula), source, names, own, whole=True))
+            row.append(_cell(stated.get(title, formula), origin, names, own, whole=True))
         cells.append(tuple(row))
     labels = (*map(_label, members), *exhibit.means)
     loops = [*members, *("" for _ in exhibit.means)]
     marks = tuple(_mark(member, row) for member, row in zip(loops, cells, strict=True))
-    return Grid(source.name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks)
+    return Grid(source.name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks, ports)
 
 
 def _mark(member: Any, cells: Sequence[Cell]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mst.atomic import replacing, write_text
-from mst.reporting.papers.exhibits import Cell, Column, Filled, Grid
+from mst.reporting.papers.exhibits import OUR_PORT, OUR_PORTS, Cell, Column, Filled, Grid
 from mst.reporting.papers.observations import published
 from mst.units import prefixed
 
@@ -62,7 +62,7 @@ def number(value: float | None, kind: str) -> str:
 
 def kind_of(filled: Filled, column: str) -> str:
     """Return the unit of a column."""
-    found: Column | None = filled.exhibit.columns.get(column)
+    found: Column | None = filled.exhibit.columns.get(column.removesuffix(OUR_PORT))
     return (found.unit if found else None) or filled.exhibit.unit
 
 
@@ -117,7 +117,7 @@ def latex(filled: Filled) -> str:
         lines += _tabular(list(static[0]), [list(row.values()) for row in static])
     for panel in filled.panels:
         for grid, beside in panel.shown:
-            lines.append(f"% {' '.join(filter(None, (panel.name, grid.source)))}")
+            lines.append(f"% {' '.join(filter(None, (panel.name, grid.source)))}{OUR_PORTS * grid.ports}")
             head = ["", *(f"{c} ({u})" if (u := unit_of(kind_of(filled, c))) else c for c in grid.columns)]
             lines += _tabular(
                 head,
