@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 
 import fake_records
 import numpy as np
@@ -161,7 +162,7 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
         ({"gpu": True}, "needs a GPU"),
         ({"cores": 64}, "needs 64 cores, this machine has 8"),
         ({"threads": 64}, "needs 64 hardware threads"),
-        ({"threads_below": 4}, "fewer than 4 hardware threads"),
+        ({"gpu": True, "gpu_memory": True}, "needs a GPU, this machine has none"),
     ],
 )
 def test_machine_without_needed_hardware_is_not_comparable(records, book, needs, message):
@@ -241,6 +242,11 @@ def test_smaller_machine_gives_a_counterexample_only(records, book):
         outcome = judged(other, source, book)
         assert outcome.verdict == NOT_COMPARABLE and outcome.result is None
         assert outcome.reason == "needs 64 cores, this machine has 8"
+    shutil.rmtree(records.folder / records.name / SOCIAL.name / "boruvka")
+    part = claim(quantity, anywhere={"above": 1}, counterexample={"cores": 8}, **needs)
+    outcome = judged(part, records.source(), book)
+    assert outcome.verdict == NOT_MEASURED
+    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, this machine has 8")
     with pytest.raises(ConfigError, match="every graph or width"):
         claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8})
 
@@ -295,6 +301,9 @@ def test_widths_best_and_oversubscribed(records, book):
     assert plain.verdict == NOT_MEASURED
     meant = judged(claim(best.replace("best", "16+"), anywhere={"near": 1, "within": 0.05}), source, book)
     assert meant.verdict == CONFIRMED
+    for width, verdict in (("16!", CONFIRMED), ("4!", NOT_MEASURED)):
+        only = claim(best.replace("best", width), anywhere={"above": 0})
+        assert judged(only, source, book).verdict == verdict
 
 
 def test_phases_counters_facts_and_memory(records, book):

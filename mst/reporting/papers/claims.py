@@ -121,21 +121,21 @@ class Needs(StrictModel):
     """Hardware without which a claim means nothing."""
 
     gpu: bool = False
+    gpu_memory: bool = Field(False, description="a GPU of 80 GB, as its name shows")
     cores: int = 1
     threads: int = 1
-    threads_below: int | None = None
 
     def lacking(self, machine: Mapping[str, Any]) -> str | None:
         """Return the hardware that the machine lacks, in words, or None."""
         if self.gpu and not machine.get("gpus"):
             return "needs a GPU, this machine has none"
+        if self.gpu_memory and not re.search(r"H[12]00|B[23]00|80 ?GB", (names := " ".join(machine["gpus"]))):
+            return f"needs a GPU of 80 GB, this machine has {names}"
         cores, threads = machine["cores"], machine["hardware_threads"]
         if cores < self.cores:
             return f"needs {self.cores} cores, this machine has {cores}"
         if threads < self.threads:
             return f"needs {self.threads} hardware threads, this machine has {threads}"
-        if self.threads_below is not None and threads >= self.threads_below:
-            return f"needs fewer than {self.threads_below} hardware threads, this machine has {threads}"
         return None
 
 
@@ -295,6 +295,8 @@ def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: N
         return replace(found, on_stand_ins=case.with_stand_ins()) if found.verdict == NOT_MEASURED else found
     if claim.counterexample is not None and not claim.counterexample.lacking(source.machine):
         found = case.judged()
+        if found.verdict == NOT_MEASURED:
+            return replace(found, reason=f"{found.reason}; to confirm it {lacking}")
         if found.verdict == CONTRADICTED:
             return found
     return case.outcome(NOT_COMPARABLE, lacking)
@@ -374,7 +376,8 @@ class _Case:
             text = f"{len(missing)} of its numbers are missing, the first: {missing[0]}"
             return self.outcome(NOT_MEASURED, text, result, by)
         if by == "facts" and holds and any(map(self.source.generated, result.used)):
-            return self.outcome(NOT_COMPARABLE, "the graphs were generated with the numbers stated", result, by)
+            files = "needs the paper's own files: these graphs were generated with the numbers stated"
+            return self.outcome(NOT_COMPARABLE, files, result, by)
         return self.outcome(*_decided(holds, criterion), result, by)
 
     def with_stand_ins(self) -> Outcome | None:

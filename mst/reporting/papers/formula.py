@@ -6,8 +6,8 @@
     max(T("boruvka", g) / T(f"cas-boruvka@{p}", g) for g in D9 for p in widths("cas-boruvka", g))
 
 A *selection* names runs: ``algorithm[option=value,…]@width``. Options that are not named have their defaults; the
-width is 1 unless stated, ``@best`` is the fastest width measured, and ``@16+`` also accepts a run of 16 threads on
-fewer cores.
+width is 1 unless stated, ``@best`` is the fastest width measured, ``@16+`` also accepts a run of 16 threads on fewer
+cores, and ``@16!`` no other.
 
 **Leaves**, whose values come from a `Source`:
 
@@ -59,7 +59,7 @@ from mst.errors import ConfigError, nearest
 
 DRAWS = 1000
 _SELECTION = re.compile(
-    r"(?P<algorithm>[a-z][a-z0-9-]*)(?:\[(?P<options>[^\]]*)\])?(?:@(?P<width>\d+|best)(?P<over>\+)?)?"
+    r"(?P<algorithm>[a-z][a-z0-9-]*)(?:\[(?P<options>[^\]]*)\])?(?:@(?P<width>\d+|best)(?P<over>[+!])?)?"
 )
 _FACTS = ("n", "m", "components", "degree", "max_degree")
 _ARITY = {
@@ -87,12 +87,15 @@ class Failed(Missing):
 
 @dataclass(frozen=True)
 class Selection:
-    """Runs of an algorithm: the options that differ from its defaults, and the width (0: the best)."""
+    """Runs of an algorithm: the options that differ from its defaults, and the width (0: the best).
+
+    `over` says whether runs on fewer cores than their width count: not (empty), too (``+``), or alone (``!``).
+    """
 
     algorithm: str
     options: tuple[tuple[str, str], ...] = ()
     width: int = 1
-    over: bool = False
+    over: str = ""
 
     @property
     def name(self) -> str:
@@ -229,7 +232,7 @@ def parse_selection(text: str) -> Selection:
         raise ConfigError(f"{text!r}: options are written name=value")
     width = 0 if found["width"] == "best" else int(found["width"] or 1)
     options = tuple(sorted((k.strip(), v.strip()) for k, _, v in pairs))
-    return Selection(found["algorithm"], options, width, bool(found["over"]))
+    return Selection(found["algorithm"], options, width, found["over"] or "")
 
 
 @cache

@@ -164,7 +164,7 @@ class Measured:
         width = selection.width or 1
         record = self.runs.get((graph, algorithm, options, width))
         if record is not None:
-            ran = Leaf(float(_shown(record, True)), (), str(record.path), width, objection(record))
+            ran = Leaf(float(_shown(record, "+")), (), str(record.path), width, objection(record))
             return self._leaf(ran, graph)
         if self._unfit(selection, graph):
             return Leaf(0.0)
@@ -251,11 +251,10 @@ def options_text(selection: Selection) -> str:
     return ",".join(f"{k}={v}" for k, v in sorted(given.items())) or "default"
 
 
-def _shown(record: Record, oversubscribed: bool) -> bool:
+def _shown(record: Record, over: str) -> bool:
     flags = (record.measurement.get("conditions") or {}).get("flags", [])
-    return (
-        record.proved and "width-not-granted" not in flags and (oversubscribed or "oversubscribed" not in flags)
-    )
+    fits = over == "+" or ("oversubscribed" in flags) == (over == "!")
+    return record.proved and "width-not-granted" not in flags and fits
 
 
 def _median(record: Record) -> float | None:
@@ -349,7 +348,7 @@ def _preferred(old: Record | None, new: Record, *, by_age: bool) -> Record:
     if by_age:
         return max(old, new, key=lambda r: r.measurement["created"])
     # Other layouts of an MPI run: the fastest that was proved.
-    return min(old, new, key=lambda r: (not _shown(r, False), _median(r) or np.inf))
+    return min(old, new, key=lambda r: (not _shown(r, ""), _median(r) or np.inf))
 
 
 class PublishedTable(StrictModel):
