@@ -261,10 +261,11 @@ def _grid(
     printed = isinstance(source, Printed)
     columns = {}
     for title, column in exhibit.columns.items():
-        of_programs = not isinstance(source, Printed) and _about_programs(column, programs)
-        origin = source.of_programs(programs) if of_programs and not ports else source
+        available = _about_programs(column, programs)
+        as_it_is = ports or not available
+        origin = source if isinstance(source, Printed) or as_it_is else source.of_programs(programs)
         for extra in _bindings(exhibit.each, names):
-            label = title.format(**extra) + OUR_PORT * (of_programs and ports)
+            label = title.format(**extra) + OUR_PORT * (available and ports)
             columns[label] = (column, origin, {**bound, **extra})
     cells = [
         tuple(

@@ -78,10 +78,10 @@ class Measured:
 
     def _number(self, record: Record, quantity: str, name: str) -> Leaf | None:
         if quantity == "excess":
-            value, behind, against = self._excess(record), [], objection(record)
-        else:
-            value, behind = _read(record, quantity, name)
-            against = objection(record, quantity, behind)
+            excess = self._excess(record)
+            return None if excess is None else Leaf(excess, (), str(record.path), objection=objection(record))
+        value, behind = _read(record, quantity, name)
+        against = objection(record, quantity, behind)
         if value is None:
             return None
         return Leaf(float(value), tuple(behind), str(record.path), record.run.width, against)
