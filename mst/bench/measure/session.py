@@ -11,13 +11,7 @@ from typing import Any
 
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import RunSpec
-from mst.bench.measure.processes import (
-    end_tree,
-    failure_of_exit,
-    memory_limit,
-    processor_seconds,
-    tree_bytes,
-)
+from mst.bench.measure.processes import end_tree, failure_of_exit, memory_limit, processor_seconds, tree_bytes
 from mst.bench.planning.experiment import Measure
 from mst.units import size
 

@@ -42,13 +42,13 @@ def serve_run(spec: RunSpec, commands: int, emit: Emit) -> None:
     try:
         algorithm = registry.get(spec.algorithm)
         implementation = implementation_of(algorithm)
-        load = _load_ranks if algorithm.paradigm == "mpi" else _load
-        work = load(spec, algorithm, implementation, emit)
+        ranks = algorithm.paradigm == "mpi"
+        work = _load_ranks(spec, emit) if ranks else _load(spec, algorithm, implementation, emit)
     except BaseException as error:
         emit("failed", **failure(error))
         return
     profiled = algorithm.paradigm == "cuda" or bool(implementation.metrics)
-    emit("ready", phases="phases" in work, ranks=algorithm.paradigm == "mpi", profile=profiled)
+    emit("ready", phases="phases" in work, ranks=ranks, profile=profiled)
     with os.fdopen(commands) as lines:
         for line in lines:
             before = os.times()
@@ -64,15 +64,11 @@ def _reporting(work: Callable[[], None], emit: Emit) -> None:
         emit("failed", **failure(error))
 
 
-def _load_ranks(
-    spec: RunSpec, algorithm: Algorithm, implementation: Implementation, emit: Emit
-) -> dict[str, Callable[[], None]]:
+def _load_ranks(spec: RunSpec, emit: Emit) -> dict[str, Callable[[], None]]:
     """Compile in ranks; return how to start them for each command. Ranks map their parts of the graph themselves."""
     # MPI must not be forked either. Without this start, the first measured one would include the compilation.
-    emit(
-        "compiled",
-        code=run_in_fork(functools.partial(_reporting, lambda: start_ranks(spec, "compile", emit), emit)),
-    )
+    compile_all = functools.partial(start_ranks, spec, "compile", emit)
+    emit("compiled", code=run_in_fork(functools.partial(_reporting, compile_all, emit)))
     # Any algorithm's calls of MPI can be timed; a single rank makes none.
     commands = {"sample": "samples", "phases": "phases"} if spec.width > 1 else {"sample": "samples"}
     return {command: functools.partial(start_ranks, spec, take, emit) for command, take in commands.items()}

@@ -67,11 +67,7 @@ class Planned:
 
 
 def plan(
-    experiments: Iterable[Experiment],
-    graphs: Mapping[str, GraphState],
-    *,
-    place: Place,
-    records: Path,
+    experiments: Iterable[Experiment], graphs: Mapping[str, GraphState], *, place: Place, records: Path
 ) -> list[Planned]:
     """Return every run of the experiments, once each, in their order.
 

@@ -82,11 +82,7 @@ class Compared:
 
 
 def judge(
-    a: Sequence[float],
-    b: Sequence[float],
-    *,
-    flags: Iterable[str] = (),
-    margin: float = MARGIN,
+    a: Sequence[float], b: Sequence[float], *, flags: Iterable[str] = (), margin: float = MARGIN
 ) -> Judgement:
     """Judge how set `b` compares with set `a`.
 
