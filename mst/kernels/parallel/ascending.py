@@ -48,28 +48,30 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     shift = max(6, (max(m, 1) - 1).bit_length() - 11)
     grain = max(1, -(-len(ids) // (4 * width)))
     counts = np.empty((-(-len(ids) // grain), _RANGES), np.int64)
-    count_digits(Schedule(width, grain, counters), ids, np.uint64(shift), counts)
+    schedule = Schedule(width, grain, counters)
+    count_digits(schedule, ids, np.uint64(shift), counts)
     # Places in the order of (range, chunk).
     by_range = counts.T.reshape(-1)
     places = np.ascontiguousarray((np.cumsum(by_range) - by_range).reshape(_RANGES, -1).T)
     bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(_RANGES + 1, np.int64)
     spread = touched_empty(len(ids), ids.dtype, width, counters)
-    _spread(width, grain, ids, np.uint64(shift), places, spread, counters)
+    _spread(schedule, ids, np.uint64(shift), places, spread)
     out, different = touched_empty(len(ids), np.int64, width, counters), np.empty(_RANGES, np.int64)
-    _write(width, spread, np.uint64(shift), bounds, out, different, counters)
+    _write(Schedule(width, 8, counters), spread, np.uint64(shift), bounds, out, different)
     return out, int(different.sum())
 
 
 @njit
-def _spread(width, grain, ids, shift, places, spread, counters):
+def _spread(schedule, ids, shift, places, spread):
     """Write each id to the next place of its range; `places`, int64 (chunks, 2048), are overwritten."""
-    reset_queue(counters, width)
-    run(width, _spread_worker, width, grain, ids, shift, places, spread, counters)
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _spread_worker, schedule, ids, shift, places, spread)
 
 
 @njit
-def _spread_worker(worker, width, grain, ids, shift, places, spread, counters):
+def _spread_worker(worker, schedule, ids, shift, places, spread):
     """One worker of `_spread`."""
+    width, grain, counters = schedule
     first, last = next_chunk(counters, worker, width, grain, ids.size)
     while first < last:
         mine = places[first // grain]
@@ -81,20 +83,21 @@ def _spread_worker(worker, width, grain, ids, shift, places, spread, counters):
 
 
 @njit
-def _write(width, spread, shift, bounds, out, different, counters):
+def _write(schedule, spread, shift, bounds, out, different):
     """Write the ids of each range to `out`, ascending, and how many different ones it has to `different`.
 
     `spread` and `out` are those of `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges.
     """
-    reset_queue(counters, width)
-    run(width, _write_worker, width, spread, shift, bounds, out, different, counters)
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)
 
 
 @njit
-def _write_worker(worker, width, spread, shift, bounds, out, different, counters):
+def _write_worker(worker, schedule, spread, shift, bounds, out, different):
     """One worker of `_write`."""
+    width, grain, counters = schedule
     words = np.zeros(np.int64(1) << (np.int64(shift) - 6), np.uint64)
-    first, last = next_chunk(counters, worker, width, 8, different.size)
+    first, last = next_chunk(counters, worker, width, grain, different.size)
     while first < last:
         for r in range(first, last):
             start, stop = bounds[r], bounds[r + 1]
@@ -102,4 +105,4 @@ def _write_worker(worker, width, spread, shift, bounds, out, different, counters
             if start < stop:
                 base = np.uint64(r) << shift
                 different[r] = call(write_ascending, spread[start:stop], words, base, out[start:stop])
-        first, last = next_chunk(counters, worker, width, 8, different.size)
+        first, last = next_chunk(counters, worker, width, grain, different.size)

@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.runtime import grain_for, new_counters, next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, grain_for, new_counters, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import extremes, fits_float32
 
@@ -109,20 +109,21 @@ def keys_at(words: np.ndarray, kind: int, ids: np.ndarray, width: int) -> np.nda
     """
     keys = np.empty(len(ids), words.dtype)
     grain = grain_for(len(ids), width, smallest=1 << 12, largest=1 << 16)
-    _keys_at(width, grain, words, kind, ids, keys, new_counters(width))
+    _keys_at(Schedule(width, grain, new_counters(width)), words, kind, ids, keys)
     return keys
 
 
 @njit
-def _keys_at(width, grain, words, kind, ids, keys, counters):
+def _keys_at(schedule, words, kind, ids, keys):
     """Write the keys of the edges `ids`, int (k,), to `keys`, (k,), of the dtype of `words`, (m,); see `words_of`."""
-    reset_queue(counters, width)
-    run(width, _keys_at_worker, width, grain, words, kind, ids, keys, counters)
+    reset_queue(schedule.counters, schedule.width)
+    run(schedule.width, _keys_at_worker, schedule, words, kind, ids, keys)
 
 
 @njit
-def _keys_at_worker(worker, width, grain, words, kind, ids, keys, counters):
+def _keys_at_worker(worker, schedule, words, kind, ids, keys):
     """One worker of `_keys_at`."""
+    width, grain, counters = schedule
     first, last = next_chunk(counters, worker, width, grain, ids.size)
     while first < last:
         for i in range(first, last):

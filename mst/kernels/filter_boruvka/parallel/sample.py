@@ -9,7 +9,7 @@ import numpy as np
 from mst.kernels.filter_boruvka.parallel.storage import edge_at, find_row
 from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.runtime import next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
 from mst.kernels.primitives.hashing import short_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
@@ -118,7 +118,8 @@ def sample_edges_parallel(width, storage, draws, counters):
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
     reset_queue(counters, width)
-    run(width, _sample_edges_parallel_worker, width, storage, draws, counters, keys, ids, ends)
+    schedule = Schedule(width, _GRAIN, counters)
+    run(width, _sample_edges_parallel_worker, schedule, storage, draws, keys, ids, ends)
     hits = 0
     for chunk in range(ends.size):
         for i in range(chunk * _GRAIN, ends[chunk]):
@@ -128,13 +129,13 @@ def sample_edges_parallel(width, storage, draws, counters):
 
 
 @njit
-def _sample_edges_parallel_worker(worker, width, storage, draws, counters, keys, ids, ends):
+def _sample_edges_parallel_worker(worker, schedule, storage, draws, keys, ids, ends):
     """One worker of `sample_edges_parallel`."""
-    samples = draws.size
-    first, last = next_chunk(counters, worker, width, _GRAIN, samples)
+    width, grain, counters = schedule
+    first, last = next_chunk(counters, worker, width, grain, draws.size)
     while first < last:
-        ends[first // _GRAIN] = call(sample_chunk, first, last, storage, draws, keys, ids)
-        first, last = next_chunk(counters, worker, width, _GRAIN, samples)
+        ends[first // grain] = call(sample_chunk, first, last, storage, draws, keys, ids)
+        first, last = next_chunk(counters, worker, width, grain, draws.size)
 
 
 @njit
