@@ -18,7 +18,7 @@ from mst import registry
 from mst.bench.launch import Launcher, find_launcher, launch_command
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.ranks import signal_of
-from mst.bench.measure.runner import Request, measure_run
+from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
 from mst.forest import digest
@@ -151,7 +151,7 @@ def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
     run = Run("here", "g", algorithm, "default", width, "f" * 12)
     order = Request(run, tmp_path / "records" / run.path, measure, oversubscribe=True)
     manifest = {**manifest, "weight_dtype": "float64"}
-    return measure_run(order, manifest=manifest, graph_file=tmp_path / "g.arrow")
+    return next(measure_runs([order], manifest=manifest, graph_file=tmp_path / "g.arrow"))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 import mst
 from mst import ConfigError, DependencyError, Graph, MSTError, UnsupportedError, config, programs, registry
 from mst.algorithms.peers._simple import double_weights, simple_edges
-from mst.bench.measure.runner import Request, measure_run
+from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
 from mst.bench.records.verify import make_reference, verify_record
@@ -288,7 +288,9 @@ def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fiel
     make_reference(file, manifest, tmp_path / "reference.json")
     run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
     measure = Measure(processes=1, samples=1, budget=5, timeout=60)
-    measured = measure_run(Request(run, tmp_path / run.path, measure), manifest=manifest, graph_file=file)
+    measured = next(
+        measure_runs([Request(run, tmp_path / run.path, measure)], manifest=manifest, graph_file=file)
+    )
     assert measured["status"] == "ok", measured["detail"]
     assert measured["counters"] == [{"clock": "process"}]
     proof = verify_record(tmp_path / run.path, tmp_path / "reference.json")
@@ -304,7 +306,7 @@ def test_a_program_is_started_for_samples_alone(program, tmp_path, paradigm):
     manifest = {"name": "g", "n": 5, "m": 6, "digest": content_digest(GRAPH), "weight_dtype": "int32"}
     run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
     request = Request(run, tmp_path / run.path, Measure(processes=2, samples=1, budget=9, timeout=60))
-    measured = measure_run(request, manifest=manifest, graph_file=tmp_path / "graph.arrow")
+    measured = next(measure_runs([request], manifest=manifest, graph_file=tmp_path / "graph.arrow"))
     assert measured["status"] == "ok", measured["detail"]
     assert len(log.read_text()) == sum(map(len, measured["samples"]["warmup"] + measured["samples"]["compute"]))
 

@@ -25,7 +25,7 @@ from workflow_clone import Clone
 
 from mst.bench.launch import find_launcher
 from mst.bench.measure import session
-from mst.bench.measure.runner import Request, measure_run
+from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.store import Run, read_measurement
@@ -405,7 +405,7 @@ def test_clock_that_jumps_ends_nothing(tmp_path, monkeypatch):
     }
     run = Run("here", "ring", "kruskal", "default", 1, "0" * 12)
     request = Request(run, tmp_path / "records" / run.path, Measure(processes=3, samples=2, budget=20))
-    measured = measure_run(request, manifest=manifest, graph_file=file)
+    measured = next(measure_runs([request], manifest=manifest, graph_file=file))
     assert measured["status"] == "ok" and len(measured["samples"]["compute"]) == 3
     assert read_measurement(request.path) == measured
 

@@ -24,12 +24,11 @@ from mst.bench.measure import measurement as measuring
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.processes import pinned_environment
-from mst.bench.measure.runner import Request, measure_run, measure_runs
+from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.measure.session import Session
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_sigterm
-from mst.errors import ConfigError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
 from mst.programs import from_mapping
@@ -139,7 +138,7 @@ def probe(tmp_path, monkeypatch):
         (folder / f"{name.replace('-', '_')}.py").write_text(source + PHASES * phases)
         registry.algorithms.cache_clear()
         order = request_of(name, width, **settings)
-        return measure_run(order, manifest=manifest, graph_file=file) | {"path": order.path}
+        return next(measure_runs([order], manifest=manifest, graph_file=file)) | {"path": order.path}
 
     def request_of(name: str, width: int = 1, **settings) -> Request:
         run = Run("here", "triangle", name, "default", width, "0" * 12)
@@ -358,9 +357,10 @@ def test_different_forests_of_processes_are_an_error(probe, tmp_path):
     assert measurement["status"] == "error" and "different forests" in measurement["reason"]
 
 
-def test_width_above_the_cores_is_refused(probe):
-    with pytest.raises(ConfigError, match="oversubscribe"):
-        probe("probe-threads", width=1000, paradigm="threads")
+def test_width_above_the_cores_is_refused_unless_asked_for(tmp_path):
+    run = Run("here", "triangle", "parlay-boruvka", "default", 1000, "0" * 12)
+    assert "oversubscribe: true" in Request(run, tmp_path, Measure()).refused()
+    assert Request(run, tmp_path, Measure(), oversubscribe=True).refused() == ""
 
 
 @pytest.mark.slow

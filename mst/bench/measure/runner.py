@@ -24,7 +24,6 @@ from mst.bench.measure.session import Cost, Session, affordable
 from mst.bench.measure.unfinished import keep, take_up
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
-from mst.errors import ConfigError
 from mst.progress import step
 
 _MOST_TOGETHER = 64
@@ -63,15 +62,6 @@ class Request:
                 "give more cores, or set oversubscribe: true in the experiment"
             )
         return ""
-
-
-def measure_run(
-    request: Request, *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
-) -> dict[str, Any]:
-    """Measure one run alone, as `measure_runs` measures many; raise `ConfigError` where it is refused."""
-    if reason := request.refused():
-        raise ConfigError(reason)
-    return next(measure_runs([request], manifest=manifest, graph_file=graph_file, granted=granted))
 
 
 def measure_runs(
