@@ -797,6 +797,7 @@ def _check_options(text):
         algorithm.resolve(dict(selection.options))
 
 
+@pytest.mark.slow
 def test_every_formula_is_computed_once_everything_is_measured():
     book = claims.document()
     names = book.names()

@@ -171,7 +171,11 @@ ECL_MST += [dict(without=without, batch=batch) for without in ecl_mst.OPTIMISATI
 ECL_MST += [dict(without="compression", compression="jumping"), dict(rung=2, without="tuples", batch=3, warp=1)]
 
 
-@pytest.mark.parametrize("options", ECL_MST, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(o, marks=[pytest.mark.slow] * (i % 5 > 0)) for i, o in enumerate(ECL_MST)],
+    ids=str,
+)
 def test_every_option_of_ecl_mst_finds_the_forest(folder, options):
     algorithm = registry.get("ecl-mst-cuda")
     rng = np.random.default_rng(len(str(options)))

@@ -93,10 +93,16 @@ def test_ranks_compile_nothing_after_the_warm_up():
     passes(2, "warm_up")
 
 
+def test_forest_of_every_algorithm_is_that_of_kruskal():
+    passes(2, "defaults")
+
+
+@pytest.mark.slow
 def test_edges_dropped_by_a_second_filter_are_not_joined():
     passes(2, "rounds")
 
 
+@pytest.mark.slow
 def test_forest_is_right_with_distributed_labels_and_chunked_calls():
     passes(3, "distributed", "24", "60x300")
 

@@ -15,7 +15,6 @@ from mst import registry
 from mst.algorithms.sequential import kruskal
 from mst.graph import Graph
 
-pytestmark = pytest.mark.alone
 # One of each algorithm, and those that differ from them by options: as much code to compile again.
 DEFAULTS = (
     ("edge-boruvka", {"chunk": 1}),

@@ -111,6 +111,7 @@ def small_graphs(rng):
     yield "fine float64", random_graph(50, 400, rng.random(400) - 0.5, rng)
 
 
+@pytest.mark.slow  # test_every_algorithm.py has other small graphs
 @pytest.mark.parametrize("name,options", CASES, ids=str)
 def test_small_graphs_have_the_forest_of_the_oracle(name, options, rng):
     for label, graph in small_graphs(rng):
@@ -118,7 +119,7 @@ def test_small_graphs_have_the_forest_of_the_oracle(name, options, rng):
 
 
 @pytest.mark.parametrize("name,options", CASES, ids=str)
-@pytest.mark.parametrize("width", (32, 64))
+@pytest.mark.parametrize("width", (32, pytest.param(64, marks=pytest.mark.slow)))
 def test_larger_graphs_have_the_forest_of_the_oracle(name, options, width, rng):
     n, m = 2_000, 30_000
     u, v = rng.integers(0, n, m), (rng.integers(0, n, m) * rng.random(m)).astype(int)

@@ -16,8 +16,6 @@ from mst.bench.measure.warm_up import compile_kernels
 from mst.execute import implementation_of
 from mst.graph import Graph
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.mark.parametrize(
     ("warm", "share", "cold"),
