@@ -61,6 +61,7 @@ def check_types(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_strict_checker_accepts_user_code(tmp_path):
     pytest.importorskip("mypy")
     assert (ROOT / "mst" / "py.typed").is_file()

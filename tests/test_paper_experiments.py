@@ -159,7 +159,11 @@ class PlannedRuns:
 
 
 @pytest.mark.parametrize("originals", [True, False])
-@pytest.mark.parametrize("machine", [SERVER, SMT, SIX_CORES, NODE], ids=lambda m: m.cpu)
+@pytest.mark.parametrize(
+    "machine",
+    [SERVER, *(pytest.param(machine, marks=pytest.mark.slow) for machine in (SMT, SIX_CORES, NODE))],
+    ids=lambda machine: machine.cpu,
+)
 def test_experiments_run_everything_that_claims_need(machine, originals, monkeypatch):
     """Every graph, option and width of a formula is planned, on machines that meet the claim's needs."""
     monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
