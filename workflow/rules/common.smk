@@ -73,20 +73,8 @@ PAGE_SUFFIXES = {
     ".csv",
     ".md",
     ".svg",
+    ".mplstyle",
 }
-PAGE_SUFFIXES = {
-    ".py",
-    ".html",
-    ".j2",
-    ".css",
-    ".js",
-    ".json",
-    ".yaml",
-    ".csv",
-    ".md",
-    ".svg",
-}
-PAGE_SUFFIXES |= {".mplstyle"}
 SCOPES = [
     "default",
     *(f"papers/{name}" for name in PAPERS),
