@@ -18,6 +18,7 @@ from mst.reporting.papers.claims import (
 )
 from mst.reporting.papers.observations import gather, read_manifests
 from mst.reporting.papers.section import judged
+from mst.yaml_models import read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/papers.md"
@@ -54,7 +55,18 @@ def verdicts(found: Sequence[Reference]) -> str:
         missing = [claim["id"] for claim in claims if claim["overall"] == NOT_MEASURED]
         if missing:
             lines += [f"\nNot measured by records that may judge: {', '.join(missing)}."]
+            lines += [f"These are measured by {_experiments(claims[0]['paper'])}."]
     return "\n".join(lines) + "\n"
+
+
+def _experiments(paper: str) -> str:
+    """Return the files with the experiments of a paper."""
+    reduced = [
+        file.relative_to(ROOT)
+        for file in sorted((ROOT / "config/reference").glob("*.yaml"))
+        if read_yaml(file)["experiment"].get("paper") == paper
+    ]
+    return f"`config/papers/{paper}.yaml`, and reduced by " + ", ".join(f"`{file}`" for file in reduced)
 
 
 def _order(claim: dict[str, Any]) -> int:

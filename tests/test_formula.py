@@ -155,7 +155,7 @@ def test_unknown_names_are_refused_with_the_nearest_one(text, hint):
         ("kruskal", Selection("kruskal")),
         ("a-b[y=2,x=1]@16", Selection("a-b", (("x", "1"), ("y", "2")), 16)),
         ("a@best", Selection("a", (), 0)),
-        ("a@16+", Selection("a", (), 16, True)),
+        ("a@16+", Selection("a", (), 16, "+")),
     ],
 )
 def test_selection_is_parsed(text, expected):
@@ -248,6 +248,14 @@ def test_extreme_of_equal_graphs_lies_in_its_interval_and_noise_moves_it_little(
         f"{extreme}(T('even', g) for g in G) / {extreme}(T('slow', g) for g in G)", source, equal
     )
     assert sum_of_both.low < sum_of_both.value < sum_of_both.high
+
+
+def test_interval_of_an_extreme_allows_for_terms_that_are_missing():
+    every = evaluate("min(T('slow', g) for g in G)", Fake(0.1), NAMES)
+    part = evaluate("min(T('slow', g) for g in G)", Fake(0.1, absent=(("slow", "b"), ("slow", "c"))), NAMES)
+    alone = evaluate("min(T('slow', g) for g in ('a',))", Fake(0.1), NAMES)
+    assert (every.compared, part.compared, alone.compared) == (3, 3, 1)
+    assert part.low < alone.low < alone.high < part.high
 
 
 def test_best_names_the_width_that_it_chose():

@@ -127,7 +127,9 @@ def median_draws(values: Sequence[float], number: int, key: str) -> np.ndarray:
     return np.where(2 * below == count, np.median(data), ends)
 
 
-def of_extremes(rows: np.ndarray, choose: Callable[..., np.ndarray], processes: int) -> np.ndarray:
+def of_extremes(
+    rows: np.ndarray, choose: Callable[..., np.ndarray], processes: int, number: int | None = None
+) -> np.ndarray:
     """Return the least or the greatest of several quantities with draws, one a row, the estimate first.
 
     One noisy quantity of nine is no extreme: the least of nine draws would be below that of the nine medians. So
@@ -142,14 +144,17 @@ def of_extremes(rows: np.ndarray, choose: Callable[..., np.ndarray], processes: 
         ``np.min`` or ``np.max``.
     processes : int
         Fewest processes behind a row.
+    number : int, optional
+        How many quantities there are, if more than those measured.
     """
-    if len(rows) == 1:
+    number = number or len(rows)
+    if number == 1:
         return rows[0]
     estimate = rows[:, :1]
     deviations = np.sort(rows[:, 1:], axis=1) - estimate
     # Of three processes two may be equal by chance, on one side of the median: the other side's scatter counts.
     symmetric = np.sort(np.sign(deviations) * np.maximum(abs(deviations), abs(deviations[:, ::-1])), axis=1)
-    chosen = choose(estimate + _widening(len(rows), processes) * symmetric, axis=0)
+    chosen = choose(estimate + _widening(number, processes) * symmetric, axis=0)
     seed = hashlib.sha256(rows.tobytes() + choose.__name__.encode()).digest()
     return np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
 

@@ -187,7 +187,7 @@ class Result:
     objections : list of str
         Why some of the records judge no claim.
     compared : int
-        Varying quantities of which a least or greatest one was taken, for whose number the interval allows.
+        Quantities, missing ones too, of which a least or greatest one was taken: the interval allows for their number.
     best : dict
         The widths that ``@best`` chose, by selection and graph.
     records : list of str
@@ -328,6 +328,7 @@ class _Evaluation:
         if name == WHERE_RUN:
             return tuple(self.terms(arguments, values, (Unfit, Failed)))
         if name in AGGREGATES:
+            before = len(self.result.missing)
             terms = list(self.terms(arguments, values, (Unfit,) if name == "fastest" else ()))
             if not terms:
                 known = list(dict.fromkeys(self.result.missing))
@@ -335,9 +336,12 @@ class _Evaluation:
                 raise Missing("; ".join(known[:2]) + more if known else f"{name} of nothing")
             if name in _EXTREMES:
                 rows, result = _stacked(terms), self.result
+                # Whichever part is measured counts, so the interval allows for the other terms, too.
+                number = len(rows) + len(result.missing) - before
                 # A number that never varies, as a counter, is no draw of chance.
-                result.compared = max(result.compared, int((np.ptp(rows, axis=1) > 0).sum()))
-                return of_extremes(rows, _EXTREMES[name], result.processes or FEWEST_PROCESSES)
+                if np.ptp(rows, axis=1).any():
+                    result.compared = max(result.compared, number)
+                return of_extremes(rows, _EXTREMES[name], result.processes or FEWEST_PROCESSES, number)
             columns = zip(*terms, strict=True) if name in _PAIRED else [terms]
             return AGGREGATES[name](*map(_stacked, columns))
         if name not in LEAVES:

@@ -64,14 +64,11 @@ def papers_of(
     """
     book = claims.document()
     names = book.names()
-    rows = []
-    for paper, made in book.claims.items():
-        for claim in made if only in (None, paper) else ():
-            outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
-            row = _claim(claim, paper, outcomes, book, pages)
-            for outcome in (*row["outcomes"], *row["stand_ins"]):
-                outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
-            rows.append(row)
+    rows = [
+        row for paper in book.claims if only in (None, paper) for row in _claims(paper, sources, book, pages)
+    ]
+    for outcome in (o for row in rows for o in (*row["outcomes"], *row["stand_ins"])):
+        outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
     filled = {
         paper: [fill(paper, exhibit, sources, names) for exhibit in made]
         for paper, made in exhibits().items()
@@ -100,15 +97,21 @@ def papers_of(
 def judged(sources: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
     """Return the claims of every paper as rows with the verdicts of all machines, by the paper's title."""
     book = claims.document()
+    return {book.papers[paper].title: _claims(paper, sources, book, Path()) for paper in book.claims}
+
+
+def _claims(paper: str, sources: Sequence[Measured], book: Document, pages: Path) -> list[dict[str, Any]]:
     names = book.names()
-
-    def row(claim: Claim, paper: str) -> dict[str, Any]:
-        outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
-        return _claim(claim, paper, outcomes, book, Path())
-
-    return {
-        book.papers[paper].title: [row(claim, paper) for claim in made] for paper, made in book.claims.items()
-    }
+    return [
+        _claim(
+            claim,
+            paper,
+            [claims.judge(claim, book.papers[paper], s, book, names) for s in sources],
+            book,
+            pages,
+        )
+        for claim in book.claims[paper]
+    ]
 
 
 def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
