@@ -16,7 +16,7 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
     --------
     >>> from mst.bench.output import output_of
     >>> output_of(["echo", "there"]), output_of(["no-such-program"])
-    ('there\n', '')
+    ('there\\n', '')
     """
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **options}
     try:
