@@ -169,7 +169,7 @@ def _tree(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edges of the tree, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_counters, workers
+    from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, workers
     from mst.kernels.points.kd_tree import build
 
     if width > 1 and forked_after_use():
@@ -180,7 +180,7 @@ def _tree(
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
     points = _distinct(coordinates)
     with workers(width) if width > 1 else nullcontext():
-        schedule = Schedule(width, 1, new_counters(width))
+        schedule = Schedule(width, 1, new_tallies(width))
         tree = build(points.coordinates, schedule)
         lists = _lists(tree, points.counts, samples, k, schedule)
         if k is None:

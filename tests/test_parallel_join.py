@@ -25,7 +25,7 @@ from mst.kernels.filter_boruvka.parallel.records import (
     set_dropped,
 )
 from mst.kernels.filter_boruvka.parallel.trees import new_parents
-from mst.kernels.parallel.runtime import FOREST, new_counters, workers
+from mst.kernels.parallel.runtime import FOREST, new_tallies, workers
 
 TYPES = {
     PackedRecords: (np.int32, np.uint32, 100),
@@ -55,14 +55,14 @@ def joined(graph, cuts, kind, any_order=False, contended=False):
     records = new_records(len(w), vertex_type, key_type, ids)
     assert type(records) is kind
     _fill(records, u, v, w.astype(key_type), order)
-    counters, filled = new_counters(1), len(starts) - 1
+    tallies, filled = new_tallies(1), len(starts) - 1
     with workers(1):
         edges = np.empty(n, np.int64 if kind is WideRecords else np.int32)
-        forest = join.Forest(new_parents(n, vertex_type, 1, counters), edges, contended)
+        forest = join.Forest(new_parents(n, vertex_type, 1, tallies), edges, contended)
         batches = join.batches_of(starts, np.full(filled, any_order), 1)
         done = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), np.zeros(filled, np.int64))
-        join.join(1, join.Shared(join.new_state(1), counters), batches, records, done, forest)
-    return edges[: counters[FOREST]], done.closing
+        join.join(1, join.Shared(join.new_state(1), tallies), batches, records, done, forest)
+    return edges[: tallies[FOREST]], done.closing
 
 
 def shapes(rng):

@@ -15,7 +15,7 @@ from mst.kernels.parallel.ascending import ascending
 from mst.kernels.parallel.compact import compact
 from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
-from mst.kernels.parallel.runtime import facts, new_counters, refusal, touched_empty, workers
+from mst.kernels.parallel.runtime import facts, new_tallies, refusal, touched_empty, workers
 
 WIDTHS = [width for width in (1, 2) if refusal(width) is None]
 
@@ -52,7 +52,7 @@ def test_compaction_keeps_the_order(width, rng):
     bits = rng.random(64 * 300) < 0.3
     mask = np.packbits(bits, bitorder="little").view(np.uint64)
     with workers(width):
-        assert np.array_equal(compact(mask, width, 7, new_counters(width, 5)), np.flatnonzero(bits))
+        assert np.array_equal(compact(mask, width, 7, new_tallies(width, 5)), np.flatnonzero(bits))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_pages_are_touched_within_an_array_and_nowhere_else():
     around = np.ones(6 << 20, np.uint8)
     raw = around[5_000:-7_000]
     with workers(2):
-        parallel_runtime._touch(2, raw, -raw.ctypes.data % (1 << 21), new_counters(2))
+        parallel_runtime._touch(2, raw, -raw.ctypes.data % (1 << 21), new_tallies(2))
     touched = 5_000 + np.flatnonzero(raw == 0)
     assert around[:5_000].all() and around[-7_000:].all()
     pages = (around.ctypes.data + touched) // 4096
@@ -96,8 +96,8 @@ def test_pages_are_touched_within_an_array_and_nowhere_else():
 )
 def test_likely_used_pages_are_touched_where_workers_write_side_by_side(width, used, rows, monkeypatch):
     sizes = [0]
-    monkeypatch.setattr(parallel_runtime, "_touch", lambda width, raw, head, counters: sizes.append(raw.size))
-    array = touched_empty((400_000, 2), np.uint64, width, new_counters(width), used)
+    monkeypatch.setattr(parallel_runtime, "_touch", lambda width, raw, head, tallies: sizes.append(raw.size))
+    array = touched_empty((400_000, 2), np.uint64, width, new_tallies(width), used)
     assert array.shape == (400_000, 2) and sizes[-1] == rows * 16
 
 

@@ -29,7 +29,7 @@ from mst.kernels.filter_boruvka.parallel.select import (
 from mst.kernels.filter_boruvka.parallel.storage import EdgeList, advance_row, edge_at, find_row
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.keys import words_of
-from mst.kernels.parallel.runtime import new_counters, workers
+from mst.kernels.parallel.runtime import new_tallies, workers
 from mst.kernels.primitives.scratch import borrowed
 from mst.order import keys
 
@@ -130,7 +130,7 @@ def test_all_workers_draw_the_same_sample_as_one(samples, labelled, graph, rng):
     storage, low = EdgeList(words, kind, graph.u, graph.v), np.sort(keys(graph.w))[200]
     draws = Draws(low, 300, labels, samples, 7)
     with workers(2):
-        drawn = sample_edges_parallel(2, storage, draws, new_counters(2, delay_seed=5))
+        drawn = sample_edges_parallel(2, storage, draws, new_tallies(2, delay_seed=5))
     for mine, theirs in zip(drawn, sample_edges(storage, draws), strict=True):
         assert np.array_equal(mine, theirs)
     above = (keys(graph.w) > low) | ((keys(graph.w) == low) & (np.arange(graph.m) > 300))

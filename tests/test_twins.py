@@ -15,7 +15,7 @@ import pytest
 from numba import prange
 
 from mst.kernels.filter_boruvka.parallel.join import new_state, open_first_phase, take_chunk
-from mst.kernels.parallel.runtime import new_counters, next_chunk, refusal, reset_queue, workers
+from mst.kernels.parallel.runtime import new_tallies, next_chunk, refusal, reset_queue, workers
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, write_min, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
@@ -161,9 +161,9 @@ def raising_twin(cell, worker, gate, later):
 @njit
 def ticket(cell, worker, gate, later):
     """Take one of two chunks, both in the first worker's share; count how often each was taken."""
-    counters = cell[8:]
+    tallies = cell[8:]
     meet(gate)
-    first, last = next_chunk(counters, 0, 1, 1, 2)
+    first, last = next_chunk(tallies, 0, 1, 1, 2)
     fetch_add(cell, first, 1)
     return last - first
 
@@ -273,7 +273,7 @@ def both_are_there(cell, won):
 
 
 def tickets():
-    cell = np.concatenate([np.zeros(8, np.int64), new_counters(1)])
+    cell = np.concatenate([np.zeros(8, np.int64), new_tallies(1)])
     reset_queue(cell[8:], 1)
     return cell
 

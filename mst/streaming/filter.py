@@ -10,7 +10,7 @@ import numpy as np
 from mst.graph import frozen
 from mst.kernels.filter_boruvka.parallel import trees
 from mst.kernels.filter_boruvka.sequential.trees import giant_label
-from mst.kernels.parallel.runtime import Schedule, new_counters, workers
+from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
 from mst.kernels.streaming.filter import Joined, join_light
 
 _SLICE = 1 << 20
@@ -57,16 +57,16 @@ def filter_of(u: np.ndarray, v: np.ndarray, w: np.ndarray, n: int, seen: int, th
     if not len(w):
         return NO_FILTER
     vertex_type, (pool, width) = np.dtype(f"u{u.itemsize}"), threads
-    highest, counters = light_weight(w, n, seen), new_counters(width)
+    highest, tallies = light_weight(w, n, seen), new_tallies(width)
     ends = frozen(u.view(vertex_type)), frozen(v.view(vertex_type)), frozen(w)
     parts = [slice(start, start + _SLICE) for start in range(0, len(w), _SLICE)]
     with workers(width):
-        label = trees.new_parents(n, vertex_type, width, counters)
+        label = trees.new_parents(n, vertex_type, width, tallies)
         list(pool.map(lambda part: join_light(*(column[part] for column in ends), highest, label), parts))
-        trees.flatten(Schedule(width, 4096, counters), label)
+        trees.flatten(Schedule(width, 4096, tallies), label)
         giant, _ = giant_label(label)
         in_giant = np.empty(-(-n // 64), np.uint64)
-        trees.mark_giant(Schedule(width, 64, counters), label, giant, in_giant)
+        trees.mark_giant(Schedule(width, 64, tallies), label, giant, in_giant)
     return Filter(highest, Joined(label, in_giant))
 
 

@@ -26,7 +26,7 @@ from mst.kernels.filter_boruvka.policy import MOST_BATCHES, RANKS, Policy
 from mst.kernels.filter_boruvka.sequential.trees import giant_label
 from mst.kernels.mpi.exchange import reduced
 from mst.kernels.mpi.shared_memory import shared_scratch
-from mst.kernels.parallel.runtime import FOREST, new_counters
+from mst.kernels.parallel.runtime import FOREST, new_tallies
 from mst.kernels.primitives.scratch import Scratch
 
 
@@ -42,7 +42,7 @@ class Host:
         This rank's.
     policy : Policy
     delay_seed : int
-        See `mst.kernels.parallel.runtime.new_counters`.
+        See `mst.kernels.parallel.runtime.new_tallies`.
     """
 
     comm: Any
@@ -88,7 +88,7 @@ class Host:
                 self._find_giant()
                 if progress.has_giant:
                     self._copy_edges_outside()
-        return self.forest[: self.counters[FOREST]]
+        return self.forest[: self.tallies[FOREST]]
 
     def _begin(self, lap: Lap) -> None:
         """Make every vertex a tree, and read this rank's rows."""
@@ -97,7 +97,7 @@ class Host:
         self._take_shared()
         trees.make_singletons(self.parent, *_share_of(comm, n))
         if comm.rank == 0:
-            self.counters[:] = new_counters(comm.size, self.delay_seed)
+            self.tallies[:] = new_tallies(comm.size, self.delay_seed)
         comm.Barrier()
         low, high = everything(self.edges)
         size = self.size
@@ -109,7 +109,7 @@ class Host:
     def _take_shared(self) -> None:
         """Allocate the arrays that all ranks of the host write."""
         take, n, m = self.scratch.take, self.edges.n, self.edges.m
-        self.counters = take("counters", len(new_counters(self.comm.size)), np.int64)
+        self.tallies = take("tallies", len(new_tallies(self.comm.size)), np.int64)
         self.state = take("state", len(join.new_state(self.comm.size)), np.int64)
         self.parent = take("parent", n, np.uint32)
         self.forest = take("forest", max(min(n - 1, self.size), 0), np.int32 if m < 2**31 else np.int64)
@@ -182,14 +182,14 @@ class Host:
             join.open_first_phase(self.state, p.width, batches.chunks)
         comm.Barrier()
         forest = join.Forest(p.parent, self.forest, rules.is_contended(p.n, p.width, p.policy))
-        shared = join.Shared(self.state, self.counters)
+        shared = join.Shared(self.state, self.tallies)
         join.work(comm.rank, p.width, shared, batches, records, joined, forest)
         comm.Barrier()
         size = int(starts[-1])
         self.batches += count
         self.light += size
         p.heavy -= size
-        p.missing = p.n - 1 - int(self.counters[FOREST])
+        p.missing = p.n - 1 - int(self.tallies[FOREST])
         # No rank may start the next round before all have read the result of this one.
         comm.Barrier()
         self.lap("join")

@@ -9,7 +9,7 @@ import numpy as np
 from mst import order
 from mst.errors import UnsupportedError
 from mst.graph import Graph
-from mst.kernels.parallel.runtime import FOREST, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import FOREST, new_tallies, refusal, workers
 from mst.kernels.primitives.packed_edges import PackedEdges, pack
 from mst.kernels.threads import owner_boruvka as kernel
 
@@ -68,7 +68,7 @@ def _rounds(problem: Problem) -> Result:
         permissions=np.full(n if problem.locking else 0, kernel.FREE, np.int32),
     )
     forest = np.empty(max(n - 1, 0), np.int64)
-    shared = new_counters(width)
+    shared = new_tallies(width)
     rounds, before = 0, -1
     # Not until one component is left, which never happens on a forest, but until a round unites nothing.
     while before < shared[FOREST]:

@@ -16,7 +16,7 @@ from mst.algorithms.threads.filter_boruvka_threads import Options, Result, edge_
 from mst.errors import UnsupportedError
 from mst.facts import Facts
 from mst.graph import Graph
-from mst.kernels.parallel.runtime import grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import grain_for, new_tallies, refusal, workers
 from mst.kernels.threads.buckets import bucket_numbers_by_threads
 
 ALGORITHM = dict(
@@ -78,6 +78,6 @@ def rounded(weights: np.ndarray, bits: int, width: int) -> np.ndarray:
     grain = grain_for(len(weights), width, smallest=1 << 12, largest=1 << 16)
     with workers(width):
         bucket_numbers_by_threads(
-            width, grain, exact_in_float64(weights), 52 - bits, numbers, new_counters(width)
+            width, grain, exact_in_float64(weights), 52 - bits, numbers, new_tallies(width)
         )
     return numbers

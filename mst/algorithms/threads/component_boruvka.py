@@ -20,7 +20,7 @@ from mst import order
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels.graph.csr import build_csr
-from mst.kernels.parallel.runtime import FOREST, LIVE, Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import FOREST, LIVE, Schedule, grain_for, new_tallies, refusal, workers
 from mst.kernels.primitives.packed_edges import PackedRows, pack
 from mst.kernels.primitives.radix import argsort
 from mst.kernels.threads import component_boruvka as kernel
@@ -82,7 +82,7 @@ def solve_in_chunks(problem: Problem, smallest: int = 256, delay_seed: int = 0) 
     rows = problem.rows
     n = len(rows.offsets) - 1
     width = max(1, min(problem.width, n // smallest))
-    shared = new_counters(width, delay_seed)
+    shared = new_tallies(width, delay_seed)
     state = kernel.State(
         cursors=rows.offsets[:-1].copy(),
         parent=np.arange(n, dtype=rows.neighbours.dtype),

@@ -20,7 +20,7 @@ from mst import order
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels.parallel.compact import starts
-from mst.kernels.parallel.runtime import FOREST, Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import FOREST, Schedule, grain_for, new_tallies, refusal, workers
 from mst.kernels.primitives.packed_edges import PackedRows, pack
 from mst.kernels.threads import contract_boruvka as kernel
 
@@ -77,7 +77,7 @@ def solve_in_chunks(problem: Problem, smallest: int = 256, delay_seed: int = 0) 
     """Solve with chunks of at least `smallest` vertices; a delay seed perturbs the schedule."""
     rows = problem.rows
     width = max(1, min(problem.width, len(rows.neighbours) // (4 * smallest)))
-    shared = new_counters(width, delay_seed)
+    shared = new_tallies(width, delay_seed)
     forest = np.empty(max(len(rows.offsets) - 2, 0), np.int64)
     vertices: list[int] = []
     slots: list[int] = []

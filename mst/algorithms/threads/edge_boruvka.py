@@ -29,7 +29,7 @@ from mst import order
 from mst.errors import UnsupportedError
 from mst.facts import Facts
 from mst.graph import Graph
-from mst.kernels.parallel.runtime import Schedule, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import Schedule, new_tallies, refusal, workers
 from mst.kernels.primitives.packed_edges import NONE, PackedEdges, PackedRows, pack
 from mst.kernels.threads import edge_boruvka as kernel
 from mst.kernels.threads import vertex_boruvka as kernels_by_row
@@ -153,7 +153,7 @@ def solve_with_probe(problem: Problem, probe: Probe = _no_probe, delay_seed: int
     size = problem.n if isinstance(problem.edges, PackedRows) else problem.edges.a.size
     # More threads than chunks would have nothing to do.
     width = max(1, min(problem.width, -(-size // problem.options["chunk"])))
-    schedule = Schedule(width, problem.options["chunk"], new_counters(width, delay_seed))
+    schedule = Schedule(width, problem.options["chunk"], new_tallies(width, delay_seed))
     with workers(width):
         if isinstance(problem.edges, PackedRows):
             return _OverRows(problem, problem.edges, schedule, probe).solve()

@@ -54,7 +54,7 @@ from mst.kernels.parallel.runtime import (
     FOREST,
     Schedule,
     grain_for,
-    new_counters,
+    new_tallies,
     refusal,
     touched_empty,
     workers,
@@ -95,7 +95,7 @@ class Options(NamedTuple):
     ties_in_any_order : bool
         Whether any forest of minimum weight is accepted.
     delay_seed : int
-        See `mst.kernels.parallel.runtime.new_counters`.
+        See `mst.kernels.parallel.runtime.new_tallies`.
     """
 
     policy: Policy = THREADS
@@ -189,7 +189,7 @@ def solve_storage(
 
 @dataclass
 class _Run:
-    """One computation: its input, its progress and its counters."""
+    """One computation: its input, its progress, and the tallies of its workers."""
 
     storage: Storage
     progress: Progress
@@ -197,7 +197,7 @@ class _Run:
     ids: int
     vertex_type: np.dtype
     options: Options
-    counters: np.ndarray
+    tallies: np.ndarray
     counts: dict[str, int]
     lap: Lap
     scratch: Scratch
@@ -205,13 +205,13 @@ class _Run:
 
     @property
     def schedule(self) -> Schedule:
-        return Schedule(self.progress.width, self.rows_per_chunk, self.counters)
+        return Schedule(self.progress.width, self.rows_per_chunk, self.tallies)
 
     def empty(self, name: str, likely: int) -> Callable[..., np.ndarray]:
         """Return an allocator like `numpy.empty` for arrays called `name`, with about `likely` rows to be written."""
-        width, counters = self.progress.width, self.counters
+        width, tallies = self.progress.width, self.tallies
         return self.scratch.numbered(
-            name, lambda shape, dtype: touched_empty(shape, dtype, width, counters, likely)
+            name, lambda shape, dtype: touched_empty(shape, dtype, width, tallies, likely)
         )
 
 
@@ -228,21 +228,21 @@ def _solve(run: _Run) -> Result:
         progress.low = following.high
         if progress.unfinished:
             _find_giant(run)
-    return Result(run.forest[: run.counters[FOREST]], run.counts)
+    return Result(run.forest[: run.tallies[FOREST]], run.counts)
 
 
 def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: Lap, scratch: Scratch) -> _Run:
     n, ids = graph.n, graph.m
-    counters = new_counters(width, options.delay_seed)
+    tallies = new_tallies(width, options.delay_seed)
     words, kind = words_of(storage.words, width)
     key = words.dtype.type
     storage = storage._replace(words=words, kind=kind)
-    forest = touched_empty(max(n - 1, 0), np.int32 if ids < 2**31 else np.int64, width, counters)
-    parent = trees.new_parents(n, graph.u.dtype, width, counters, scratch.numbered("parent"))
+    forest = touched_empty(max(n - 1, 0), np.int32 if ids < 2**31 else np.int64, width, tallies)
+    parent = trees.new_parents(n, graph.u.dtype, width, tallies, scratch.numbered("parent"))
     low, high = lowest_bound(key), highest_bound(key, ids)
     progress = Progress(n, width, options.policy, high, low, size=0, heavy=0, missing=n - 1, parent=parent)
     counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
-    run = _Run(storage, progress, forest, ids, graph.u.dtype, options, counters, counts, lap, scratch)
+    run = _Run(storage, progress, forest, ids, graph.u.dtype, options, tallies, counts, lap, scratch)
     _read_from(run, storage)
     lap("init")
     return run
@@ -262,7 +262,7 @@ def _sample(run: _Run) -> Sampled:
     p = run.progress
     count = rules.draw_count(p.size, p.trees, p.width)
     draws = Draws(*p.low, p.parent if p.flat else p.parent[:0], count, p.trees)
-    keys, ids = sample_edges_parallel(p.width, run.storage, draws, run.counters)
+    keys, ids = sample_edges_parallel(p.width, run.storage, draws, run.tallies)
     return Sampled(keys, ids, p.size * len(keys) / count)
 
 
@@ -271,7 +271,7 @@ def _copy_edges_outside(run: _Run, following: Round) -> None:
     storage = run.storage
     copy = select.new_copy(storage, len(storage.words), run.ids, run.empty("kept", following.remaining))
     select.copy_outside(run.schedule, storage, run.progress.wanted(following), copy)
-    _read_from(run, copy.resized(int(run.counters[select.SELECTED])))
+    _read_from(run, copy.resized(int(run.tallies[select.SELECTED])))
     run.progress.in_giant = None
     run.lap("filter")
 
@@ -314,11 +314,11 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
     if p.width > 1 and not contended:
         contended = share_on_equal_lines(records) > p.policy.crowded
     forest = join.Forest(p.parent, run.forest, contended)
-    shared = join.Shared(join.new_state(p.width), run.counters)
+    shared = join.Shared(join.new_state(p.width), run.tallies)
     join.join(p.width, shared, batches, records, joined, forest)
     size = int(starts[-1])
     p.heavy -= size
-    p.missing = p.n - 1 - int(run.counters[FOREST])
+    p.missing = p.n - 1 - int(run.tallies[FOREST])
     found = dict(parts=1, batches=count, light=size, surplus=int(joined.closing.sum()))
     for name, value in found.items():
         run.counts[name] += value
@@ -328,9 +328,9 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
 def _find_giant(run: _Run) -> None:
     """Point all vertices at their roots, and mark those of the tree that is the largest in a sample."""
     p = run.progress
-    trees.flatten(Schedule(p.width, 4096, run.counters), p.parent)
+    trees.flatten(Schedule(p.width, 4096, run.tallies), p.parent)
     p.flat = True
     p.in_giant = np.empty(-(-p.n // 64), np.uint64)
     giant, p.giant_share = giant_label(p.parent)
-    trees.mark_giant(Schedule(p.width, 64, run.counters), p.parent, giant, p.in_giant)
+    trees.mark_giant(Schedule(p.width, 64, run.tallies), p.parent, giant, p.in_giant)
     run.lap("giant")

@@ -28,7 +28,7 @@ from mst import order
 from mst.errors import UnsupportedError
 from mst.graph import Graph
 from mst.kernels.parallel.compact import starts
-from mst.kernels.parallel.runtime import FOREST, Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import FOREST, Schedule, grain_for, new_tallies, refusal, workers
 from mst.kernels.primitives.packed_edges import PackedEdges, pack
 from mst.kernels.threads import parlay_boruvka as kernel
 
@@ -100,7 +100,7 @@ def solve_in_chunks(problem: Problem, smallest: int = 1024, delay_seed: int = 0)
     """Solve with chunks of at least `smallest` edges; a delay seed perturbs the schedule."""
     width = max(1, min(problem.width, len(problem.edges.a) // smallest))
     with workers(width):
-        return _rounds(problem, width, smallest, new_counters(width, delay_seed))
+        return _rounds(problem, width, smallest, new_tallies(width, delay_seed))
 
 
 def _rounds(problem: Problem, width: int, smallest: int, shared: np.ndarray) -> Result:

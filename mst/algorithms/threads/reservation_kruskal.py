@@ -21,7 +21,7 @@ from mst.kernels.filter_boruvka.parallel.storage import EdgeList
 from mst.kernels.parallel.compact import starts, write_positions
 from mst.kernels.parallel.keys import keys_at, words_of
 from mst.kernels.parallel.radix import argsort
-from mst.kernels.parallel.runtime import Schedule, grain_for, new_counters, refusal, workers
+from mst.kernels.parallel.runtime import Schedule, grain_for, new_tallies, refusal, workers
 from mst.kernels.threads import reservations as kernel
 
 ALGORITHM = dict(
@@ -79,7 +79,7 @@ def solve_in_chunks(problem: Problem, grain: int = 4096, delay_seed: int = 0) ->
     """Solve with chunks of `grain` iterates; a delay seed perturbs the schedule."""
     graph, width, sample, prefix = problem
     n, m, u, v = graph.n, graph.m, graph.u, graph.v
-    schedule = Schedule(width, grain, new_counters(width, delay_seed))
+    schedule = Schedule(width, grain, new_tallies(width, delay_seed))
     words, kind = words_of(graph.w, width)
     index = np.int32 if m < 2**31 else np.int64
     parent = np.arange(n, dtype=u.dtype)

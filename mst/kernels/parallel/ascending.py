@@ -6,7 +6,7 @@ import numpy as np
 
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.radix import count_digits
-from mst.kernels.parallel.runtime import Schedule, new_counters, next_chunk, reset_queue, touched_empty
+from mst.kernels.parallel.runtime import Schedule, new_tallies, next_chunk, reset_queue, touched_empty
 from mst.kernels.primitives.ascending import write_ascending
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
@@ -26,7 +26,7 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     width : int
         Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
     delay_seed : int
-        As for `mst.kernels.parallel.runtime.new_counters`.
+        As for `mst.kernels.parallel.runtime.new_tallies`.
 
     Returns
     -------
@@ -43,43 +43,43 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     ...     ascending(np.array([70, 3, 64], np.uint32), 100, 1)
     (array([ 3, 64, 70]), 3)
     """
-    counters = new_counters(width, delay_seed)
+    tallies = new_tallies(width, delay_seed)
     # A range is a power of two of ids, at least a word of a bitmap.
     shift = max(6, (max(m, 1) - 1).bit_length() - 11)
     grain = max(1, -(-len(ids) // (4 * width)))
     counts = np.empty((-(-len(ids) // grain), _RANGES), np.int64)
-    schedule = Schedule(width, grain, counters)
+    schedule = Schedule(width, grain, tallies)
     count_digits(schedule, ids, np.uint64(shift), counts)
     # Places in the order of (range, chunk).
     by_range = counts.T.reshape(-1)
     places = np.ascontiguousarray((np.cumsum(by_range) - by_range).reshape(_RANGES, -1).T)
     bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(_RANGES + 1, np.int64)
-    spread = touched_empty(len(ids), ids.dtype, width, counters)
+    spread = touched_empty(len(ids), ids.dtype, width, tallies)
     _spread(schedule, ids, np.uint64(shift), places, spread)
-    out, different = touched_empty(len(ids), np.int64, width, counters), np.empty(_RANGES, np.int64)
-    _write(Schedule(width, 8, counters), spread, np.uint64(shift), bounds, out, different)
+    out, different = touched_empty(len(ids), np.int64, width, tallies), np.empty(_RANGES, np.int64)
+    _write(Schedule(width, 8, tallies), spread, np.uint64(shift), bounds, out, different)
     return out, int(different.sum())
 
 
 @njit
 def _spread(schedule, ids, shift, places, spread):
     """Write each id to the next place of its range; `places`, int64 (chunks, 2048), are overwritten."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _spread_worker, schedule, ids, shift, places, spread)
 
 
 @njit
 def _spread_worker(worker, schedule, ids, shift, places, spread):
     """One worker of `_spread`."""
-    width, grain, counters = schedule
-    first, last = next_chunk(counters, worker, width, grain, ids.size)
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, ids.size)
     while first < last:
         mine = places[first // grain]
         for i in range(first, last):
             at = np.uint64(ids[i]) >> shift
             spread[mine[at]] = ids[i]
             mine[at] += 1
-        first, last = next_chunk(counters, worker, width, grain, ids.size)
+        first, last = next_chunk(tallies, worker, width, grain, ids.size)
 
 
 @njit
@@ -88,16 +88,16 @@ def _write(schedule, spread, shift, bounds, out, different):
 
     `spread` and `out` are those of `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)
 
 
 @njit
 def _write_worker(worker, schedule, spread, shift, bounds, out, different):
     """One worker of `_write`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     words = np.zeros(np.int64(1) << (np.int64(shift) - 6), np.uint64)
-    first, last = next_chunk(counters, worker, width, grain, different.size)
+    first, last = next_chunk(tallies, worker, width, grain, different.size)
     while first < last:
         for r in range(first, last):
             start, stop = bounds[r], bounds[r + 1]
@@ -105,4 +105,4 @@ def _write_worker(worker, schedule, spread, shift, bounds, out, different):
             if start < stop:
                 base = np.uint64(r) << shift
                 different[r] = call(write_ascending, spread[start:stop], words, base, out[start:stop])
-        first, last = next_chunk(counters, worker, width, grain, different.size)
+        first, last = next_chunk(tallies, worker, width, grain, different.size)

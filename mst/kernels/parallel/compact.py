@@ -26,9 +26,7 @@ def starts(counts: np.ndarray) -> np.ndarray:
     return first
 
 
-def compact(
-    mask: np.ndarray, width: int, grain: int, counters: np.ndarray, dtype: Any = np.int64
-) -> np.ndarray:
+def compact(mask: np.ndarray, width: int, grain: int, tallies: np.ndarray, dtype: Any = np.int64) -> np.ndarray:
     """Return the ascending positions of the set bits of `mask`.
 
     Parameters
@@ -39,8 +37,8 @@ def compact(
         Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
     grain : int
         Words of `mask` in a chunk.
-    counters : numpy.ndarray of int64, shape (80 + 16 * width,)
-        From `mst.kernels.parallel.runtime.new_counters`.
+    tallies : numpy.ndarray of int64, shape (80 + 16 * width,)
+        From `mst.kernels.parallel.runtime.new_tallies`.
     dtype : dtype
         Of the positions.
 
@@ -52,57 +50,57 @@ def compact(
     --------
     >>> import numpy as np
     >>> from mst.kernels.parallel.compact import compact
-    >>> from mst.kernels.parallel.runtime import new_counters, workers
+    >>> from mst.kernels.parallel.runtime import new_tallies, workers
     >>> with workers(1):
-    ...     compact(np.array([5, 1], np.uint64), 1, 1, new_counters(1)).tolist()
+    ...     compact(np.array([5, 1], np.uint64), 1, 1, new_tallies(1)).tolist()
     [0, 2, 64]
     """
     counts = np.empty(-(-len(mask) // grain), np.int64)
-    count_bits(width, grain, mask, counts, counters)
+    count_bits(width, grain, mask, counts, tallies)
     first = starts(counts)
     out = np.empty(int(counts.sum()), dtype)
-    write_positions(width, grain, mask, first, out, counters)
+    write_positions(width, grain, mask, first, out, tallies)
     return out
 
 
 @njit
-def count_bits(width, grain, mask, counts, counters):
+def count_bits(width, grain, mask, counts, tallies):
     """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`.
 
     `mask` is uint64 of shape (words,), of which a chunk has `grain`; `counts` is int64 of shape (chunks,).
     """
-    reset_queue(counters, width)
-    run(width, _count_bits_worker, width, grain, mask, counts, counters)
+    reset_queue(tallies, width)
+    run(width, _count_bits_worker, width, grain, mask, counts, tallies)
 
 
 @njit
-def _count_bits_worker(worker, width, grain, mask, counts, counters):
+def _count_bits_worker(worker, width, grain, mask, counts, tallies):
     """One worker of `count_bits`."""
-    first, last = next_chunk(counters, worker, width, grain, mask.size)
+    first, last = next_chunk(tallies, worker, width, grain, mask.size)
     while first < last:
         total = 0
         for j in range(first, last):
             total += count_ones(mask[j])
         counts[first // grain] = total
-        first, last = next_chunk(counters, worker, width, grain, mask.size)
+        first, last = next_chunk(tallies, worker, width, grain, mask.size)
 
 
 @njit
-def write_positions(width, grain, mask, starts, out, counters):
+def write_positions(width, grain, mask, starts, out, tallies):
     """Write the ascending positions of the set bits of chunk `c` of `mask` from ``out[starts[c]]`` on.
 
     `mask` and `grain` are as for `count_bits`; `starts` is int64 of shape (chunks,), `out` int of shape (set bits,).
     """
-    reset_queue(counters, width)
-    run(width, _write_positions_worker, width, grain, mask, starts, out, counters)
+    reset_queue(tallies, width)
+    run(width, _write_positions_worker, width, grain, mask, starts, out, tallies)
 
 
 @njit
-def _write_positions_worker(worker, width, grain, mask, starts, out, counters):
+def _write_positions_worker(worker, width, grain, mask, starts, out, tallies):
     """One worker of `write_positions`."""
-    first, last = next_chunk(counters, worker, width, grain, mask.size)
+    first, last = next_chunk(tallies, worker, width, grain, mask.size)
     while first < last:
         at = starts[first // grain]
         for j in range(first, last):
             at = write_positions_of_ones(mask[j], 64 * j, out, at)
-        first, last = next_chunk(counters, worker, width, grain, mask.size)
+        first, last = next_chunk(tallies, worker, width, grain, mask.size)

@@ -7,7 +7,7 @@ import numpy as np
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import (
     grain_for,
-    new_counters,
+    new_tallies,
     next_chunk,
     reset_queue,
     touched_empty,
@@ -39,14 +39,14 @@ def largest(words: np.ndarray, mask: int, width: int) -> int:
     grain = grain_for(words.size, width, smallest=_CHUNK, largest=32 * _CHUNK)
     tops = np.zeros(-(-words.size // grain), words.dtype)
     with workers(width):
-        _largest(width, grain, words, words.dtype.type(mask), tops, new_counters(width))
+        _largest(width, grain, words, words.dtype.type(mask), tops, new_tallies(width))
     return int(tops.max(initial=0))
 
 
 def narrowed(words: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     """Return the lower halves of `words`, uint64 (m,) and read-only, as uint32 (m,), and the largest of `words`."""
     grain = grain_for(words.size, width, smallest=_CHUNK, largest=32 * _CHUNK)
-    tops, counters = np.zeros(-(-words.size // grain), words.dtype), new_counters(width)
+    tops, counters = np.zeros(-(-words.size // grain), words.dtype), new_tallies(width)
     with workers(width):
         halves = touched_empty(words.size, np.uint32, width, counters)
         _narrow(width, grain, words, halves, tops, counters)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.runtime import Schedule, new_counters, next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, new_tallies, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
 
 _BITS = 11
@@ -28,7 +28,7 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     width : int
         Threads.
     delay_seed : int
-        As for `mst.kernels.parallel.runtime.new_counters`.
+        As for `mst.kernels.parallel.runtime.new_tallies`.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     chunks = max(min(4 * width, m // _BUCKETS), 1)
     grain = max(-(-m // chunks), 1)
     chunks = -(-m // grain)
-    schedule = Schedule(width, grain, new_counters(width, delay_seed))
+    schedule = Schedule(width, grain, new_tallies(width, delay_seed))
     counts = np.empty((chunks, _BUCKETS), np.int64)
     id_dtype = np.int32 if m < 2**31 else np.int64
     source, order = keys, None
@@ -63,21 +63,21 @@ def count_digits(schedule, keys, shift, counts):
 
     `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _count_digits_worker, schedule, keys, shift, counts)
 
 
 @njit
 def _count_digits_worker(worker, schedule, keys, shift, counts):
     """One worker of `count_digits`."""
-    width, grain, counters = schedule
-    first, last = next_chunk(counters, worker, width, grain, keys.size)
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, keys.size)
     while first < last:
         mine = counts[first // grain]
         mine[:] = 0
         for i in range(first, last):
             mine[(np.uint64(keys[i]) >> shift) & _MASK] += 1
-        first, last = next_chunk(counters, worker, width, grain, keys.size)
+        first, last = next_chunk(tallies, worker, width, grain, keys.size)
 
 
 @njit
@@ -114,15 +114,15 @@ def scatter(schedule, keys, ids, shift, places, out_keys, out_ids):
     out_keys, out_ids : numpy.ndarray of the dtypes of `keys` and `ids`, shape (m,)
         Overwritten; they share no memory with `keys` and `ids`.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _scatter_worker, schedule, keys, ids, shift, places, out_keys, out_ids)
 
 
 @njit
 def _scatter_worker(worker, schedule, keys, ids, shift, places, out_keys, out_ids):
     """One worker of `scatter`."""
-    width, grain, counters = schedule
-    first, last = next_chunk(counters, worker, width, grain, keys.size)
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, keys.size)
     while first < last:
         mine = places[first // grain]
         for i in range(first, last):
@@ -135,4 +135,4 @@ def _scatter_worker(worker, schedule, keys, ids, shift, places, out_keys, out_id
                 out_ids[at] = i
             else:
                 out_ids[at] = ids[i]
-        first, last = next_chunk(counters, worker, width, grain, keys.size)
+        first, last = next_chunk(tallies, worker, width, grain, keys.size)

@@ -24,7 +24,7 @@ from mst.kernels.primitives.atomics import fetch_add, load
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 
-# Places in an array of counters, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts edges of
+# Places in an array of tallies, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts edges of
 # the forest, LIVE the elements that a kernel leaves to the next one; FINISHED is a third, to which each
 # module that uses it gives its own name.
 FOREST, LIVE, FINISHED, _DELAY, _SPINS, _QUEUES = 0, 16, 32, 48, 64, 80
@@ -39,17 +39,17 @@ class Schedule(NamedTuple):
         Workers.
     grain : int
         Elements of a chunk.
-    counters : numpy.ndarray of int64, shape (80 + 16 * width,)
-        From `new_counters`.
+    tallies : numpy.ndarray of int64, shape (80 + 16 * width,)
+        From `new_tallies`.
     """
 
     width: int
     grain: int
-    counters: np.ndarray
+    tallies: np.ndarray
 
 
-def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
-    """Return zeroed shared counters for kernels of up to `width` workers: int64, shape (80 + 16 * width,).
+def new_tallies(width: int, delay_seed: int = 0) -> np.ndarray:
+    """Return zeroed shared tallies for kernels of up to `width` workers: int64, shape (80 + 16 * width,).
 
     Parameters
     ----------
@@ -57,28 +57,28 @@ def new_counters(width: int, delay_seed: int = 0) -> np.ndarray:
     delay_seed : int
         Unless 0, workers wait for a pseudo-random time at some chunks: tests perturb schedules with it.
     """
-    counters = np.zeros(_QUEUES + 16 * width, np.int64)
-    counters[_DELAY] = delay_seed
-    return counters
+    tallies = np.zeros(_QUEUES + 16 * width, np.int64)
+    tallies[_DELAY] = delay_seed
+    return tallies
 
 
 @njit
-def reset_queue(counters, width):
+def reset_queue(tallies, width):
     """Put all chunks back into the work queue: the first statement of a parallel kernel, before its workers start.
 
     Parameters
     ----------
-    counters : array of int64, shape (80 + 16 * width,)
-        From `new_counters`; they count, for each worker, the chunks taken from its queue.
+    tallies : array of int64, shape (80 + 16 * width,)
+        From `new_tallies`; they count, for each worker, the chunks taken from its queue.
     width : int
         Workers.
     """
     for worker in range(width):
-        counters[_QUEUES + 16 * worker] = 0
+        tallies[_QUEUES + 16 * worker] = 0
 
 
 @njit
-def next_chunk(counters, worker, width, grain, size):
+def next_chunk(tallies, worker, width, grain, size):
     """Take a chunk from the work queue; return its range ``first … last - 1``, and ``(size, size)`` once it is empty.
 
     The chunks of ``0 … size - 1`` form `width` contiguous shares, one queue for each worker. A worker empties its own
@@ -87,7 +87,7 @@ def next_chunk(counters, worker, width, grain, size):
 
     Parameters
     ----------
-    counters : array of int64, shape (80 + 16 * width,)
+    tallies : array of int64, shape (80 + 16 * width,)
     worker, width, grain, size : int
         This worker, all workers, the length of a chunk, and that of the work.
     """
@@ -96,28 +96,28 @@ def next_chunk(counters, worker, width, grain, size):
         owner = (worker + step) % width
         begin_share, end_share = owner * chunks // width, (owner + 1) * chunks // width
         place = _QUEUES + 16 * owner
-        if load(counters, place) < end_share - begin_share:
-            chunk = begin_share + fetch_add(counters, place, 1)
+        if load(tallies, place) < end_share - begin_share:
+            chunk = begin_share + fetch_add(tallies, place, 1)
             if chunk < end_share:
-                inject_delay(counters, chunk)
+                inject_delay(tallies, chunk)
                 return chunk * grain, min((chunk + 1) * grain, size)
     return size, size
 
 
 @njit
-def inject_delay(counters, chunk):
-    """Wait up to some tens of microseconds if the delay seed in `counters` chooses this chunk; never if it is 0."""
-    if counters[_DELAY]:
-        _wait(counters[_DELAY], chunk, counters)
+def inject_delay(tallies, chunk):
+    """Wait up to some tens of microseconds if the delay seed in `tallies` chooses this chunk; never if it is 0."""
+    if tallies[_DELAY]:
+        _wait(tallies[_DELAY], chunk, tallies)
 
 
 @njit
-def _wait(seed, chunk, counters):
-    """Wait at a quarter of the chunks, chosen by the seed, for up to 4,095 atomic additions to `counters` each."""
+def _wait(seed, chunk, tallies):
+    """Wait at a quarter of the chunks, chosen by the seed, for up to 4,095 atomic additions to `tallies` each."""
     x = hash1(np.uint64(seed), np.uint64(chunk))
     if x & np.uint64(3) == 0:
         for _ in range((x >> np.uint64(8)) & np.uint64(4095)):
-            fetch_add(counters, _SPINS, 1)
+            fetch_add(tallies, _SPINS, 1)
 
 
 def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: int = 1) -> int:
@@ -130,7 +130,7 @@ def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: i
 
 
 def touched_empty(
-    shape: int | tuple[int, ...], dtype: Any, width: int, counters: np.ndarray, used: int | None = None
+    shape: int | tuple[int, ...], dtype: Any, width: int, tallies: np.ndarray, used: int | None = None
 ) -> np.ndarray:
     """Return an uninitialised array whose pages all `width` workers have touched in parallel.
 
@@ -143,8 +143,8 @@ def touched_empty(
     dtype : dtype
     width : int
         Workers.
-    counters : numpy.ndarray of int64
-        From `new_counters`.
+    tallies : numpy.ndarray of int64
+        From `new_tallies`.
     used : int, optional
         Rows that are likely to be written; the pages of later ones are left untouched.
     """
@@ -152,7 +152,7 @@ def touched_empty(
     rows = len(array) if used is None else min(used, len(array))
     if width > 1 and rows and array[:rows].nbytes >= 2 * _HUGE_PAGE:
         raw = array[:rows].reshape(-1).view(np.uint8)
-        _touch(width, raw, -raw.ctypes.data % _HUGE_PAGE, counters)
+        _touch(width, raw, -raw.ctypes.data % _HUGE_PAGE, tallies)
     return array
 
 
@@ -161,21 +161,21 @@ _PAGE = 1 << 12
 
 
 @njit
-def _touch(width, raw, head, counters):
+def _touch(width, raw, head, tallies):
     """Write to every page of `raw`, uint8 (k,), whose first huge page begins at `head`; a chunk is a huge page."""
-    reset_queue(counters, width)
-    run(width, _touch_worker, width, raw, head, counters)
+    reset_queue(tallies, width)
+    run(width, _touch_worker, width, raw, head, tallies)
 
 
 @njit
-def _touch_worker(worker, width, raw, head, counters):
+def _touch_worker(worker, width, raw, head, tallies):
     """One worker of `_touch`."""
-    first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
+    first, last = next_chunk(tallies, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
     while first < last:
         start, stop = max(first + head - _HUGE_PAGE, 0), min(last + head - _HUGE_PAGE, raw.size)
         for i in range(start, stop, _PAGE):
             raw[i] = 0
-        first, last = next_chunk(counters, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
+        first, last = next_chunk(tallies, worker, width, _HUGE_PAGE, raw.size + _HUGE_PAGE)
 
 
 @contextmanager

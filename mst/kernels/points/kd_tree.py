@@ -81,20 +81,20 @@ def _split_level(schedule, level, blocks, coordinates, points, keys):
 
     `coordinates` are as in `build`; `points`, int32 (n,), is overwritten, and `keys`, float64 (n,), is scratch space.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _split_worker, schedule, level, blocks, coordinates, points, keys)
 
 
 @njit
 def _split_worker(worker, schedule, level, blocks, coordinates, points, keys):
     """One worker of `_split_level`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     nodes = 1 << level
-    first, last = next_chunk(counters, worker, width, grain, nodes)
+    first, last = next_chunk(tallies, worker, width, grain, nodes)
     while first < last:
         for node in range(first, last):
             _split(node, level, blocks, 0, coordinates, points, keys)
-        first, last = next_chunk(counters, worker, width, grain, nodes)
+        first, last = next_chunk(tallies, worker, width, grain, nodes)
 
 
 @njit
@@ -113,20 +113,20 @@ def _split(node, level, blocks, origin, coordinates, points, keys):
 @njit
 def _split_parts(schedule, top, coordinates, tree):
     """Split all nodes from the level `top` on, and write all blocks and the boxes of all leaves."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _parts_worker, schedule, top, coordinates, tree)
 
 
 @njit
 def _parts_worker(worker, schedule, top, coordinates, tree):
     """One worker of `_split_parts`, which copies the points below a node of the level `top`, to have them in cache."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     blocks, _, points, levels = tree
     below = levels - top
     largest = ((blocks.shape[0] >> top) + 1) * LEAF
     copied, keys = np.empty((largest, coordinates.shape[1])), np.empty(largest)
     ids, all_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
-    first, last = next_chunk(counters, worker, width, grain, 1 << top)
+    first, last = next_chunk(tallies, worker, width, grain, 1 << top)
     while first < last:
         for part in range(first, last):
             origin = ((part * blocks.shape[0]) >> top) * LEAF
@@ -143,7 +143,7 @@ def _parts_worker(worker, schedule, top, coordinates, tree):
                 points[origin + i] = ids[order[i]]
             for leaf in range(part << below, (part + 1) << below):
                 _fill_leaf(leaf, origin, copied, order, tree)
-        first, last = next_chunk(counters, worker, width, grain, 1 << top)
+        first, last = next_chunk(tallies, worker, width, grain, 1 << top)
 
 
 @njit

@@ -34,20 +34,20 @@ def find_neighbours(schedule, tree, places, distances):
     distances : numpy.ndarray of float64, shape (n, k)
         Overwritten by the squared distances; infinite where there is no neighbour.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
 
 
 @njit
 def _neighbours_worker(worker, schedule, tree, places, distances):
     """One worker of `find_neighbours`: it goes through the tree once for all points of a leaf."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
     near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     ranks, by_rank, listed = np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), min(places.shape[1], LEAF - 1)
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
-    first, last = next_chunk(counters, worker, width, grain, leaves)
+    first, last = next_chunk(tallies, worker, width, grain, leaves)
     while first < last:
         for leaf in range(first, last):
             own = leaf_block(leaf, levels, blocks.shape[0])
@@ -106,7 +106,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                                 _insert(hits, near, b, points, places[place], distances[place])
                                 radius[j] = distances[place, -1]
                         limit = greatest(radius)
-        first, last = next_chunk(counters, worker, width, grain, leaves)
+        first, last = next_chunk(tallies, worker, width, grain, leaves)
 
 
 @njit

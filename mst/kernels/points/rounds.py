@@ -146,18 +146,18 @@ def as_bits(number):
 @njit
 def read_lists(schedule, lists, candidates, components):
     """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _lists_worker, schedule, lists, candidates, components)
 
 
 @njit
 def _lists_worker(worker, schedule, lists, candidates, components):
     """One worker of `read_lists`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     places, distances, core, _ = lists
     weights, apart, ends, exact, bounds, skip = candidates
     of, _, limits = components
-    first, last = next_chunk(counters, worker, width, grain, of.size)
+    first, last = next_chunk(tallies, worker, width, grain, of.size)
     while first < last:
         for p in range(first, last):
             own, q = of[p], ends[p]
@@ -182,20 +182,20 @@ def _lists_worker(worker, schedule, lists, candidates, components):
                 exact[p] = q >= 0 and (weight <= radius or weight < bounds[p])
             if ends[p] >= 0:
                 write_min(limits, own, as_bits(weights[p]))
-        first, last = next_chunk(counters, worker, width, grain, of.size)
+        first, last = next_chunk(tallies, worker, width, grain, of.size)
 
 
 @njit
 def search_tree(schedule, tree, lists, candidates, components):
     """Search the k-d tree for the points whose candidate is not exact and may be above the least edge."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
 
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
     """One worker of `search_tree`: it goes through the tree once for all these points of a leaf."""
-    width, _, counters = schedule
+    width, _, tallies = schedule
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
     weights, _, ends, exact, bounds, _ = candidates
@@ -203,7 +203,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
     leaves = 1 << levels
     near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     nodes, node_bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
-    first, last = next_chunk(counters, worker, width, 64, leaves)
+    first, last = next_chunk(tallies, worker, width, 64, leaves)
     while first < last:
         for leaf in range(first, last):
             block = leaf_block(leaf, levels, blocks.shape[0])
@@ -290,7 +290,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
                     p = start + j
                     exact[p] = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
                     bounds[p] = weights[p] if exact[p] else max(bounds[p], min(rest[j], pruned))
-        first, last = next_chunk(counters, worker, width, 64, leaves)
+        first, last = next_chunk(tallies, worker, width, 64, leaves)
 
 
 @njit
@@ -321,30 +321,30 @@ def _renew(p, b, near, points, core, candidates):
 @njit
 def collect_least(schedule, candidates, components, found):
     """Write the places whose candidates weigh as little as the limits to `found`, int32 (n,); return how many."""
-    counters = schedule.counters
-    counters[LIVE] = 0
-    reset_queue(counters, schedule.width)
+    tallies = schedule.tallies
+    tallies[LIVE] = 0
+    reset_queue(tallies, schedule.width)
     run(schedule.width, _collect_worker, schedule, candidates, components, found)
-    return counters[LIVE]
+    return tallies[LIVE]
 
 
 @njit
 def _collect_worker(worker, schedule, candidates, components, found):
     """One worker of `collect_least`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     weights, _, ends, _, _, _ = candidates
     of, _, limits = components
     mine = np.empty(grain, np.int32)
-    first, last = next_chunk(counters, worker, width, grain, of.size)
+    first, last = next_chunk(tallies, worker, width, grain, of.size)
     while first < last:
         size = 0
         for p in range(first, last):
             mine[size] = p
             size += ends[p] >= 0 and as_bits(weights[p]) == limits[of[p]]
-        start = fetch_add(counters, LIVE, size)
+        start = fetch_add(tallies, LIVE, size)
         for i in range(size):
             found[start + i] = mine[i]
-        first, last = next_chunk(counters, worker, width, grain, of.size)
+        first, last = next_chunk(tallies, worker, width, grain, of.size)
 
 
 @njit
@@ -414,7 +414,7 @@ def join(roots, choices, candidates, of, parent, edges, size):
 @njit
 def relabel(schedule, parent, levels, components):
     """Set the component of every place and node after `join`, and all limits to infinity."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     of_node = components.of_node
     for node in range((1 << levels) - 1, 0, -1):
@@ -428,11 +428,11 @@ def relabel(schedule, parent, levels, components):
 @njit
 def _relabel_worker(worker, schedule, parent, levels, components):
     """One worker of `relabel`."""
-    width, _, counters = schedule
+    width, _, tallies = schedule
     of, of_node, limits = components
     leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
     infinite = as_bits(np.inf)
-    first, last = next_chunk(counters, worker, width, 256, leaves)
+    first, last = next_chunk(tallies, worker, width, 256, leaves)
     while first < last:
         for leaf in range(first, last):
             b = leaf_block(leaf, levels, blocks)
@@ -449,4 +449,4 @@ def _relabel_worker(worker, schedule, parent, levels, components):
                     of_node[leaves + leaf] = root
                 elif of_node[leaves + leaf] != root:
                     of_node[leaves + leaf] = -1
-        first, last = next_chunk(counters, worker, width, 256, leaves)
+        first, last = next_chunk(tallies, worker, width, 256, leaves)

@@ -10,14 +10,14 @@ from mst.kernels.primitives.jit import njit
 
 
 @njit(parallel=True)
-def bucket_numbers_by_threads(width, grain, weights, shift, numbers, counters):
+def bucket_numbers_by_threads(width, grain, weights, shift, numbers, tallies):
     """Write the result of `bucket_numbers` by `width` workers, in chunks of `grain` weights.
 
-    `weights`, `shift` and `numbers` are as for that; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
+    `weights`, `shift` and `numbers` are as for that; `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
     """
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, weights.size)
+        first, last = next_chunk(tallies, worker, width, grain, weights.size)
         while first < last:
             bucket_numbers(weights[first:last], shift, numbers[first:last])
-            first, last = next_chunk(counters, worker, width, grain, weights.size)
+            first, last = next_chunk(tallies, worker, width, grain, weights.size)

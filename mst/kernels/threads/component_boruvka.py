@@ -23,7 +23,7 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 from mst.kernels.union_find.concurrent import find, unite
 
 PENDING = FINISHED
-"""Place in the counters: the length of the list of pending vertices."""
+"""Place in the tallies: the length of the list of pending vertices."""
 
 
 class State(NamedTuple):
@@ -49,13 +49,13 @@ def lower_lightest(lightest, component, words, ids, slot):
 
 
 @njit
-def append(items, count, target, counters, place):
-    """Append the first `count` of `items`, vertices, to the worklist `target`, whose length is ``counters[place]``.
+def append(items, count, target, tallies, place):
+    """Append the first `count` of `items`, vertices, to the worklist `target`, whose length is ``tallies[place]``.
 
     For many threads: an atomic addition reserves the places, so that the order of the worklist is left to the schedule.
     """
     if count:
-        at = fetch_add(counters, place, count)
+        at = fetch_add(tallies, place, count)
         target[at : at + count] = items[:count]
 
 
@@ -65,8 +65,8 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
 
     A cursor stops earlier at a slot whose word is above `limit`: its vertex is appended to `pending`, and the component
     does not take that slot. Vertices whose cursor is at a slot up to `limit` are appended to `following`, and vertices
-    at the end of their row to neither. The lengths of the two are ``counters[PENDING]``, which goes on from its value,
-    and ``counters[LIVE]``, which is set to 0 first.
+    at the end of their row to neither. The lengths of the two are ``tallies[PENDING]``, which goes on from its value,
+    and ``tallies[LIVE]``, which is set to 0 first.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
     following, pending : array of the dtype of `worklist`, shape (n,)
         Appended to; neither shares memory with `worklist`.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
     cursors, parent, lightest = state
     size = worklist.size
-    reset_queue(counters, width)
-    counters[LIVE] = 0
+    reset_queue(tallies, width)
+    tallies[LIVE] = 0
     for worker in prange(width):
         near, far = np.empty(grain, worklist.dtype), np.empty(grain, worklist.dtype)
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             found = late = 0
             for place in range(first, last):
@@ -107,9 +107,9 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
                     lower_lightest(lightest, mine, words, ids, i)
                     near[found] = x
                     found += 1
-            append(near, found, following, counters, LIVE)
-            append(far, late, pending, counters, PENDING)
-            first, last = next_chunk(counters, worker, width, grain, size)
+            append(near, found, following, tallies, LIVE)
+            append(far, late, pending, tallies, PENDING)
+            first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 @njit(parallel=True)
@@ -129,20 +129,20 @@ def merge(schedule, worklist, rows, state, forest):
     state : State
         Union-find and lightest slots are written.
     forest : array of int64, shape (n - 1,)
-        Edge ids are appended; ``counters[FOREST]`` is how many there are.
+        Edge ids are appended; ``tallies[FOREST]`` is how many there are.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     _, neighbours, words, ids = rows
     cursors, parent, lightest = state
     size = worklist.size
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             for place in range(first, last):
                 x = worklist[place]
                 i = cursors[x]
                 if load(lightest, find(parent, x)) == i and unite(parent, x, neighbours[i]):
                     store(lightest, find(parent, x), -1)
-                    forest[fetch_add(counters, FOREST, 1)] = edge_id(words, ids, i)
-            first, last = next_chunk(counters, worker, width, grain, size)
+                    forest[fetch_add(tallies, FOREST, 1)] = edge_id(words, ids, i)
+            first, last = next_chunk(tallies, worker, width, grain, size)

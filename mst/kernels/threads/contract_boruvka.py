@@ -26,11 +26,11 @@ def choose_lightest(schedule, rows, lightest, colours):
 
     A vertex with an empty row becomes its own colour, and its entry of `lightest` is no slot of its row.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 best = offsets[x]
@@ -40,7 +40,7 @@ def choose_lightest(schedule, rows, lightest, colours):
                 empty = offsets[x] == offsets[x + 1]
                 lightest[x] = best
                 colours[x] = x if empty else neighbours[best]
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
@@ -48,15 +48,15 @@ def remove_mirrors(schedule, rows, lightest, colours, forest):
     """Append the ids of the rows' lightest edges to `forest`, int64 (vertices of the input - 1,).
 
     Of two vertices that chose the same edge, the smaller one becomes a root instead: it is written as its own colour,
-    and appends nothing. `lightest` is that of `choose_lightest`, and ``counters[FOREST]`` the length of the forest,
+    and appends nothing. `lightest` is that of `choose_lightest`, and ``tallies[FOREST]`` the length of the forest,
     whose order is left to the schedule.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             count = 0
             for x in range(first, last):
@@ -70,9 +70,9 @@ def remove_mirrors(schedule, rows, lightest, colours, forest):
                     won[count] = edge_id(words, ids, lightest[x])
                     count += 1
             if count:
-                place = fetch_add(counters, FOREST, count)
+                place = fetch_add(tallies, FOREST, count)
                 forest[place : place + count] = won[:count]
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
@@ -82,12 +82,12 @@ def propagate_colours(schedule, colours):
     In place, for many threads: whether a worker reads a colour before or after another one has replaced it, it is an
     ancestor. Every vertex has its root as colour once nothing changes.
     """
-    width, grain, counters = schedule
-    reset_queue(counters, width)
-    counters[LIVE] = 0
+    width, grain, tallies = schedule
+    reset_queue(tallies, width)
+    tallies[LIVE] = 0
     for worker in prange(width):
         changed = 0
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 colour = load(colours, x)
@@ -95,24 +95,24 @@ def propagate_colours(schedule, colours):
                 if further != colour:
                     store(colours, x, further)
                     changed += 1
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
-        fetch_add(counters, LIVE, changed)
-    return counters[LIVE]
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)
+        fetch_add(tallies, LIVE, changed)
+    return tallies[LIVE]
 
 
 @njit(parallel=True)
 def count_roots(schedule, colours, counts):
     """Count the roots, ``colours[x] == x``, of each chunk of vertices in `counts`, int64 of shape (chunks,)."""
-    width, grain, counters = schedule
-    reset_queue(counters, width)
+    width, grain, tallies = schedule
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             total = 0
             for x in range(first, last):
                 total += colours[x] == x
             counts[first // grain] = total
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
@@ -122,17 +122,17 @@ def number_roots(schedule, colours, starts, new_labels):
     ``starts[c]``, int64 of shape (chunks,), is the first number of chunk `c`: the exclusive prefix sum of the counts of
     `count_roots`, with the same grain.
     """
-    width, grain, counters = schedule
-    reset_queue(counters, width)
+    width, grain, tallies = schedule
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             label = starts[first // grain]
             for x in range(first, last):
                 if colours[x] == x:
                     new_labels[x] = label
                     label += 1
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)
 
 
 @njit(parallel=True)
@@ -142,11 +142,11 @@ def count_slots(schedule, rows, colours, new_labels, kept, degrees):
     The counts are also added to the degree of the row's supervertex in `degrees`, int64 (supervertices,), which the
     caller has set to 0. ``colours`` are roots.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     offsets, neighbours, _, _ = rows
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 total = 0
@@ -155,7 +155,7 @@ def count_slots(schedule, rows, colours, new_labels, kept, degrees):
                 kept[x] = total
                 if total:
                     fetch_add(degrees, new_labels[colours[x]], total)
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)
 
 
 @njit
@@ -186,12 +186,12 @@ def insert_slots(schedule, rows, colours, new_labels, kept, cursors, out):
     out : tuple of three arrays
         ``(neighbours, words, ids)`` of the new rows, of the dtypes of those of `rows`; written.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
     out_neighbours, out_words, out_ids = out
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, colours.size)
+        first, last = next_chunk(tallies, worker, width, grain, colours.size)
         while first < last:
             for x in range(first, last):
                 if kept[x] == 0:
@@ -204,4 +204,4 @@ def insert_slots(schedule, rows, colours, new_labels, kept, cursors, out):
                         if ids.size:
                             out_ids[place] = ids[i]
                         place += 1
-            first, last = next_chunk(counters, worker, width, grain, colours.size)
+            first, last = next_chunk(tallies, worker, width, grain, colours.size)

@@ -80,35 +80,35 @@ def reset(state, x):
 @njit(parallel=True)
 def find_minima(schedule, size, edges, state):
     """Lower ``state.least`` at both ends of every edge to its word, by an atomic minimum."""
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, words, _ = edges
     least = state.least
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 write_min(least, a[i], words[i])
                 write_min(least, b[i], words[i])
-            first, last = next_chunk(counters, worker, width, chunk, size)
+            first, last = next_chunk(tallies, worker, width, chunk, size)
 
 
 @njit(parallel=True)
 def break_ties(schedule, size, edges, state):
     """Lower ``state.least_id`` to the id of each edge at the ends where its word is the least; after `find_minima`."""
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, words, ids = edges
     least, least_id = state.least, state.least_id
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 if load(least, a[i]) == words[i]:
                     write_min(least_id, a[i], ids[i])
                 if load(least, b[i]) == words[i]:
                     write_min(least_id, b[i], ids[i])
-            first, last = next_chunk(counters, worker, width, chunk, size)
+            first, last = next_chunk(tallies, worker, width, chunk, size)
 
 
 @njit(parallel=True)
@@ -117,11 +117,11 @@ def unite_minima(schedule, size, edges, both, state, in_forest):
 
     If `both`, a bool, only the edges that are the minimum of both ends.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, words, ids = edges
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 e = edge_id(words, ids, i)
@@ -130,7 +130,7 @@ def unite_minima(schedule, size, edges, both, state, in_forest):
                 if (of_a and of_b) if both else (of_a or of_b):
                     unite(state, a[i], b[i])
                     in_forest[e] = 1
-            first, last = next_chunk(counters, worker, width, chunk, size)
+            first, last = next_chunk(tallies, worker, width, chunk, size)
 
 
 @njit(parallel=True)
@@ -139,12 +139,12 @@ def relabel(schedule, size, edges, new_ends, state):
 
     `new_ends` are two arrays like ``edges.a``, written; they may be the ends of `edges` themselves.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, _, _ = edges
     new_a, new_b = new_ends
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 x, y = find_set(state, a[i]), find_set(state, b[i])
@@ -152,7 +152,7 @@ def relabel(schedule, size, edges, new_ends, state):
                 if x != y:
                     reset(state, x)
                     reset(state, y)
-            first, last = next_chunk(counters, worker, width, chunk, size)
+            first, last = next_chunk(tallies, worker, width, chunk, size)
 
 
 @njit
@@ -170,19 +170,19 @@ def filter_by_ticket(schedule, size, edges, out):
 
     `out` are `PackedEdges` that share no memory with `edges`.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, _, _ = edges
-    reset_queue(counters, width)
-    counters[LIVE] = 0
+    reset_queue(tallies, width)
+    tallies[LIVE] = 0
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 if a[i] != b[i]:
-                    place = fetch_add(counters, LIVE, 1)
+                    place = fetch_add(tallies, LIVE, 1)
                     copy_edge(edges, i, (a[i], b[i]), out, place)
-            first, last = next_chunk(counters, worker, width, chunk, size)
-    return counters[LIVE]
+            first, last = next_chunk(tallies, worker, width, chunk, size)
+    return tallies[LIVE]
 
 
 @njit
@@ -203,54 +203,54 @@ def relabel_filter_and_find_minima(schedule, size, edges, out, state):
 
     `out` are `PackedEdges` that share no memory with `edges`; the minima of the roots are clear before.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, words, _ = edges
     least = state.least
-    reset_queue(counters, width)
-    counters[LIVE] = 0
+    reset_queue(tallies, width)
+    tallies[LIVE] = 0
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 x, y = find_set(state, a[i]), find_set(state, b[i])
                 if x != y:
-                    place = fetch_add(counters, LIVE, 1)
+                    place = fetch_add(tallies, LIVE, 1)
                     copy_edge(edges, i, (x, y), out, place)
                     write_min(least, x, words[i])
                     write_min(least, y, words[i])
-            first, last = next_chunk(counters, worker, width, chunk, size)
-    return counters[LIVE]
+            first, last = next_chunk(tallies, worker, width, chunk, size)
+    return tallies[LIVE]
 
 
 @njit(parallel=True)
 def reset_minima(schedule, size, edges, state):
     """Clear the minima of both ends of every edge."""
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     a, b, _, _ = edges
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, size)
+        first, last = next_chunk(tallies, worker, width, chunk, size)
         while first < last:
             for i in range(first, last):
                 reset(state, a[i])
                 reset(state, b[i])
-            first, last = next_chunk(counters, worker, width, chunk, size)
+            first, last = next_chunk(tallies, worker, width, chunk, size)
 
 
 @njit(parallel=True)
 def gather_by_ticket(schedule, in_forest, forest):
     """Write the ids that are marked in `in_forest` to `forest`, int64 (n - 1,), by ticket; return how many."""
-    width, chunk, counters = schedule
-    reset_queue(counters, width)
-    counters[FOREST] = 0
+    width, chunk, tallies = schedule
+    reset_queue(tallies, width)
+    tallies[FOREST] = 0
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, in_forest.size)
+        first, last = next_chunk(tallies, worker, width, chunk, in_forest.size)
         while first < last:
             for e in range(first, last):
                 if in_forest[e]:
-                    forest[fetch_add(counters, FOREST, 1)] = e
-            first, last = next_chunk(counters, worker, width, chunk, in_forest.size)
-    return counters[FOREST]
+                    forest[fetch_add(tallies, FOREST, 1)] = e
+            first, last = next_chunk(tallies, worker, width, chunk, in_forest.size)
+    return tallies[FOREST]
 
 
 @njit

@@ -21,9 +21,9 @@ from mst.kernels.union_find.concurrent import find
 
 FREE = -1
 FAILED = FINISHED
-"""Place in the counters: unions that were given up since another thread held or had linked a component."""
+"""Place in the tallies: unions that were given up since another thread held or had linked a component."""
 VISITS = LIVE
-"""Place in the counters: edges that a worker looked at, each time that one did."""
+"""Place in the tallies: edges that a worker looked at, each time that one did."""
 
 
 class State(NamedTuple):
@@ -78,11 +78,11 @@ def scan(worker, first, last, edges, state):
 
 
 @njit(parallel=True)
-def find_minima(width, edges, state, staggered, counters):
+def find_minima(width, edges, state, staggered, tallies):
     """Write the minimum of every root: each of `width` workers passes over all edges for the components that it owns.
 
     If `staggered`, a bool, each worker starts at a different edge and wraps around, else all start at edge 0.
-    ``counters[VISITS]``, of `unite_minima`, counts the edges that each worker looks at.
+    ``tallies[VISITS]``, of `unite_minima`, counts the edges that each worker looks at.
     """
     owner, minimum = state.owner, state.minimum
     m = edges.words.size
@@ -93,7 +93,7 @@ def find_minima(width, edges, state, staggered, counters):
         start = worker * m // width if staggered else 0
         visits = scan(worker, start, m, edges, state)
         visits += scan(worker, 0, start, edges, state)
-        fetch_add(counters, VISITS, visits)
+        fetch_add(tallies, VISITS, visits)
 
 
 @njit
@@ -145,11 +145,11 @@ def link_by_cas(state, x, y, worker):
 
 
 @njit(parallel=True)
-def unite_minima(width, edges, state, forest, counters):
+def unite_minima(width, edges, state, forest, tallies):
     """Unite components along their minima: each of `width` workers those that it owns, by one try for each.
 
-    Ids are appended to `forest`, int64 of shape (n - 1,), in an order left to the schedule. `counters` is int64, from
-    `mst.kernels.parallel.runtime.new_counters`: ``counters[FOREST]`` is the size of the forest, ``counters[FAILED]``
+    Ids are appended to `forest`, int64 of shape (n - 1,), in an order left to the schedule. `tallies` is int64, from
+    `mst.kernels.parallel.runtime.new_tallies`: ``tallies[FOREST]`` is the size of the forest, ``tallies[FAILED]``
     counts the tries that failed, whose components are tried again in the next round. Minima that turn out to be inside
     a component, or are united, are marked as covered.
     """
@@ -169,8 +169,8 @@ def unite_minima(width, edges, state, forest, counters):
                 else:
                     linked = link_by_cas(state, x, y, me)
                 if not linked:
-                    fetch_add(counters, FAILED, 1)
+                    fetch_add(tallies, FAILED, 1)
                     continue
-                forest[fetch_add(counters, FOREST, 1)] = e
+                forest[fetch_add(tallies, FOREST, 1)] = e
             if covered.size:
                 store(covered, e, 1)

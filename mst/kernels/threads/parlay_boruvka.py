@@ -80,17 +80,17 @@ def find_cheapest(schedule, size, edges, cheapest, compare):
 
     `compare` is as for `lower_cheapest`.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     a, b, words, _ = edges
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             for i in range(first, last):
                 if a[i] != b[i]:
                     lower_cheapest(cheapest, a[i], words, i, compare)
                     lower_cheapest(cheapest, b[i], words, i, compare)
-            first, last = next_chunk(counters, worker, width, grain, size)
+            first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 @njit
@@ -109,16 +109,16 @@ def link(parent, x, y, variant):
 def unite_cheapest(schedule, edges, cheapest, parent, variant, forest):
     """Unite components along their cheapest edges, and append the ids of those edges to `forest`, int64 (n - 1,).
 
-    An edge that is the cheapest of both ends is appended once, for its end `a`. ``counters[FOREST]`` is the size of the
+    An edge that is the cheapest of both ends is appended once, for its end `a`. ``tallies[FOREST]`` is the size of the
     forest, whose order is left to the schedule. A chunk is a range of vertices; the ends of edges are those of
     `find_cheapest`.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     a, b, words, ids = edges
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
         won = np.empty(grain, np.int64)
-        first, last = next_chunk(counters, worker, width, grain, cheapest.size)
+        first, last = next_chunk(tallies, worker, width, grain, cheapest.size)
         while first < last:
             count = 0
             for x in range(first, last):
@@ -128,9 +128,9 @@ def unite_cheapest(schedule, edges, cheapest, parent, variant, forest):
                     won[count] = edge_id(words, ids, i)
                     count += 1
             if count:
-                place = fetch_add(counters, FOREST, count)
+                place = fetch_add(tallies, FOREST, count)
                 forest[place : place + count] = won[:count]
-            first, last = next_chunk(counters, worker, width, grain, cheapest.size)
+            first, last = next_chunk(tallies, worker, width, grain, cheapest.size)
 
 
 @njit(parallel=True)
@@ -152,13 +152,13 @@ def relabel(schedule, size, edges, new_ends, union_find, mask, counts):
     counts : array of int64, shape (chunks,)
         How many edges of each chunk join two components; overwritten.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     a, b, _, _ = edges
     new_a, new_b = new_ends
     parent, variant = union_find
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             total = 0
             for base in range(first, last, 64):
@@ -170,7 +170,7 @@ def relabel(schedule, size, edges, new_ends, union_find, mask, counts):
                 mask[base >> 6] = bits
                 total += count_ones(bits)
             counts[first // grain] = total
-            first, last = next_chunk(counters, worker, width, grain, size)
+            first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 @njit(parallel=True)
@@ -188,13 +188,13 @@ def compact(schedule, size, mask, starts, edges, out):
     edges, out : PackedEdges
         `out` is overwritten, and shares no memory with `edges`.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     a, b, words, ids = edges
     out_a, out_b, out_words, out_ids = out
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
         positions = np.empty(64, np.int64)
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             place = starts[first // grain]
             for base in range(first, last, 64):
@@ -204,4 +204,4 @@ def compact(schedule, size, mask, starts, edges, out):
                     if ids.size:
                         out_ids[place] = ids[i]
                     place += 1
-            first, last = next_chunk(counters, worker, width, grain, size)
+            first, last = next_chunk(tallies, worker, width, grain, size)

@@ -85,10 +85,10 @@ def clear_inner(schedule, mask, u, v, parent, counts):
     counts : array of int64, shape (chunks,)
         Overwritten: how many bits of each chunk stay set.
     """
-    width, grain, counters = schedule
-    reset_queue(counters, width)
+    width, grain, tallies = schedule
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, mask.size)
+        first, last = next_chunk(tallies, worker, width, grain, mask.size)
         while first < last:
             total = 0
             for word in range(first, last):
@@ -100,20 +100,20 @@ def clear_inner(schedule, mask, u, v, parent, counts):
                 mask[word] = bits
                 total += count_ones(bits)
             counts[first // grain] = total
-            first, last = next_chunk(counters, worker, width, grain, mask.size)
+            first, last = next_chunk(tallies, worker, width, grain, mask.size)
 
 
 @njit(parallel=True)
 def gather_ends(schedule, ids, u, v, a, b):
     """Copy the ends of the edges `ids`, int (k,), from `u` and `v`, int32 or int64 (m,), to `a` and `b`, (k,)."""
-    width, grain, counters = schedule
-    reset_queue(counters, width)
+    width, grain, tallies = schedule
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, ids.size)
+        first, last = next_chunk(tallies, worker, width, grain, ids.size)
         while first < last:
             for i in range(first, last):
                 a[i], b[i] = u[ids[i]], v[ids[i]]
-            first, last = next_chunk(counters, worker, width, grain, ids.size)
+            first, last = next_chunk(tallies, worker, width, grain, ids.size)
 
 
 @njit(parallel=True)
@@ -122,12 +122,12 @@ def reserve(schedule, size, iterates, loop):
 
     ``iterates.waiting`` is written: 1 where they differ, else 0.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     a, b, parent, reservations, _ = loop
     waiting = iterates.waiting
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             for i in range(first, last):
                 e = edge_of(iterates, i)
@@ -137,7 +137,7 @@ def reserve(schedule, size, iterates, loop):
                 if x != y:
                     write_min(reservations, x, e)
                     write_min(reservations, y, e)
-            first, last = next_chunk(counters, worker, width, grain, size)
+            first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 @njit(parallel=True)
@@ -148,13 +148,13 @@ def commit(schedule, size, iterates, loop, counts):
     twice, since one iterate holds it; and links make no cycle, since the indices of their edges would have to decrease
     all the way round. `counts`, int64 (chunks,), is overwritten: how many iterates of each chunk must try again.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     a, b, parent, reservations, chosen = loop
     waiting = iterates.waiting
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     unreserved = np.iinfo(reservations.dtype).max
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             again = 0
             for i in range(first, last):
@@ -173,7 +173,7 @@ def commit(schedule, size, iterates, loop, counts):
                     chosen[e] = 1
                     waiting[i] = 0
             counts[first // grain] = again
-            first, last = next_chunk(counters, worker, width, grain, size)
+            first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 @njit(parallel=True)
@@ -183,18 +183,18 @@ def keep_waiting(schedule, size, iterates, starts, kept):
     Those of chunk `c` begin at ``starts[c]``, int64 of shape (chunks,): the exclusive prefix sum of the counts of
     `commit`, with the same grain. `kept` has the dtype of ``iterates.retried``, and shares no memory with it.
     """
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     waiting = iterates.waiting
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, grain, size)
+        first, last = next_chunk(tallies, worker, width, grain, size)
         while first < last:
             at = starts[first // grain]
             for i in range(first, last):
                 if waiting[i]:
                     kept[at] = edge_of(iterates, i)
                     at += 1
-            first, last = next_chunk(counters, worker, width, grain, size)
+            first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 def unite_in_order(loop: Loop, schedule: Schedule, granularity: int) -> int:

@@ -73,15 +73,15 @@ def scan_rows(schedule, rows, slots, kept, state):
     int
         Slots that are left in all rows.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     begins, ends, roots, lightest = rows
     others, words, ids = slots
     kept_others, kept_words, kept_ids = kept
-    reset_queue(counters, width)
-    counters[LIVE] = 0
+    reset_queue(tallies, width)
+    tallies[LIVE] = 0
     for worker in prange(width):
         total = 0
-        first, last = next_chunk(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(tallies, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] == ends[x]:
@@ -101,9 +101,9 @@ def scan_rows(schedule, rows, slots, kept, state):
                 ends[x], roots[x], lightest[x] = place, mine, best
                 if place > begins[x]:
                     write_min(state.least, mine, kept_words[best])
-            first, last = next_chunk(counters, worker, width, chunk, begins.size)
-        fetch_add(counters, LIVE, total)
-    return counters[LIVE]
+            first, last = next_chunk(tallies, worker, width, chunk, begins.size)
+        fetch_add(tallies, LIVE, total)
+    return tallies[LIVE]
 
 
 @njit(parallel=True)
@@ -112,16 +112,16 @@ def break_row_ties(schedule, rows, slots, state):
 
     `slots` are those that `scan_rows` kept. For words that do not hold the ids.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     begins, ends, roots, lightest = rows
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(tallies, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x] and load(state.least, roots[x]) == slots.words[lightest[x]]:
                     write_min(state.least_id, roots[x], slots.ids[lightest[x]])
-            first, last = next_chunk(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(tallies, worker, width, chunk, begins.size)
 
 
 @njit(parallel=True)
@@ -131,11 +131,11 @@ def unite_rows(schedule, rows, slots, both, state, in_forest):
     If `both`, a bool, only if it is the minimum of the root at its other end, too. `slots` are those that `scan_rows`
     kept.
     """
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     begins, ends, roots, lightest = rows
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(tallies, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x]:
@@ -146,19 +146,19 @@ def unite_rows(schedule, rows, slots, both, state, in_forest):
                     ):
                         unite(state, roots[x], slots.others[i])
                         in_forest[e] = 1
-            first, last = next_chunk(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(tallies, worker, width, chunk, begins.size)
 
 
 @njit(parallel=True)
 def reset_rows(schedule, rows, state):
     """Clear the minima of the roots of all rows that are not empty."""
-    width, chunk, counters = schedule
+    width, chunk, tallies = schedule
     begins, ends, roots, _ = rows
-    reset_queue(counters, width)
+    reset_queue(tallies, width)
     for worker in prange(width):
-        first, last = next_chunk(counters, worker, width, chunk, begins.size)
+        first, last = next_chunk(tallies, worker, width, chunk, begins.size)
         while first < last:
             for x in range(first, last):
                 if begins[x] < ends[x]:
                     reset(state, roots[x])
-            first, last = next_chunk(counters, worker, width, chunk, begins.size)
+            first, last = next_chunk(tallies, worker, width, chunk, begins.size)

@@ -86,7 +86,7 @@ class Forest(NamedTuple):
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         From `mst.kernels.filter_boruvka.parallel.trees.new_parents`: a union-find whose parents have the smaller index.
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
-        Edge ids from the front; ``counters[FOREST]`` is their number.
+        Edge ids from the front; ``tallies[FOREST]`` is their number.
     contended : bool
         Whether there are so few parents that workers often want the same cache line at the same time.
     """
@@ -97,18 +97,18 @@ class Forest(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """The counters that the workers of `join` share.
+    """The tallies that the workers of `join` share.
 
     Attributes
     ----------
     state : numpy.ndarray of int64, shape (32 + 16 * width,)
         From `new_state`.
-    counters : numpy.ndarray of int64, shape (80 + 16 * width,)
-        From `mst.kernels.parallel.runtime.new_counters`.
+    tallies : numpy.ndarray of int64, shape (80 + 16 * width,)
+        From `mst.kernels.parallel.runtime.new_tallies`.
     """
 
     state: np.ndarray
-    counters: np.ndarray
+    tallies: np.ndarray
 
 
 def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches:
@@ -332,7 +332,7 @@ def wait_for_end(state, phase):
 def work(worker, width, shared, batches, records, joined, forest):
     """Run one worker of `join`: process chunks of all phases, and the cycle edges of the batches that it finishes."""
     # Unpacked once: taking an array from a tuple counts its references, in memory that all workers share.
-    (state, counters), parent, contended = shared, forest.parent, forest.contended
+    (state, tallies), parent, contended = shared, forest.parent, forest.contended
     starts, lengths, chunks_before, any_order = batches
     chunks, closing = joined
     end = np.int64(2 * any_order.size)
@@ -343,7 +343,7 @@ def work(worker, width, shared, batches, records, joined, forest):
             owner, done = (worker + step) % width, np.int64(0)
             phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
             while chunk >= 0:
-                inject_delay(counters, chunk)
+                inject_delay(tallies, chunk)
                 batch = phase >> 1
                 first = starts[batch] + (chunk - chunks_before[batch]) * lengths[batch]
                 if phase & 1:
@@ -361,9 +361,9 @@ def work(worker, width, shared, batches, records, joined, forest):
             # At once: while the others' shares are looked through, a worker may wait for this report.
             if report_done(state, chunks_before, phase, done):
                 if phase & 1:
-                    inject_delay(counters, phase)
+                    inject_delay(tallies, phase)
                     batch = phase >> 1
-                    scratch = call(append_batch, batch, batches, records, joined, forest, counters, scratch)
+                    scratch = call(append_batch, batch, batches, records, joined, forest, tallies, scratch)
                 break
         wait_for_end(state, phase)
         phase = load(state, _PHASE)
@@ -394,7 +394,7 @@ def join(width, shared, batches, records, joined, forest):
 
 
 @njit
-def append_batch(batch, batches, records, joined, forest, counters, scratch):
+def append_batch(batch, batches, records, joined, forest, tallies, scratch):
     """Drop the cycle edges of a batch, append the ids of the others to the forest; return the scratch space.
 
     `scratch` is a `drop_cycle_edges.Scratch`, replaced by a larger one if it is too small.
@@ -404,9 +404,9 @@ def append_batch(batch, batches, records, joined, forest, counters, scratch):
         if scratch.places.size < batches.starts[batch + 1] - batches.starts[batch]:
             scratch = new_scratch(largest_batch(batches.starts))
         call(drop_cycle_edges, records, chunks, joined.closing[batch], scratch)
-        append_remaining(records, chunks, forest.edges, counters)
+        append_remaining(records, chunks, forest.edges, tallies)
     else:
-        append_linking(records, chunks, forest.edges, counters)
+        append_linking(records, chunks, forest.edges, tallies)
     return scratch
 
 
@@ -420,12 +420,12 @@ def largest_batch(starts):
 
 
 @njit
-def append_linking(records, chunks, edges, counters):
+def append_linking(records, chunks, edges, tallies):
     """Append the ids of the edges of a batch that linked two trees to `edges`, that of `Forest`.
 
     `chunks` are the rows of ``Joined.chunks`` that belong to the batch.
     """
-    place = fetch_add(counters, FOREST, edges_between(chunks, FIRST, CLOSING))
+    place = fetch_add(tallies, FOREST, edges_between(chunks, FIRST, CLOSING))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, CLOSING]):
             edges[place] = id_at(records, i)
@@ -433,9 +433,9 @@ def append_linking(records, chunks, edges, counters):
 
 
 @njit
-def append_remaining(records, chunks, edges, counters):
+def append_remaining(records, chunks, edges, tallies):
     """As `append_linking` for the edges that are not dropped, which are as many as linked two trees."""
-    place = fetch_add(counters, FOREST, edges_between(chunks, FIRST, CLOSING))
+    place = fetch_add(tallies, FOREST, edges_between(chunks, FIRST, CLOSING))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
             if not is_dropped(records, i):

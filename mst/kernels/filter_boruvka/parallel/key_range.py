@@ -102,16 +102,16 @@ def mark(schedule, words, kind, key_range, mask, counts):
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
     (chunks,), is written: the marked edges of each chunk.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _mark_worker, schedule, words, kind, key_range, mask, counts)
 
 
 @njit
 def _mark_worker(worker, schedule, words, kind, key_range, mask, counts):
     """One worker of `mark`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     flags = np.empty(64, np.uint8)
-    first, last = next_chunk(counters, worker, width, grain, words.size)
+    first, last = next_chunk(tallies, worker, width, grain, words.size)
     while first < last:
         counts[first // grain] = mark_chunk(first, last, words, kind, key_range, mask, flags)
-        first, last = next_chunk(counters, worker, width, grain, words.size)
+        first, last = next_chunk(tallies, worker, width, grain, words.size)

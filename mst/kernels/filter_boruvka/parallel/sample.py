@@ -109,16 +109,16 @@ def sample_edges(storage, draws):
 
 
 @njit
-def sample_edges_parallel(width, storage, draws, counters):
+def sample_edges_parallel(width, storage, draws, tallies):
     """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
 
-    `storage` and `draws` are as for that; `counters` is from `mst.kernels.parallel.runtime.new_counters`.
+    `storage` and `draws` are as for that; `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
     """
     samples = draws.size
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
     ends = np.empty((samples + _GRAIN - 1) // _GRAIN, np.int64)
-    reset_queue(counters, width)
-    schedule = Schedule(width, _GRAIN, counters)
+    reset_queue(tallies, width)
+    schedule = Schedule(width, _GRAIN, tallies)
     run(width, _sample_edges_parallel_worker, schedule, storage, draws, keys, ids, ends)
     hits = 0
     for chunk in range(ends.size):
@@ -131,11 +131,11 @@ def sample_edges_parallel(width, storage, draws, counters):
 @njit
 def _sample_edges_parallel_worker(worker, schedule, storage, draws, keys, ids, ends):
     """One worker of `sample_edges_parallel`."""
-    width, grain, counters = schedule
-    first, last = next_chunk(counters, worker, width, grain, draws.size)
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, draws.size)
     while first < last:
         ends[first // grain] = call(sample_chunk, first, last, storage, draws, keys, ids)
-        first, last = next_chunk(counters, worker, width, grain, draws.size)
+        first, last = next_chunk(tallies, worker, width, grain, draws.size)
 
 
 @njit

@@ -86,19 +86,19 @@ def scatter_chunk(first, last, storage, selected, next_places, records, to):
 @njit
 def scatter(schedule, storage, selected, records):
     """Write all selected edges to `records`, by batch; `first_places` has been called for ``selected.counts``."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _scatter_worker, schedule, storage, selected, records)
 
 
 @njit
 def _scatter_worker(worker, schedule, storage, selected, records):
     """One worker of `scatter`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     begins, ends, next_places = selected.begins, selected.ends, selected.counts
     to = np.empty(BLOCK, np.int64)
-    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
     while first < last:
         chunk = first // grain
         places = next_places[chunk]
         call(scatter_chunk, begins[chunk], ends[chunk], storage, selected, places, records, to)
-        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        first, last = next_chunk(tallies, worker, width, grain, storage.words.size)

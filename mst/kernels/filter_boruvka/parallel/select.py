@@ -32,7 +32,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
 SELECTED = LIVE
-"""The place in the counters where selected or copied edges are counted."""
+"""The place in the tallies where selected or copied edges are counted."""
 
 BLOCK = 1024
 """Edges that are picked before their batches are looked up: their places stay in the first-level cache."""
@@ -388,33 +388,33 @@ def _append_picked(storage, picked, wanted, bounds, chunk, at):
 
 @njit
 def select(schedule, storage, wanted, bounds, selected):
-    """Write the places and batches of all wanted edges to a `Selected`; ``counters[SELECTED]`` is their number.
+    """Write the places and batches of all wanted edges to a `Selected`; ``tallies[SELECTED]`` is their number.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule`.
     """
-    reset_queue(schedule.counters, schedule.width)
-    schedule.counters[SELECTED] = 0
+    reset_queue(schedule.tallies, schedule.width)
+    schedule.tallies[SELECTED] = 0
     run(schedule.width, _select_worker, schedule, storage, wanted, bounds, selected)
 
 
 @njit
 def _select_worker(worker, schedule, storage, wanted, bounds, selected):
     """One worker of `select`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     places, batch, begins, ends, counts = selected
     # By way of arrays of the worker, so that no more of `places` is touched than is selected.
     own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
     picked = np.empty(BLOCK + 1, np.uint64)
-    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
     while first < last:
         chunk = first // grain
         own = SelectedChunk(own_places, own_batch, counts[chunk])
         count = call(select_chunk, first, last, storage, wanted, bounds, own, picked)
-        begin = fetch_add(counters, SELECTED, count)
+        begin = fetch_add(tallies, SELECTED, count)
         begins[chunk], ends[chunk] = begin, begin + count
         places[begin : begin + count] = own_places[:count]
         batch[begin : begin + count] = own_batch[:count]
-        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
 
 
 @njit
@@ -432,21 +432,21 @@ def assign_batches(first, last, storage, bounds, batch, counts):
 @njit
 def select_all(schedule, storage, bounds, selected):
     """As `select` if every edge is wanted and has one place, so not for `Rows`: ``selected.places`` is not written."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _select_all_worker, schedule, storage, bounds, selected)
 
 
 @njit
 def _select_all_worker(worker, schedule, storage, bounds, selected):
     """One worker of `select_all`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     _, batch, begins, ends, counts = selected
-    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
     while first < last:
         chunk = first // grain
         begins[chunk], ends[chunk] = first, last
         call(assign_batches, first, last, storage, bounds, batch, counts[chunk])
-        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
 
 
 # -- copying ----------------------------------------------------------------------------------------------------
@@ -465,10 +465,10 @@ def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndar
 
 
 @njit
-def copy_chunk(first, last, storage, wanted, copy, counters, picked):
+def copy_chunk(first, last, storage, wanted, copy, tallies, picked):
     """Append the edges of one chunk above (`low`, `low_id`) with an end outside the giant tree to a `CopiedEdges`.
 
-    ``counters[SELECTED]`` is the number of edges in the copy. `picked` has space for the chunk and one more.
+    ``tallies[SELECTED]`` is the number of edges in the copy. `picked` has space for the chunk and one more.
     """
     low, low_id = wanted.low, wanted.low_id
     size = pick_outside(storage, first, last, wanted.in_giant, picked)
@@ -480,7 +480,7 @@ def copy_chunk(first, last, storage, wanted, copy, counters, picked):
         count += np.uint64((key > low) | ((key == low) & (edge_at(storage, place, 0)[2] > low_id)))
     if count == 0:
         return
-    at = fetch_add(counters, SELECTED, np.int64(count))
+    at = fetch_add(tallies, SELECTED, np.int64(count))
     row = find_row(storage, picked[0])
     for i in range(count):
         place = picked[i]
@@ -491,27 +491,27 @@ def copy_chunk(first, last, storage, wanted, copy, counters, picked):
 
 
 @njit
-def copy_outside_serially(storage, wanted, copy, counters):
+def copy_outside_serially(storage, wanted, copy, tallies):
     """Run `copy_chunk` over all chunks by one worker, in order; the copy may be the storage that is read."""
     picked = np.empty(BLOCK + 1, np.uint64)
     for first in range(0, storage.words.size, BLOCK):
-        copy_chunk(first, min(first + BLOCK, storage.words.size), storage, wanted, copy, counters, picked)
+        copy_chunk(first, min(first + BLOCK, storage.words.size), storage, wanted, copy, tallies, picked)
 
 
 @njit
 def copy_outside(schedule, storage, wanted, copy):
     """Run `copy_chunk` over all chunks by the workers of a `Schedule`."""
-    reset_queue(schedule.counters, schedule.width)
-    schedule.counters[SELECTED] = 0
+    reset_queue(schedule.tallies, schedule.width)
+    schedule.tallies[SELECTED] = 0
     run(schedule.width, _copy_outside_worker, schedule, storage, wanted, copy)
 
 
 @njit
 def _copy_outside_worker(worker, schedule, storage, wanted, copy):
     """One worker of `copy_outside`."""
-    width, grain, counters = schedule
+    width, grain, tallies = schedule
     picked = np.empty(grain + 1, np.uint64)
-    first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+    first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
     while first < last:
-        call(copy_chunk, first, last, storage, wanted, copy, counters, picked)
-        first, last = next_chunk(counters, worker, width, grain, storage.words.size)
+        call(copy_chunk, first, last, storage, wanted, copy, tallies, picked)
+        first, last = next_chunk(tallies, worker, width, grain, storage.words.size)

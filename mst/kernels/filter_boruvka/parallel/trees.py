@@ -19,31 +19,31 @@ from mst.kernels.union_find.concurrent import find
 
 
 def new_parents(
-    n: int, vertex_type: Any, width: int, counters: np.ndarray, empty: Callable[..., np.ndarray] = np.empty
+    n: int, vertex_type: Any, width: int, tallies: np.ndarray, empty: Callable[..., np.ndarray] = np.empty
 ) -> np.ndarray:
     """Return the parents of `n` trees of one vertex each, of the unsigned type of `vertex_type`, shape (n,).
 
     `empty` allocates the array, given a shape and dtype; `width` workers write it.
     """
     parent = empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
-    _make_all_singletons(width, 1 << 13, parent, counters)
+    _make_all_singletons(width, 1 << 13, parent, tallies)
     return parent
 
 
 @njit
-def _make_all_singletons(width, grain, parent, counters):
+def _make_all_singletons(width, grain, parent, tallies):
     """Make all vertices trees of one vertex each, by `width` workers."""
-    reset_queue(counters, width)
-    run(width, _make_all_singletons_worker, width, grain, parent, counters)
+    reset_queue(tallies, width)
+    run(width, _make_all_singletons_worker, width, grain, parent, tallies)
 
 
 @njit
-def _make_all_singletons_worker(worker, width, grain, parent, counters):
+def _make_all_singletons_worker(worker, width, grain, parent, tallies):
     """One worker of `_make_all_singletons`."""
-    first, last = next_chunk(counters, worker, width, grain, parent.size)
+    first, last = next_chunk(tallies, worker, width, grain, parent.size)
     while first < last:
         call(make_singletons, parent, first, last)
-        first, last = next_chunk(counters, worker, width, grain, parent.size)
+        first, last = next_chunk(tallies, worker, width, grain, parent.size)
 
 
 @njit
@@ -56,18 +56,18 @@ def make_singletons(parent, first, last):
 @njit
 def flatten(schedule, parent):
     """Make every vertex point at the root of its tree."""
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _flatten_worker, schedule, parent)
 
 
 @njit
 def _flatten_worker(worker, schedule, parent):
     """One worker of `flatten`."""
-    width, grain, counters = schedule
-    first, last = next_chunk(counters, worker, width, grain, parent.size)
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, parent.size)
     while first < last:
         call(flatten_chunk, parent, first, last)
-        first, last = next_chunk(counters, worker, width, grain, parent.size)
+        first, last = next_chunk(tallies, worker, width, grain, parent.size)
 
 
 @njit
@@ -86,18 +86,18 @@ def mark_giant(schedule, parent, giant, in_giant):
 
     `in_giant` is uint64 of shape (⌈n / 64⌉,); every vertex points at its root.
     """
-    reset_queue(schedule.counters, schedule.width)
+    reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _mark_giant_worker, schedule, parent, giant, in_giant)
 
 
 @njit
 def _mark_giant_worker(worker, schedule, parent, giant, in_giant):
     """One worker of `mark_giant`."""
-    width, grain, counters = schedule
-    first, last = next_chunk(counters, worker, width, grain, in_giant.size)
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, in_giant.size)
     while first < last:
         call(mark_giant_chunk, parent, giant, first, last, in_giant)
-        first, last = next_chunk(counters, worker, width, grain, in_giant.size)
+        first, last = next_chunk(tallies, worker, width, grain, in_giant.size)
 
 
 @njit
