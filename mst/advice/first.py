@@ -39,7 +39,10 @@ _KEPT = 4
 """Compiled code is kept for later processes, so only this part of its time weighs on one graph."""
 
 _LIKE = 2
-"""Code that has solved a graph is taken to be all that a graph needs of up to this many times the bits of its m."""
+"""Code that has solved a graph is taken to be all that a graph needs whose m has up to this many bits more."""
+
+_NEVER = -_LIKE - 1
+"""Bits of the largest m that code which has not run has solved: too few for a graph without edges, too."""
 
 
 class _Code(NamedTuple):
@@ -113,7 +116,7 @@ def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float]]:
 def _wait(code: _Code, m: int, patience: float) -> float:
     """Return the seconds until code can run, as they weigh on one solve; infinite above `patience`."""
     bits = m.bit_length()
-    if _solved.get(code, -1) + _LIKE >= bits:
+    if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
     loading = _LOADING + (0.0 if numba_is_loaded() else _IMPORTING) - _passed_up
     if loading >= patience:
@@ -146,7 +149,7 @@ def solved(
     if "numba" not in algorithm.requires:
         return
     code, bits = _Code.of(graph, algorithm.id, options, width), max(bits, graph.m.bit_length())
-    if _solved.get(code, -1) >= bits:
+    if _solved.get(code, _NEVER) >= bits:
         return
     _solved[code] = bits
     # A cache that cannot be written keeps no code either.
@@ -157,11 +160,11 @@ def solved(
 
 
 def _bits_on_disk(code: _Code) -> int:
-    """Return the bits of the largest m that this machine's code has solved, or -1."""
+    """Return the bits of the largest m that this machine's code has solved, or `_NEVER`."""
     try:
         return int(_file(code).read_text())
     except (OSError, ValueError):
-        return -1
+        return _NEVER
 
 
 def _file(code: _Code) -> Path:
