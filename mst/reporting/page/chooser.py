@@ -117,6 +117,7 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
     Runs without the algorithm that this package has for the hardware name no fastest one, unless it was never run.
     """
     exact = rows[rows["shown"] & rows["exact"]]
+    everything = exact.groupby(["machine", "graph"])
     found = []
     for hardware in HARDWARE[:3]:
         here = exact[hardware.uses(exact)]
@@ -128,7 +129,7 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
             if own["name"].nunique() < 2 or (expected and hardware.ours not in set(own["algorithm"])):
                 continue
             best = fastest(own, "graph").iloc[0]
-            beside = exact[(exact["machine"] == machine) & (exact["graph"] == graph)]
+            beside = everything.get_group((machine, graph))
             found.append(
                 {
                     "hardware": hardware.id,
