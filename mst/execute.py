@@ -245,5 +245,5 @@ def execute(
 
 def refuse_unfit(algorithm: Algorithm, graph: Any, width: int, options: Mapping[str, Any]) -> None:
     """Raise `UnsupportedError` with the reason if an algorithm does not take a graph."""
-    if reason := algorithm.skip(Facts.of(graph), width=width, options=options):
+    if algorithm.is_picky and (reason := algorithm.skip(Facts.of(graph), width=width, options=options)):
         raise UnsupportedError(f"{algorithm.id} does not take this graph: {reason}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copyreg
 import hashlib
 import sys
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import InitVar, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
     from mst.tree import MergeTree
 
-# Up to so many edge ids are sorted, and where a bitmap of all edges would have more bits than this for each.
-_FEW, _SPARSE = 256, 1024
+_SPARSE = 1024
+"""Edge ids are sorted where a bitmap of all edges would have more bits than this for each."""
+
+_CACHED = 1 << 23
+"""Bits of a bitmap that one core's cache holds."""
+
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ class Forest:
         if not isinstance(self.graph, Graph):
             raise InputError(f"a forest is of a Graph, got {type(self.graph).__name__}")
         ids = self.edge_ids if trusted else _distinct_rows(self.edge_ids, self.graph, threads)
-        ids.flags.writeable = False
+        ids.setflags(write=False)
         object.__setattr__(self, "edge_ids", ids)
 
     def __reduce__(self) -> tuple:
@@ -445,38 +450,45 @@ def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
 
 def _by_sorting(ids: np.ndarray, m: int) -> np.ndarray:
     """Return edge ids ascending, as int64; raise `InputError` if they are no distinct rows of `m` edges."""
-    ids = np.sort(ids)
-    for edge in (ids[0], ids[-1]) if ids.size else ():
+    ids = ids.copy()
+    ids.sort()
+    for edge in (ids.item(0), ids.item(-1)) if ids.size else ():
         if not 0 <= edge < m:
             raise InputError(f"{edge} is not an edge: ids run from 0 to {m - 1}")
     ids = ids.astype(np.int64, copy=False)
     same = ids[1:] == ids[:-1]
-    if np.logical_or.reduce(same):
-        raise InputError(f"edge {ids[np.argmax(same)]} occurs more than once")
+    if np.count_nonzero(same):
+        raise InputError(f"edge {ids[same.argmax()]} occurs more than once")
     return ids
 
 
 def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
     """Return edge ids ascending, as int64, or None if they are no distinct rows of `m` edges, or sorting takes less."""
-    # Loading numba takes longer than sorting; an algorithm that needs it has loaded it.
-    if not _FEW < len(ids) <= m <= _SPARSE * len(ids) or "numba" not in sys.modules:
+    # Loading numba takes longer than sorting; an algorithm that needs it has loaded it, and this with it.
+    if not 0 < len(ids) <= m <= _SPARSE * len(ids) or "mst.kernels.primitives.jit" not in sys.modules:
         return None
     if ids.itemsize < 4 or not ids.dtype.isnative:
         return None
-    words = np.ascontiguousarray(ids).view(f"u{ids.itemsize}")
-    if np.maximum.reduce(words) >= m:  # negative ids are the largest when read as unsigned
-        return None
-    if threads > 1 and len(ids) >= MANY:
+    words = np.ascontiguousarray(ids).view(_UNSIGNED[ids.itemsize])  # negative ids are then the largest
+    # Threads do twice the work, so that two gain only where one core's cache does not hold the bitmap.
+    if len(ids) >= MANY and (threads > 2 or (threads == 2 and m > _CACHED)):
         from mst.kernels.parallel.ascending import ascending as ascending_by_threads
         from mst.kernels.parallel.runtime import workers
 
+        if np.maximum.reduce(words) >= m:
+            return None
         with workers(threads):
             rows, different = ascending_by_threads(words, m, threads)
     else:
-        from mst.kernels.primitives.ascending import ascending
-
-        rows, different = ascending(words, m)
+        rows, different = _ascending()(words, m)
     return rows if different == len(ids) else None
+
+
+@cache  # a statement that imports takes longer than sorting a few ids
+def _ascending() -> Callable[[np.ndarray, int], tuple[np.ndarray, int]]:
+    from mst.kernels.primitives.ascending import ascending
+
+    return ascending
 
 
 def _node_names(nodes: Iterable[Hashable]) -> list[Hashable]:

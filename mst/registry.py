@@ -165,7 +165,9 @@ class Algorithm:
 
     def resolve(self, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return all options with defaults filled in; unknown names and illegal values are refused."""
-        given = dict(options or {})
+        if not options:
+            return self._defaults.copy()
+        given = dict(options)
         for name in given:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
@@ -176,6 +178,10 @@ class Algorithm:
             name: option.parse(given[name], self.id) if name in given else option.default
             for name, option in self.options.items()
         }
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {name: option.default for name, option in self.options.items()}
 
     def options_slug(self, options: Mapping[str, Any] | None = None) -> str:
         """Return the canonical text of options: those that differ from the defaults, or ``default``."""
@@ -208,6 +214,13 @@ class Algorithm:
 
     def load(self) -> ModuleType:
         """Import the algorithm's module."""
+        return self._loaded if self.program is None else self._load()
+
+    @cached_property
+    def _loaded(self) -> ModuleType:
+        return self._load()
+
+    def _load(self) -> ModuleType:
         if reason := self.missing():
             remedy = "" if self.program else f": pip install '.[{_extra(self)}]' in a clone of mst"
             raise DependencyError(f"{self.id} {reason}{remedy}")
@@ -231,8 +244,17 @@ class Algorithm:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
         if self.program and facts.weight_dtype not in self.program.weights:
             return f"it takes {', '.join(self.program.weights)} weights, not {facts.weight_dtype}"
-        reason = _standalone_function(self.file, "skip")
+        reason = self._skip
         return reason(facts, width=width, **self.resolve(options)) if reason else None
+
+    @cached_property
+    def is_picky(self) -> bool:
+        """Whether there are graphs, widths or options for which `skip` may have a reason."""
+        return bool(self.limits or self.program or self._skip)
+
+    @cached_property
+    def _skip(self) -> Callable[..., str | None] | None:
+        return _standalone_function(self.file, "skip")
 
     def source_fingerprint(self) -> str:
         """Return 12 hex digits over the code that this algorithm's runs reach, and over the versions of a peer's

@@ -21,6 +21,7 @@ from mst.graph import MANY, Graph
 
 # Kinds of devices by DLPack's numbers: memory of CUDA, and CUDA's managed memory.
 _CUDA = (2, 13)
+_ON_HOST = (np.ndarray, list, int)
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
@@ -170,18 +171,11 @@ def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: d
 
 def _is_on_device(array: Any) -> bool:
     """Return whether an array is on a CUDA device, by its CUDA array interface or by DLPack."""
-    if isinstance(array, np.ndarray | list | int):
+    if isinstance(array, _ON_HOST):
         return False
     if hasattr(array, "__cuda_array_interface__"):
         return True
     return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) in _CUDA
-
-
-def _on_host(array: Any) -> Any:
-    """Return an array that only speaks DLPack as NumPy's, without a copy, and anything else as it is."""
-    if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
-        return np.from_dlpack(array)
-    return array
 
 
 def _is_stream(graph: Any) -> bool:
@@ -253,43 +247,48 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
         _check_cores(width)
     timed = _TimedWithoutCode()
     execution = execute(chosen, graph, width, options, timed=timed)
-    edge_ids, _ = timed(execution.collect)
+    edge_ids = execution.collect()
     seconds = {"init": execution.init, "transfer": execution.transfer or 0.0, "compute": execution.compute}
-    if timed.code_seconds:
-        seconds["code"] = timed.code_seconds
+    if code := timed.code_seconds():
+        seconds["code"] = code
     first.solved(graph, chosen, options, width)
     cores = width if chosen.paradigm == "threads" else usable_width() if chosen.paradigm == "cuda" else 1
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, exact=chosen.exact, threads=cores)
 
 
 class _TimedWithoutCode:
-    """Times calls without compiling and loading machine code, whose time is added up in `code_seconds`."""
+    """Times calls without compiling and loading machine code."""
 
     def __init__(self) -> None:
-        self.code_seconds = 0.0
-        self._code = 0.0
         self._clock: Callable[[], float] | None = None
 
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
         # Nothing is compiled between the stages, so the clock is as it was after the last one.
         if self._clock is None:
             self._clock = code_clock()
-            self._code = self._clock()
+            self._began = self._code = self._clock()
         started = perf_counter()
         value = function(*args, **kwargs)
         seconds, now = perf_counter() - started, self._clock()
         code, self._code = now - self._code, now
-        self.code_seconds += code
         return value, seconds - code
+
+    def code_seconds(self) -> float:
+        """Return the time of compiling and loading since the first call began."""
+        return self._clock() - self._began if self._clock else 0.0
 
 
 def code_clock() -> Callable[[], float]:
     """Return the clock of compiling and loading machine code; it stands still where numba is not loaded."""
-    if "numba" not in sys.modules:
-        return float
-    from mst.kernels.primitives.machine_code import code_seconds
+    global _code_seconds
+    if _code_seconds is None and "numba" in sys.modules:
+        from mst.kernels.primitives.machine_code import code_seconds
 
-    return code_seconds
+        _code_seconds = code_seconds
+    return _code_seconds or float
+
+
+_code_seconds: Callable[[], float] | None = None
 
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
@@ -363,8 +362,9 @@ def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) ->
     options : mapping
         Options of the call; they are those of the algorithm that `choose` returns.
     """
-    cores = cores_for(threads)
     gpu = "host" if usable_gpu() else None
+    alone = threads is None and gpu is None and advice.is_for_one_core(graph)
+    cores = 1 if alone else cores_for(threads)
     early = None if options or gpu else first.choose(graph, cores)
     return early or advice.choose_for(graph, width=cores, gpu=gpu)
 
@@ -389,6 +389,8 @@ def usable_width() -> int:
     if runtime is not None and runtime.forked_after_use():
         return 1
     cores = len(os.sched_getaffinity(0))
+    if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
+        return min(cores, launched)
     named = os.environ.get("NUMBA_NUM_THREADS", "")
     return min(cores, int(named)) if named.isdigit() and int(named) else cores
 
@@ -424,7 +426,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple) and len(graph) == 4:
-        return Graph(*map(_on_host, graph), threads=threads)
+        return Graph(*graph, threads=threads)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert

@@ -16,9 +16,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from math import log2
 from pathlib import Path
@@ -183,12 +183,41 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     width, gpu
         As of `choose`.
     """
-    facts = Facts.of(graph)
+    at = table()
+    unsampled = _unsampled(at, graph.n, graph.m, graph.w.dtype, width, gpu)
+    if unsampled is not None:
+        return unsampled
+    return _accepting(Facts.of(graph), partial(at.choose_for, graph, width=width, gpu=gpu))
+
+
+def is_for_one_core(graph: Any) -> bool:
+    """Return whether `choose_for` takes the same algorithm of one core however many may be used, without a sample."""
+    return _is_for_one_core(table(), graph.n, graph.m, graph.w.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _is_for_one_core(at: Table, n: int, m: int, dtype: Any) -> bool:
+    first, *others = (_unsampled(at, n, m, dtype, width, None) for width in (1, *at.widths))
+    if first is None or None in others:
+        return False
+    wanted = first.algorithm, 1, first.options
+    return all(choice and (choice.algorithm, choice.width, choice.options) == wanted for choice in others)
+
+
+@lru_cache(maxsize=1024)  # a loop over small graphs asks for each
+def _unsampled(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | None) -> Choice | None:
+    facts = Facts(n=n, m=m, weight_dtype=dtype.name)
+    return _accepting(facts, partial(at.choose_unsampled, n, m, width=width, gpu=gpu))
+
+
+def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
+    """Return the first choice whose algorithm takes such a graph, `without` those that do not; None where one is."""
     without: frozenset[str] = frozenset()
     while True:
-        choice = table().choose_for(graph, width=width, gpu=gpu, without=without)
-        refused = registry.get(choice.algorithm).skip(facts, width=choice.width, options=choice.options)
-        if not refused or choice.algorithm in without:
+        choice = choose(without=without)
+        if choice is None or choice.algorithm in without:
+            return choice
+        if not registry.get(choice.algorithm).skip(facts, width=choice.width, options=choice.options):
             return choice
         without |= {choice.algorithm}
 

@@ -22,6 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from mst import advice, atomic, registry
 from mst.advice import Candidate, Choice
 from mst.kernels.primitives.cache import cache_root
@@ -50,14 +52,15 @@ class _Code(NamedTuple):
 
     algorithm: str
     options: tuple[tuple[str, Any], ...]
-    weights: str
+    weights: np.dtype
     wide: bool
     parallel: bool
 
     @classmethod
     def of(cls, graph: Any, algorithm: str, options: Mapping[str, Any], width: int) -> _Code:
         wide = max(graph.n, graph.m) >= 2**31
-        return cls(algorithm, tuple(sorted(options.items())), graph.w.dtype.str, wide, width > 1)
+        given = tuple(sorted(options.items())) if options else ()
+        return cls(algorithm, given, graph.w.dtype, wide, width > 1)
 
 
 _solved: dict[_Code, int] = {}

@@ -18,14 +18,14 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
     Parameters
     ----------
     ids : numpy.ndarray of uint32 or uint64, shape (k,)
-        Below `m`.
     m : int
 
     Returns
     -------
     ids : numpy.ndarray of int64, shape (k,)
-        Valid if all are different.
+        Valid if all are different and below `m`.
     different : int
+        -1 if some are not below `m`.
 
     Examples
     --------
@@ -35,7 +35,16 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
     (array([ 3, 64, 70]), 3)
     """
     out = np.empty(len(ids), np.int64)
-    return out, write_ascending(ids, zeroed(m), np.uint64(0), out)
+    return out, _write_below(ids, m, zeroed(m), out)
+
+
+@njit
+def _write_below(ids, m, words, out):
+    """Return -1 if some of `ids` are not below `m`, else what `write_ascending` does with all of them."""
+    largest = np.uint64(0)
+    for e in ids:
+        largest = max(largest, np.uint64(e))
+    return write_ascending(ids, words, np.uint64(0), out) if largest < np.uint64(m) else -1
 
 
 @njit
