@@ -66,7 +66,7 @@ def _largest_worker(worker, width, grain, words, mask, tops, counters):
     first, last = next_chunk(counters, worker, width, grain, words.size)
     while first < last:
         top = words[first] & mask
-        for i in range(first, last):
+        for i in range(np.uint64(first), np.uint64(last)):  # of signed indices, the loop is not vectorised
             top = max(top, words[i] & mask)
         tops[first // grain] = top
         first, last = next_chunk(counters, worker, width, grain, words.size)
@@ -85,7 +85,7 @@ def _narrow_worker(worker, width, grain, words, halves, tops, counters):
     first, last = next_chunk(counters, worker, width, grain, words.size)
     while first < last:
         top = words[first]
-        for i in range(first, last):
+        for i in range(np.uint64(first), np.uint64(last)):
             top = max(top, words[i])
             halves[i] = np.uint32(words[i])
         tops[first // grain] = top
