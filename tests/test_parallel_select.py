@@ -304,7 +304,9 @@ def test_one_core_takes_what_it_solves_as_fast(rng):
     cases += [
         (2, 125_000, 10**6, True),
         (4, 125_000, 10**6, False),
-        (2, 660_000, 10**6, False),
+        (2, 1_000_000, 2 * 10**6, True),
+        (2, 1_000_000, 4 * 10**6, False),
+        (4, 1_000_000, 2 * 10**6, False),
         (2, 5000, 10**6, False),
     ]
     for width, vertices, edges, expected in cases:

@@ -56,9 +56,10 @@ class Policy:
     crowded : float
         Share of 2048 sampled ends on cache lines of earlier ones from which on the same holds, however many vertices
         there are: some are hubs (``many-cores.md``, step 47).
-    fewest_edges, fewest_vertices, dense : int
+    fewest_edges, fewest_vertices, sparse, dense : int
         Threads take graphs of at least this many edges; two threads only where there are as many vertices as well, so
-        that their parents exceed one core's cache, or `dense` edges for each (``many-cores.md``, step 48).
+        that their parents exceed one core's cache, and `sparse` edges for each, so that selecting takes as long as
+        joining; or `dense` edges for each (``many-cores.md``, step 48).
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -77,7 +78,8 @@ class Policy:
     contended: int = 4096
     crowded: float = 0.1
     fewest_edges: int = 500_000
-    fewest_vertices: int = 300_000
+    fewest_vertices: int = 1_000_000
+    sparse: int = 3
     dense: int = 32
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
@@ -164,7 +166,8 @@ def is_for_one_core(edges: int, vertices: int, width: int, policy: Policy) -> bo
     """Return whether `filter-boruvka` on one core is expected to be as fast as `width` threads."""
     if width == 1 or edges < policy.fewest_edges:
         return True
-    return width == 2 and vertices < policy.fewest_vertices and edges < policy.dense * vertices
+    few_or_sparse = vertices < policy.fewest_vertices or edges < policy.sparse * vertices
+    return width == 2 and few_or_sparse and edges < policy.dense * vertices
 
 
 def is_contended(vertices: int, width: int, policy: Policy) -> bool:
