@@ -41,6 +41,7 @@ def test_tests_of_networkx_pass_with_this_backend(tmp_path):
     assert " passed" in printed and "xfailed" not in printed
 
 
+@pytest.mark.slow
 def test_tests_of_minimum_spanning_trees_pass_without_networkxs_own_code(tmp_path):
     """The others are of functions that count or sample spanning trees, or ask whether a graph is connected."""
     printed = networkxs_own_tests(tmp_path, "")

@@ -243,8 +243,8 @@ def test_a_filter_that_kept_most_edges_is_not_repeated(rng):
     assert np.array_equal(found, by_kruskal(local))
 
 
-@pytest.mark.parametrize("form", ["edges", "csr"])
-@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_edges_outside_the_giant_tree_are_copied_where_further_rounds_read_them(form, dtype, monkeypatch):
     copied, copy = [], ours._copy_edges_outside
 

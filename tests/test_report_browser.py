@@ -188,6 +188,7 @@ def test_the_answer_is_on_the_first_screen(open_page):
     assert phone.evaluate("document.querySelector('.lead').getBoundingClientRect().bottom") < 844
 
 
+@pytest.mark.slow
 def test_pages_print_on_paper(open_page):
     for name in ("", "durbhakula"):
         page = open_page(1280, name=name)
