@@ -62,6 +62,7 @@ def widths(most: int = WIDEST) -> str:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_a_minute_of_adversarial_graphs_at_every_width():
     graphs = attack("--seconds", "60", "--widths", widths(), "--seed", "1", timeout=590)
     assert graphs.keys() == expected_runs()
