@@ -230,6 +230,14 @@ def test_a_figure_has_the_colours_of_the_paradigms_alone(report):
         )
 
 
+def test_charts_of_many_graphs_hold_their_marks_as_one_picture(rows, tmp_path):
+    shown = rows[rows["shown"]]
+    many = pd.concat([shown.assign(graph=shown["graph"] + f"-{i}", m=shown["m"] + i) for i in range(100)])
+    drawn = {figure.name: figure for figure in draw_all(many, tmp_path, "kruskal")}
+    for panel in (*drawn["landscape"].panels, *drawn["throughput"].panels):
+        assert "<image" in panel.svg and len(panel.svg) < 100_000
+
+
 def test_pages_are_self_contained_and_whole(report):
     made = pages(report)
     papers = {"ecl-mst", "shou-he", "durbhakula", "bhargava-zaia", "biagiotti"}

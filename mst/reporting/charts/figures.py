@@ -17,7 +17,7 @@ import pandas as pd
 from mst.bench.statistics import geometric_mean
 from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, readable, slug
 from mst.reporting.charts.landscape import landscape
-from mst.reporting.charts.style import DASHES, GREY, PARADIGMS, mark
+from mst.reporting.charts.style import DASHES, GREY, MOST_MARKS, PARADIGMS, mark
 from mst.reporting.charts.workers import Run, Task, one_by_one
 from mst.reporting.data import NORMAL_95, by_machine, errors, fastest
 from mst.units import counted
@@ -118,7 +118,8 @@ def _rows(rows: pd.DataFrame, order: Sequence[str], means: dict[str, Any], bars:
         own = rows[rows["algorithm"] == name]
         colour = PARADIGMS[own["paradigm"].iloc[0]]
         look = mark(colour, elsewhere=(own["origin"] == "reference").any())
-        axes.plot(own[bars.column], [place] * len(own), **look, markersize=4.2, alpha=0.75)
+        look |= dict(markersize=4.2, alpha=0.75, rasterized=len(rows) > MOST_MARKS)
+        axes.plot(own[bars.column], [place] * len(own), **look)
         mean, low, high = means[name]
         axes.plot([mean, mean], [place - 0.38, place + 0.38], color=colour, linewidth=2.4)
         # Energy and memory are known by their medians alone.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.reporting.charts.axes import Figure, Panel, finished, readable
-from mst.reporting.charts.style import PARADIGMS, mark
+from mst.reporting.charts.style import MOST_MARKS, PARADIGMS, mark
 from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE
 from mst.units import count, seconds
@@ -56,14 +56,19 @@ def _drawn(rows: pd.DataFrame, file: Path) -> Panel:
     _, axes = plt.subplots(figsize=(10.6, 4.3))
     axes.set(xscale="log", yscale="log")
     titles = {}
+    crowded = len(rows) > MOST_MARKS
     for hardware, colour in COLOURS.items():
         for origin, own in rows[rows["hardware"] == hardware].groupby("origin"):
             look = mark(colour, elsewhere=origin == "reference")
             speed, name = own["m"] / own["compute_seconds"], f"{hardware} {origin}".replace(" ", "-").lower()
-            (dots,) = axes.plot(own["m"], speed, **look, markersize=5, markeredgewidth=1.2, alpha=0.85)
+            look |= dict(markersize=5, markeredgewidth=1.2, alpha=0.85, rasterized=crowded)
+            (dots,) = axes.plot(own["m"], speed, **look)
             dots.set_gid(name)
             low, high = own["m"] / own["compute_high"], own["m"] / own["compute_low"]
-            axes.vlines(own["m"], low, high, colors=colour, linewidth=2, alpha=0.4).set_gid(f"{name}-whiskers")
+            whiskers = axes.vlines(
+                own["m"], low, high, colors=colour, linewidth=2, alpha=0.4, rasterized=crowded
+            )
+            whiskers.set_gid(f"{name}-whiskers")
             titles[name] = [
                 f"{r.series} on {r.graph}, {r.machine}: {seconds(r.compute_seconds)}, {count(r.m)} edges"
                 for r in own.itertuples()
@@ -71,6 +76,8 @@ def _drawn(rows: pd.DataFrame, file: Path) -> Panel:
     readable(axes.xaxis)
     readable(axes.yaxis)
     panel = finished(axes, file, xlabel="undirected edges m", ylabel="undirected edges per second")
+    if crowded:
+        return panel
     svg = panel.svg
     for name, words in titles.items():
         svg = _titled(svg, f'<g id="landscape-{name}">', words)

@@ -29,6 +29,8 @@ PUBLISHED = LIGHT[6]
 DASHES: tuple[Any, ...] = ("", (6, 2), (2, 1.5), (8, 2, 2, 2))
 """Dashes of lines, by their place among those of one paradigm."""
 GREY = "#7A7A7A"
+MOST_MARKS = 500
+"""A panel of more marks holds them as one picture: a thousand marks of SVG take as much as the page's text."""
 _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 
