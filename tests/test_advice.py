@@ -196,6 +196,7 @@ def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
         advice.table.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_process_with_threads_uses_one_core():
     graph = generate("uniform", n=2000, m=9000, seed=5)
     in_threads = dict(algorithm="filter-boruvka-threads", threads=1, hand_over=False)

@@ -601,15 +601,17 @@ def test_generators_accept_the_parameters_of_every_entry(entry):
     assert entry.parameters.get("order", "shuffled") in ROW_ORDERS
 
 
-SMALL = (
-    "dense-small dense-medium sparse-small Graph10K_3 Graph10K_6 Graph10K_9 Graph100K_9 circulant-50k "
-    "hypercube-15 rmat16.sym uniform-10k grid-128 road-100k rmat-14 kronecker-14 geometric-100k delaunay-100k "
-    "barabasi-albert-100k watts-strogatz-100k complete-2k tree-100k path-100k star-100k ties-100k "
-    "few-weights-100k float32-100k float64-100k int64-100k"
+SMALL = "dense-small sparse-small Graph10K_3 hypercube-15 rmat16.sym uniform-10k grid-128 rmat-14 tree-100k ties-100k"
+LARGER = (
+    "dense-medium Graph10K_6 Graph10K_9 Graph100K_9 circulant-50k road-100k kronecker-14 geometric-100k "
+    "delaunay-100k barabasi-albert-100k watts-strogatz-100k complete-2k path-100k star-100k few-weights-100k "
+    "float32-100k float64-100k int64-100k"
 )
 
 
-@pytest.mark.parametrize("name", SMALL.split())
+@pytest.mark.parametrize(
+    "name", [*SMALL.split(), *(pytest.param(name, marks=pytest.mark.slow) for name in LARGER.split())]
+)
 def test_generated_graphs_have_every_published_number(name, tmp_path, sources):
     entry = LISTED[name]
     manifest = materialise(entry, tmp_path / "out", sources=sources)
