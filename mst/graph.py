@@ -128,6 +128,27 @@ class Graph:
         return self._csr
 
 
+def columns_of(given: tuple) -> tuple[Any, Any, Any, Any]:
+    """Return the four values of a tuple, which is always a graph ``(n, u, v, w)``.
+
+    Raises
+    ------
+    InputError
+        It has another number of values.
+
+    Examples
+    --------
+    >>> from mst.graph import columns_of
+    >>> columns_of((3, [0, 1], [1, 2], [5, 7]))
+    (3, [0, 1], [1, 2], [5, 7])
+    """
+    try:
+        n, u, v, w = given
+    except ValueError:
+        raise InputError(f"a graph as a tuple is (n, u, v, w), got {len(given)} values") from None
+    return n, u, v, w
+
+
 def _vertex_count(n: Any) -> int:
     try:
         count = int(n)

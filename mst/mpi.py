@@ -20,7 +20,7 @@ from mst.errors import InputError, MSTError, UnsupportedError
 from mst.execute import implementation_of, refuse_unfit
 from mst.formats import file_path
 from mst.formats.edge_slice import read_edge_slice
-from mst.graph import Graph
+from mst.graph import Graph, columns_of
 from mst.order import total
 
 STATUS = 70
@@ -131,11 +131,11 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
     """Return the rank's part; of edges in memory, `m` and `start` are not known yet."""
     if isinstance(given, str | os.PathLike):
         return read_edge_slice(file_path(given), comm.rank, comm.size)
-    if not (isinstance(given, tuple) and len(given) == 4):
+    if not isinstance(given, tuple):
         raise InputError(
             f"cannot take edges from {type(given).__name__}: give the path of a canonical file, or (n, u, v, w)"
         )
-    graph = Graph(*given)
+    graph = Graph(*columns_of(given))
     return EdgeSlice(graph.n, graph.m, 0, graph.u, graph.v, graph.w)
 
 

@@ -17,7 +17,7 @@ from mst.advice import first
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
 from mst.execute import execute
 from mst.forest import Forest
-from mst.graph import MANY, Graph
+from mst.graph import MANY, Graph, columns_of
 
 # Kinds of devices by DLPack's numbers: memory of CUDA, and CUDA's managed memory.
 _CUDA = (2, 13)
@@ -110,7 +110,7 @@ def minimum_spanning_forest(
     """
     if maximum:
         return _maximum(graph, algorithm, threads, options)
-    if isinstance(graph, tuple) and len(graph) == 4 and any(map(_is_on_device, graph)):
+    if isinstance(graph, tuple) and any(map(_is_on_device, columns_of(graph))):
         if _whole_threads(threads) not in (None, 1):
             raise UnsupportedError(
                 f"arrays on a device are solved on that device, not on {threads}: leave threads out"
@@ -118,7 +118,7 @@ def minimum_spanning_forest(
         from mst.interop.device import forest_on_device
 
         return forest_on_device(*graph, algorithm=algorithm, **options)
-    if isinstance(graph, tuple) and len(graph) == 4:
+    if isinstance(graph, tuple):
         forest = _of_unchecked(graph, algorithm, threads, options)
         if forest is not None:
             return forest
@@ -133,7 +133,7 @@ def minimum_spanning_forest(
 
 def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
-    on_device = isinstance(graph, tuple) and any(map(_is_on_device, graph))
+    on_device = isinstance(graph, tuple) and any(map(_is_on_device, columns_of(graph)))
     if on_device or (not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph)):
         raise UnsupportedError(
             "maximum takes a graph in host memory, neither arrays on a device nor batches: negate their weights"
@@ -425,8 +425,8 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     """
     if isinstance(graph, Graph):
         return graph
-    if isinstance(graph, tuple) and len(graph) == 4:
-        return Graph(*graph, threads=threads)
+    if isinstance(graph, tuple):
+        return Graph(*columns_of(graph), threads=threads)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert

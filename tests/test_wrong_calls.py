@@ -357,7 +357,9 @@ WRONG = {
     ),
     "under MPI": (lambda: solve(TRIANGLE, algorithm="ghs-mpi"), "mst.mpi", Exception),
     "no algorithm of that name": (lambda: solve(TRIANGLE, algorithm="kruskall"), "did you mean", Exception),
-    "three in a tuple": (lambda: solve((3, [0], [1])), "cannot make a graph of tuple", Exception),
+    "three in a tuple": (lambda: solve((3, [0], [1])), r"a tuple is \(n, u, v, w\), got 3 values", Exception),
+    "nothing in a tuple": (lambda: solve(()), "got 0 values", Exception),
+    "three in a tuple, maximum": (lambda: solve((3, [0], [1]), maximum=True), "got 3 values", Exception),
 }
 
 
