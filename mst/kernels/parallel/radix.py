@@ -6,6 +6,8 @@ own keys: the order is the same at every width and schedule.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mst.kernels.parallel.launch import run
@@ -15,6 +17,20 @@ from mst.kernels.primitives.jit import njit
 _BITS = 11
 _BUCKETS = 1 << _BITS
 _MASK = np.uint64(_BUCKETS - 1)
+
+
+class Pairs(NamedTuple):
+    """Keys and their ids.
+
+    Attributes
+    ----------
+    keys : numpy.ndarray of uint32 or uint64, shape (m,)
+    ids : numpy.ndarray of int32 or int64, shape (m,), or None
+        None stands for ``0 … m - 1``.
+    """
+
+    keys: np.ndarray
+    ids: np.ndarray | None
 
 
 def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
@@ -46,15 +62,15 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     schedule = Schedule(width, grain, new_tallies(width, delay_seed))
     counts = np.empty((chunks, _BUCKETS), np.int64)
     id_dtype = np.int32 if m < 2**31 else np.int64
-    source, order = keys, None
+    source = Pairs(keys, None)
     for shift in range(0, 8 * keys.itemsize, _BITS):
-        count_digits(schedule, source, np.uint64(shift), counts)
+        count_digits(schedule, source.keys, np.uint64(shift), counts)
         if not prefix_digits(counts, m):
             continue
-        target, moved = np.empty(m, keys.dtype), np.empty(m, id_dtype)
-        scatter(schedule, source, order, np.uint64(shift), counts, target, moved)
-        source, order = target, moved
-    return np.arange(m, dtype=id_dtype) if order is None else order
+        target = Pairs(np.empty(m, keys.dtype), np.empty(m, id_dtype))
+        scatter(schedule, source, np.uint64(shift), counts, target)
+        source = target
+    return np.arange(m, dtype=id_dtype) if source.ids is None else source.ids
 
 
 @njit
@@ -98,30 +114,38 @@ def prefix_digits(counts, m):
 
 
 @njit
-def scatter(schedule, keys, ids, shift, places, out_keys, out_ids):
+def scatter(schedule, source, shift, places, target):
     """Write every key and its id to the next place of its digit.
 
     Parameters
     ----------
     schedule : Schedule
         Of the grain that `count_digits` had.
-    keys : numpy.ndarray of uint32 or uint64, shape (m,)
-    ids : numpy.ndarray of int32 or int64, shape (m,), or None
-        None stands for ``0 … m - 1``.
+    source : Pairs
     shift : numpy.uint64
     places : numpy.ndarray of int64, shape (chunks, 2048)
         From `prefix_digits`; overwritten.
-    out_keys, out_ids : numpy.ndarray of the dtypes of `keys` and `ids`, shape (m,)
-        Overwritten; they share no memory with `keys` and `ids`.
+    target : Pairs
+        Of as many keys, and with ids; overwritten. Its arrays share no memory with those of `source`.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _scatter_worker, schedule, keys, ids, shift, places, out_keys, out_ids)
+    run(schedule.width, _scatter_worker, schedule, source, shift, places, target)
 
 
 @njit
-def _scatter_worker(worker, schedule, keys, ids, shift, places, out_keys, out_ids):
+def _id_at(ids, i):
+    """Return id `i` of a `Pairs`'s ids."""
+    if ids is None:
+        return i
+    return ids[i]
+
+
+@njit
+def _scatter_worker(worker, schedule, source, shift, places, target):
     """One worker of `scatter`."""
     width, grain, tallies = schedule
+    keys, ids = source
+    out_keys, out_ids = target
     first, last = next_chunk(tallies, worker, width, grain, keys.size)
     while first < last:
         mine = places[first // grain]
@@ -131,8 +155,5 @@ def _scatter_worker(worker, schedule, keys, ids, shift, places, out_keys, out_id
             at = mine[d]
             mine[d] = at + 1
             out_keys[at] = key
-            if ids is None:
-                out_ids[at] = i
-            else:
-                out_ids[at] = ids[i]
+            out_ids[at] = _id_at(ids, i)
         first, last = next_chunk(tallies, worker, width, grain, keys.size)
