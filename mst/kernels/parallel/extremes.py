@@ -46,47 +46,47 @@ def largest(words: np.ndarray, mask: int, width: int) -> int:
 def narrowed(words: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     """Return the lower halves of `words`, uint64 (m,) and read-only, as uint32 (m,), and the largest of `words`."""
     grain = grain_for(words.size, width, smallest=_CHUNK, largest=32 * _CHUNK)
-    tops, counters = np.zeros(-(-words.size // grain), words.dtype), new_tallies(width)
+    tops, tallies = np.zeros(-(-words.size // grain), words.dtype), new_tallies(width)
     with workers(width):
-        halves = touched_empty(words.size, np.uint32, width, counters)
-        _narrow(width, grain, words, halves, tops, counters)
+        halves = touched_empty(words.size, np.uint32, width, tallies)
+        _narrow(width, grain, words, halves, tops, tallies)
     return halves, int(tops.max(initial=0))
 
 
 @njit
-def _largest(width, grain, words, mask, tops, counters):
+def _largest(width, grain, words, mask, tops, tallies):
     """Write the largest of ``words & mask`` in each chunk to `tops`, (chunks,), of the dtype of `words`, (m,)."""
-    reset_queue(counters, width)
-    run(width, _largest_worker, width, grain, words, mask, tops, counters)
+    reset_queue(tallies, width)
+    run(width, _largest_worker, width, grain, words, mask, tops, tallies)
 
 
 @njit
-def _largest_worker(worker, width, grain, words, mask, tops, counters):
+def _largest_worker(worker, width, grain, words, mask, tops, tallies):
     """One worker of `_largest`."""
-    first, last = next_chunk(counters, worker, width, grain, words.size)
+    first, last = next_chunk(tallies, worker, width, grain, words.size)
     while first < last:
         top = words[first] & mask
         for i in range(np.uint64(first), np.uint64(last)):  # of signed indices, the loop is not vectorised
             top = max(top, words[i] & mask)
         tops[first // grain] = top
-        first, last = next_chunk(counters, worker, width, grain, words.size)
+        first, last = next_chunk(tallies, worker, width, grain, words.size)
 
 
 @njit
-def _narrow(width, grain, words, halves, tops, counters):
+def _narrow(width, grain, words, halves, tops, tallies):
     """Write the lower halves of `words` to `halves`, uint32 (m,), and the largest of each chunk to `tops`."""
-    reset_queue(counters, width)
-    run(width, _narrow_worker, width, grain, words, halves, tops, counters)
+    reset_queue(tallies, width)
+    run(width, _narrow_worker, width, grain, words, halves, tops, tallies)
 
 
 @njit
-def _narrow_worker(worker, width, grain, words, halves, tops, counters):
+def _narrow_worker(worker, width, grain, words, halves, tops, tallies):
     """One worker of `_narrow`."""
-    first, last = next_chunk(counters, worker, width, grain, words.size)
+    first, last = next_chunk(tallies, worker, width, grain, words.size)
     while first < last:
         top = words[first]
         for i in range(np.uint64(first), np.uint64(last)):
             top = max(top, words[i])
             halves[i] = np.uint32(words[i])
         tops[first // grain] = top
-        first, last = next_chunk(counters, worker, width, grain, words.size)
+        first, last = next_chunk(tallies, worker, width, grain, words.size)
