@@ -21,8 +21,8 @@ from mst.bench.advice import calls
 from mst.bench.advice.cases import Case, training, unseen
 from mst.bench.advice.cells import (
     FROM_HOST,
-    Hardware,
     Measured,
+    UsableHardware,
     alike,
     cells,
     judge,
@@ -219,24 +219,24 @@ def measured(times: dict[str, float], kind: str = "even random", m: int = 1000) 
 
 
 def test_kinds_share_a_cell_unless_they_change_the_answer():
-    hardware = Hardware(1, False)
+    hardware = UsableHardware(1, False)
     rows = [measured(SLOW), measured(SLOW, "skewed random"), measured(FAST, "even equal")]
     found = sorted((cell["kinds"], cell["graphs"]) for cell in cells(rows, hardware))
     assert found == [(["even equal"], 1), (["even random", "skewed random"], 2)]
     assert alike({"a": [SLOW], "b": [SLOW]}, hardware) and not alike({"a": [SLOW], "b": [FAST]}, hardware)
     # On two cores they have the same answer; on one core they do not.
     wide = {"filter-boruvka-threads@2": 0.1}
-    assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, Hardware(2, False))
+    assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, UsableHardware(2, False))
     (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})], hardware)
     assert one["times"] == {"kruskal@1": 2.0}, "geometric means of the candidates that every graph has"
     # A candidate that was measured for one kind only may be that kind's answer.
     local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "even local")
-    assert len(cells([measured(SLOW), local], Hardware(2, False))) == 2
+    assert len(cells([measured(SLOW), local], UsableHardware(2, False))) == 2
 
 
 def test_cell_keeps_the_candidates_that_answers_and_margins_need():
     times = {"kruskal@1": 9.0, "filter-boruvka@1": 1.0, "prim-dense@1": 30.0, "filter-boruvka-threads@4": 0.1}
-    (cell,) = cells([measured(times)], Hardware(4, False))
+    (cell,) = cells([measured(times)], UsableHardware(4, False))
     assert set(cell["times"]) == {"kruskal@1", "filter-boruvka@1", "filter-boruvka-threads@4"}
     whole = dict(m=1000, density=4.0, kinds=["even random"], times=times)
     small, large = (Table({"machine": "box", "cells": [c]}) for c in (cell, whole))
@@ -245,25 +245,25 @@ def test_cell_keeps_the_candidates_that_answers_and_margins_need():
         assert (short.algorithm, short.width, short.margin) == (long.algorithm, long.width, long.margin)
     # The cell of a small graph keeps the GPU's time, even where it is far from the best.
     small, large = measured(times | {"edge-boruvka-cuda@gpu": 99.0}), measured({**SLOW, **GPU}, m=10**6)
-    both = Table({"machine": "box", "cells": cells([small, large], Hardware(4, True))})
+    both = Table({"machine": "box", "cells": cells([small, large], UsableHardware(4, True))})
     assert both.choose(250, 1000, width=4, gpu="host").algorithm == "filter-boruvka-threads"
     assert both.choose(250_000, 10**6, width=4, gpu="host").algorithm == "filter-boruvka-cuda"
 
 
 def test_verdict_counts_regret_and_the_cost_of_choosing():
-    table = Table({"machine": "box", "cells": cells([measured(SLOW)], Hardware(1, False))})
-    good, bad = judge(table, [measured(SLOW), measured(FAST)], Hardware(1, False))
+    table = Table({"machine": "box", "cells": cells([measured(SLOW)], UsableHardware(1, False))})
+    good, bad = judge(table, [measured(SLOW), measured(FAST)], UsableHardware(1, False))
     assert (good.regret, bad.regret) == (1.0, 4.0)
     costly = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
-    assert judge(table, [costly], Hardware(1, False))[0].regret == 1.5
+    assert judge(table, [costly], UsableHardware(1, False))[0].regret == 1.5
     # A sample of the weights would not pay here: auto does not know that they are equal, and the verdict assumes so.
     rows = [
         measured({k: t * 1e-7 for k, t in times.items()}, kind)
         for times, kind in ((SLOW, "even random"), (FAST, "even equal"))
     ]
-    short = Table({"machine": "box", "cells": cells(rows, Hardware(1, False))})
-    assert [v.candidate for v in judge(short, rows, Hardware(1, False))] == ["filter-boruvka@1"] * 2
-    text = report([good, bad], Hardware(1, False))
+    short = Table({"machine": "box", "cells": cells(rows, UsableHardware(1, False))})
+    assert [v.candidate for v in judge(short, rows, UsableHardware(1, False))] == ["filter-boruvka@1"] * 2
+    text = report([good, bad], UsableHardware(1, False))
     assert "within 20 % of the best in 1 of 2 cases" in text and "4.00  uniform" in text
 
 
@@ -363,7 +363,7 @@ def test_cases_are_measured_once_and_the_table_is_checked(with_gpu, monkeypatch,
 def test_candidate_with_another_forest_has_no_time(with_gpu, monkeypatch, capsys):
     monkeypatch.setattr(KruskalOnDevice, "collect", lambda self, problem, result: result[1:])
     wrong: list[str] = []
-    times = calls.measure(generate("uniform", n=100, m=300), Hardware(1, True).candidates(False), wrong)
+    times = calls.measure(generate("uniform", n=100, m=300), UsableHardware(1, True).candidates(False), wrong)
     assert not any(name.endswith("@gpu") for name in times) and any(name.endswith("@device") for name in times)
     assert len(wrong) == len(FROM_HOST) and "WRONG" in capsys.readouterr().out
 

@@ -11,7 +11,7 @@ import pytest
 from mst import advice
 from mst.advice import Table
 from mst.reporting.data import prepare
-from mst.reporting.hardware import HARDWARE
+from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page import chooser
 from mst.reporting.page.build import write_report
 from mst.reporting.table import write_table
@@ -90,7 +90,7 @@ def test_evidence_names_the_fastest_record_and_what_it_is_compared_with(report):
     for one in found:
         graph, machine = re.match(r"on (\S+) \(.*?\) of (\S+),", one["text"]).groups()
         here = rows[rows["shown"] & rows["exact"] & (rows["graph"] == graph) & (rows["machine"] == machine)]
-        here = here[next(h for h in HARDWARE if h.id == one["hardware"]).uses(here)]
+        here = here[next(h for h in HARDWARE_KINDS if h.id == one["hardware"]).uses(here)]
         assert one["algorithm"] == here.loc[here["compute_seconds"].idxmin(), "algorithm"]
 
 

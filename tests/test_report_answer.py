@@ -9,7 +9,7 @@ import pytest
 
 from mst.reporting import data
 from mst.reporting.data import not_run, spreads, unfinished
-from mst.reporting.hardware import HARDWARE
+from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page import answer
 from mst.reporting.page.build import render
 from mst.reporting.page.chapters import Shown
@@ -37,7 +37,7 @@ def made(*runs: tuple, processes: int = 5) -> pd.DataFrame:
     return data.prepare(pd.DataFrame(table), "kruskal")
 
 
-CORE, CORES, GPU, MPI = HARDWARE
+CORE, CORES, GPU, MPI = HARDWARE_KINDS
 TWO_GRAPHS = (
     ("a", "kruskal", "sequential", 1, 2.0),
     ("a", "filter-boruvka", "sequential", 1, 1.0),

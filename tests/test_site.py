@@ -14,7 +14,7 @@ from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import (
     Place,
     Site,
-    hardware,
+    hardware_profile,
     hardware_profiles,
     leave_job_step,
 )
@@ -133,8 +133,8 @@ def test_hardware_profiles_of_the_papers_exist():
         hardware_profiles()
     )
     for name in hardware_profiles():
-        assert hardware(name).widths, f"{name} names no widths"
-    assert hardware("ecl-system-2").cores == 32 and hardware("ecl-system-2").sockets == 2
+        assert hardware_profile(name).widths, f"{name} names no widths"
+    assert hardware_profile("ecl-system-2").cores == 32 and hardware_profile("ecl-system-2").sockets == 2
 
 
 def test_experiment_takes_widths_from_its_source_machine():

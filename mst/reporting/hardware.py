@@ -33,7 +33,7 @@ def _on_cores(rows: pd.DataFrame) -> pd.Series:
 
 
 @dataclass(frozen=True)
-class Hardware:
+class HardwareKind:
     """A kind of hardware.
 
     Attributes
@@ -53,15 +53,15 @@ class Hardware:
     uses: Callable[[pd.DataFrame], pd.Series]
 
 
-HARDWARE = (
-    Hardware(
+HARDWARE_KINDS = (
+    HardwareKind(
         "core",
         "One core",
         "filter-boruvka",
         ("sequential",),
         lambda rows: _on_cores(rows) & (rows["width"] == 1),
     ),
-    Hardware("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
-    Hardware("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), lambda rows: rows["on_gpu"]),
-    Hardware("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda rows: rows["paradigm"] == "mpi"),
+    HardwareKind("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
+    HardwareKind("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), lambda rows: rows["on_gpu"]),
+    HardwareKind("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda rows: rows["paradigm"] == "mpi"),
 )

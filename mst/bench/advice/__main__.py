@@ -26,7 +26,7 @@ from typing import Any
 from mst.advice import Table
 from mst.bench.advice.calls import Session, warm_up
 from mst.bench.advice.cases import LARGEST, training, unseen
-from mst.bench.advice.cells import Hardware, Measured, cells, good, judge, report
+from mst.bench.advice.cells import Measured, UsableHardware, cells, good, judge, report
 from mst.bench.machine import this_machine, usable_cores
 from mst.solver import usable_gpu
 
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=usable_cores())
     chosen = parser.parse_args(arguments)
     chosen.folder.mkdir(parents=True, exist_ok=True)
-    hardware = Hardware(chosen.cores, gpu_here())
+    hardware = UsableHardware(chosen.cores, gpu_here())
     own = chosen.folder / "advice.json"
     here = in_words(hardware)
     machine = json.loads(own.read_text())["machine"] if own.is_file() else here
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pass
     wrong += checks.wrong
     if checks.measured:
-        measured_with = Hardware.of(checks.measured)
+        measured_with = UsableHardware.of(checks.measured)
         verdicts = judge(table, checks.measured, measured_with)
         text = report(verdicts, measured_with)
         (chosen.folder / "check.txt").write_text(text + "\n")
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(bool(wrong))
 
 
-def in_words(hardware: Hardware) -> str:
+def in_words(hardware: UsableHardware) -> str:
     """Return the name of this machine in the table."""
     machine = this_machine()
     gpu = f", {machine.gpus[0]}" if hardware.gpu and machine.gpus else ""
@@ -85,7 +85,7 @@ def in_words(hardware: Hardware) -> str:
 
 def made_of(measured: Sequence[Measured], machine: str) -> dict[str, Any]:
     """Return the table of these cases."""
-    return dict(machine=machine, cells=cells(measured, Hardware.of(measured)))
+    return dict(machine=machine, cells=cells(measured, UsableHardware.of(measured)))
 
 
 def write_table(file: Path, data: Mapping[str, Any]) -> None:

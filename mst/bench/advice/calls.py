@@ -16,7 +16,7 @@ from mst import registry
 from mst.advice import Candidate, Table, kind_of
 from mst.advice.traits import traits_of
 from mst.bench.advice.cases import LARGE, SIZES, Case, weigh
-from mst.bench.advice.cells import Hardware, Measured, promising
+from mst.bench.advice.cells import Measured, UsableHardware, promising
 from mst.errors import MSTError
 from mst.execute import Implementation, implementation_of
 from mst.facts import Facts
@@ -121,7 +121,7 @@ def measure(graph: Graph, candidates: Iterable[Candidate], wrong: list[str]) -> 
     return {**first, **{name: median(values) for name, values in times.items()}}
 
 
-def choosing(graph: Graph, table: Table, hardware: Hardware) -> dict[str, float]:
+def choosing(graph: Graph, table: Table, hardware: UsableHardware) -> dict[str, float]:
     """Return the seconds that a choice for this graph costs, by cores and GPU."""
     costs = {}
     for width, gpu in hardware.settings():
@@ -138,7 +138,7 @@ def choosing(graph: Graph, table: Table, hardware: Hardware) -> dict[str, float]
 class Session:
     """Measures cases into a file until the time is over."""
 
-    def __init__(self, file: Path, hardware: Hardware, seconds: float, started: float):
+    def __init__(self, file: Path, hardware: UsableHardware, seconds: float, started: float):
         self.file, self.hardware, self.end = file, hardware, started + seconds
         text = file.read_text() if file.is_file() else ""
         self.measured = [Measured.from_json(json.loads(line)) for line in text.splitlines()]
@@ -190,7 +190,7 @@ WARMING: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """Graphs for which a candidate compiles all of its code: both widths of keys, every dtype, crowded keys."""
 
 
-def warm_up(hardware: Hardware) -> None:
+def warm_up(hardware: UsableHardware) -> None:
     """Compile the candidates' code: call each twice on every graph of `WARMING`."""
     began = time.perf_counter()
     for weights, generator, parameters in WARMING:

@@ -31,7 +31,7 @@ def widths(cores: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Hardware:
+class UsableHardware:
     """The hardware that may be used: a number of cores, and whether there is a GPU."""
 
     cores: int
@@ -48,7 +48,7 @@ class Hardware:
         return [Candidate.parse(name) for name in names]
 
     @classmethod
-    def of(cls, measured: Iterable[Measured]) -> Hardware:
+    def of(cls, measured: Iterable[Measured]) -> UsableHardware:
         """Return the hardware that cases were measured on."""
         candidates = {Candidate.parse(name) for one in measured for name in one.seconds}
         return cls(max((c.width for c in candidates), default=1), any(c.gpu for c in candidates))
@@ -87,7 +87,7 @@ def promising(first: Mapping[str, float]) -> list[str]:
     return kept
 
 
-def cells(measured: Sequence[Measured], hardware: Hardware) -> list[dict[str, Any]]:
+def cells(measured: Sequence[Measured], hardware: UsableHardware) -> list[dict[str, Any]]:
     """Return the table's cells: at each size and density, kinds with the same best candidates share a cell.
 
     A cell keeps the candidates that are near the best, those that an answer or its margin needs, and those that answer
@@ -129,7 +129,7 @@ def usable(seconds: Mapping[str, float], width: int, gpu: str | None) -> dict[st
     return {name: seconds[name] for name in sorted(fitting, key=seconds.__getitem__)}
 
 
-def leading(seconds: Mapping[str, float], hardware: Hardware) -> set[str]:
+def leading(seconds: Mapping[str, float], hardware: UsableHardware) -> set[str]:
     """Return the best candidate and the best of another algorithm, for all parts of the hardware."""
     kept: set[str] = set()
     for width, gpu in hardware.settings():
@@ -142,7 +142,7 @@ def leading(seconds: Mapping[str, float], hardware: Hardware) -> set[str]:
     return kept
 
 
-def alike(group: Mapping[str, Sequence[Mapping[str, float]]], hardware: Hardware) -> bool:
+def alike(group: Mapping[str, Sequence[Mapping[str, float]]], hardware: UsableHardware) -> bool:
     """Whether one choice suits all kinds of a group, for all parts of the hardware."""
     means = pooled([times for graphs in group.values() for times in graphs])
     for width, gpu in hardware.settings():
@@ -167,7 +167,7 @@ class Verdict:
     regret: float
 
 
-def judge(table: Table, measured: Sequence[Measured], hardware: Hardware) -> list[Verdict]:
+def judge(table: Table, measured: Sequence[Measured], hardware: UsableHardware) -> list[Verdict]:
     """Return a verdict on every case and all parts of the hardware."""
     verdicts = []
     for one in measured:
@@ -193,7 +193,7 @@ def good(verdicts: Iterable[Verdict]) -> int:
     return sum(v.regret <= WITHIN for v in verdicts)
 
 
-def report(verdicts: Sequence[Verdict], hardware: Hardware) -> str:
+def report(verdicts: Sequence[Verdict], hardware: UsableHardware) -> str:
     """Return in how many cases the choice was within 20 % of the best, and the worst cases."""
     lines = []
     for width, gpu in hardware.settings():

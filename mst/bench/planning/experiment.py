@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from mst import registry
-from mst.bench.planning.site import hardware
+from mst.bench.planning.site import hardware_profile
 from mst.errors import ConfigError
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -137,7 +137,7 @@ class Experiment(StrictModel):
     @model_validator(mode="after")
     def _machine_known(self) -> Experiment:
         try:
-            known = hardware(self.machine) if self.machine else None
+            known = hardware_profile(self.machine) if self.machine else None
         except ConfigError as error:
             raise ValueError(str(error)) from None
         if known is None and any(block.widths == "source" for block in self.runs):
@@ -165,7 +165,7 @@ def widths_of(block: Block, paradigm: str, cores: int, machine: str | None = Non
     if paradigm in ("sequential", "peer") or block.widths == "one":
         return [1]
     if block.widths == "source" and machine is not None:
-        return sorted(set(hardware(machine).widths.get(paradigm, [1])))
+        return sorted(set(hardware_profile(machine).widths.get(paradigm, [1])))
     if paradigm == "cuda":
         return block.widths if isinstance(block.widths, list) else [1]
     if block.widths == "cores":

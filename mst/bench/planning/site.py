@@ -20,7 +20,7 @@ from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 
-class Hardware(StrictModel):
+class HardwareProfile(StrictModel):
     """A profile of ``config/machines/``: a machine's hardware, and the widths that were measured on it.
 
     Facts that its source does not state are left out.
@@ -54,13 +54,13 @@ def hardware_profiles() -> list[str]:
     return sorted(file.stem for file in resource("config/machines").glob("*.yaml"))
 
 
-def hardware(name: str) -> Hardware:
+def hardware_profile(name: str) -> HardwareProfile:
     """Return a profile of ``config/machines/``, or raise `ConfigError` with the nearest known one.
 
     Examples
     --------
-    >>> from mst.bench.planning.site import hardware
-    >>> hardware("shou-he-cpu").widths["threads"]
+    >>> from mst.bench.planning.site import hardware_profile
+    >>> hardware_profile("shou-he-cpu").widths["threads"]
     [1, 2, 4, 8, 16, 32, 64, 128]
     """
     known = hardware_profiles()
@@ -69,7 +69,7 @@ def hardware(name: str) -> Hardware:
             f"no machine {name!r} in config/machines{nearest(name, known)}; it has: {', '.join(known)}"
         )
     file = resource("config/machines") / f"{name}.yaml"
-    return parse(Hardware, read_yaml(file), str(file))
+    return parse(HardwareProfile, read_yaml(file), str(file))
 
 
 class Queue(StrictModel):
@@ -129,7 +129,7 @@ class Node(Queue):
         if not isinstance(value, dict) or not isinstance(value.get("hardware"), str):
             return value
         try:
-            known = hardware(value["hardware"])
+            known = hardware_profile(value["hardware"])
         except ConfigError as error:
             raise ValueError(str(error)) from None
         filled: dict[str, Any] = {"gpus": len(known.gpus), "nodes": known.nodes}
@@ -162,7 +162,7 @@ class Node(Queue):
 
     def declared(self) -> Machine:
         """Return this kind of node as the site describes it; records hold the hardware that their jobs found."""
-        known = hardware(self.hardware) if self.hardware else None
+        known = hardware_profile(self.hardware) if self.hardware else None
         names = known.gpus if known else []
         return Machine(
             cpu=known.cpu if known else "",

@@ -106,7 +106,7 @@ class ForestFacts(_Strict):
     digest: Digest | None
 
 
-class Hardware(_Strict):
+class MachineFacts(_Strict):
     """A machine, as in `mst.bench.machine.Machine`."""
 
     cpu: str
@@ -153,7 +153,7 @@ class Measurement(_Strict):
     ranks: dict[str, Any] | None
     threading: dict[str, Any] | None
     affinity: list[Count] | None = None
-    machine: Hardware
+    machine: MachineFacts
     conditions: Conditions
     versions: dict[str, str]
     git: Commit | None
@@ -251,7 +251,7 @@ def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
 
 def check_hardware(value: Mapping[str, Any]) -> None:
     """Refuse all but facts of a machine that match its fingerprint; raise `InputError` as `parse_json` does."""
-    _check(Hardware, value, "machine")
+    _check(MachineFacts, value, "machine")
     _check_fingerprint(value)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mst.reporting.charts.axes import Figure, Panel, finished, readable
 from mst.reporting.charts.style import MOST_MARKS, PARADIGMS, mark
 from mst.reporting.data import fastest
-from mst.reporting.hardware import HARDWARE
+from mst.reporting.hardware import HARDWARE_KINDS
 from mst.units import count, seconds
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 FEWEST = 3
 LIBRARY = "Best library without a GPU"
 _ORDER = ("sequential", "threads", "cuda", "mpi", "peer")
-COLOURS = {name: PARADIGMS[p] for name, p in zip([*(h.name for h in HARDWARE), LIBRARY], _ORDER, strict=True)}
+COLOURS = {
+    name: PARADIGMS[p] for name, p in zip([*(h.name for h in HARDWARE_KINDS), LIBRARY], _ORDER, strict=True)
+}
 
 
 def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
@@ -42,8 +44,8 @@ def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
 
 def _kinds(exact: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the fastest run on each machine and graph for each kind of hardware; many cores only of several."""
-    found = {LIBRARY: exact[exact["library"] & HARDWARE[1].uses(exact)]}
-    for hardware in HARDWARE:
+    found = {LIBRARY: exact[exact["library"] & HARDWARE_KINDS[1].uses(exact)]}
+    for hardware in HARDWARE_KINDS:
         rows = exact[hardware.uses(exact) & ~exact["library"]]
         found[hardware.name] = rows[rows["width"] > 1] if hardware.id == "cores" else rows
     return {name: fastest(found[name], "machine", "graph") for name in COLOURS if len(found[name])}

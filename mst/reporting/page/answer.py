@@ -19,7 +19,7 @@ import numpy as np
 
 from mst.bench.statistics import geometric_mean
 from mst.reporting.data import NORMAL_95, by_machine, errors, fastest
-from mst.reporting.hardware import HARDWARE, Hardware
+from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
 from mst.units import counted
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Finding:
         return max((len(gain.ratios) for gain in (self.over_baseline, self.over_library) if gain), default=0)
 
 
-def findings(rows: pd.DataFrame, hardware: Hardware, baseline: str) -> list[Finding]:
+def findings(rows: pd.DataFrame, hardware: HardwareKind, baseline: str) -> list[Finding]:
     """Return the fastest for each machine on which such hardware was measured, from prepared rows."""
     usable = rows[rows["shown"] & rows["exact"]]
     usable = usable.assign(error=errors(usable))
@@ -119,7 +119,7 @@ def findings(rows: pd.DataFrame, hardware: Hardware, baseline: str) -> list[Find
 
 
 def _finding(
-    hardware: Hardware, here: pd.DataFrame, own: pd.DataFrame, baseline: str, expected: str | None
+    hardware: HardwareKind, here: pd.DataFrame, own: pd.DataFrame, baseline: str, expected: str | None
 ) -> Finding:
     # Runs that the fastest may have been absent from name no other.
     with_ours = here["graph"].isin(here.loc[here["algorithm"] == expected, "graph"])
@@ -222,7 +222,7 @@ def _widths(rows: pd.DataFrame) -> str:
     return f"{least} to {more[-1][0]} {unit}s, the best of each graph" if more else counted(least, unit)
 
 
-def missing(rows: pd.DataFrame, hardware: Hardware) -> str:
+def missing(rows: pd.DataFrame, hardware: HardwareKind) -> str:
     """Return why a kind of hardware has no finding: the commonest reason of its planned runs."""
     of_it = rows[rows["paradigm"].isin(hardware.paradigms)]
     # A missing graph says nothing of the hardware.
@@ -252,7 +252,7 @@ def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str,
     reference = rows["origin"] == "reference"
     here, made = rows[~reference], []
     for own in (here, rows[reference]):
-        for hardware in HARDWARE:
+        for hardware in HARDWARE_KINDS:
             found = findings(own, hardware, baseline)
             if own is here and not found:
                 made.append(Card(hardware.name, None, missing(own, hardware)))
@@ -267,7 +267,7 @@ def _weighty(found: Sequence[Finding]) -> list[Finding]:
     return [f for f in found if f.algorithm and f.gains and 2 * f.gains >= most]
 
 
-def _in_words(facts: Mapping[str, Any] | None, hardware: Hardware) -> str:
+def _in_words(facts: Mapping[str, Any] | None, hardware: HardwareKind) -> str:
     if not facts:
         return ""
     gpus = Counter(facts.get("gpus") or [])
@@ -288,7 +288,7 @@ def headline(shown: Sequence[Card], baseline: str) -> str:
     if found is None:
         measured = any(card.finding for card in shown)
         return "No algorithm is fastest here yet." if measured else "Nothing has been measured and proved yet."
-    name = next(h.name for h in HARDWARE if h.id == found.hardware)
+    name = next(h.name for h in HARDWARE_KINDS if h.id == found.hardware)
     name = name if found.hardware in ("gpu", "mpi") else name.lower()
     where = f"{'With' if found.hardware == 'cores' else 'On'} {name}"
     wins = dict(found.firsts).get(found.algorithm, 0)

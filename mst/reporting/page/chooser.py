@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mst.advice import Candidate, Choice, Table
 from mst.advice.traits import SKEWED
 from mst.reporting.data import fastest
-from mst.reporting.hardware import HARDWARE
+from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page.answer import badge_of, rivals
 from mst.units import count, seconds, times
 
@@ -119,7 +119,7 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
     exact = rows[rows["shown"] & rows["exact"]]
     everything = exact.groupby(["machine", "graph"])
     found = []
-    for hardware in HARDWARE[:3]:
+    for hardware in HARDWARE_KINDS[:3]:
         here = exact[hardware.uses(exact)]
         if hardware.id == "cores":
             wide = here.loc[here["width"] > 1, ["machine", "graph"]].drop_duplicates()
