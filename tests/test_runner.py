@@ -382,6 +382,20 @@ def test_load_of_other_programs_is_flagged_busy(probe):
     assert measurement["conditions"]["others_cores"] > 0.15
 
 
+def test_stolen_time_is_a_share_of_the_processors_of_a_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "usable_cores", lambda: 16)
+    still = {"others_cores": 0.0, "granted_width": None, "throttled": 0, "after": {"throttled": 0}}
+
+    def flags(algorithm: str, width: int, stolen: float) -> list[str]:
+        run = Run("here", "triangle", algorithm, "default", width, "0" * 12)
+        spec = RunSpec(algorithm, {}, width, "graph.arrow", str(tmp_path), Measure().model_dump(), "")
+        session = Session(0, spec, Measure())
+        return measuring._flags(run, session, {**still, "stolen_cores": stolen})
+
+    assert flags("kruskal", 1, 0.03) == flags("edge-boruvka-cuda", 1, 0.03) == ["stolen"]
+    assert flags("parlay-boruvka", 8, 0.15) == [] and flags("parlay-boruvka", 8, 0.17) == ["stolen"]
+
+
 def test_measurement_has_samples_machine_memory_and_forest(probe):
     measurement = probe("probe-threads")
     stored = json.loads(measurement["path"].read_text())

@@ -26,6 +26,7 @@ _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
 _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
 _STEAL_FLAG = 0.02
+"""Share of the processors' time that a hypervisor may take of those of a run: each of more processors loses as much."""
 
 
 def measurement_of(
@@ -74,10 +75,11 @@ def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
     spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
     granted = conditions["granted_width"]
     shares_cores = registry.get(run.algorithm).paradigm in ("threads", "mpi")
+    used = min(run.width_here, cores) if shares_cores else 1
     found = {
         "spread": spread is not None and spread > _SPREAD_FLAG,
         "busy": conditions["others_cores"] > _BUSY_FLAG,
-        "stolen": conditions["stolen_cores"] > _STEAL_FLAG,
+        "stolen": conditions["stolen_cores"] > _STEAL_FLAG * used,
         "throttled": (conditions["after"]["throttled"] or 0) > (conditions["throttled"] or 0),
         "oversubscribed": shares_cores and run.width_here > cores,
         "width-not-granted": granted is not None and granted < min(run.width_here, cores),
