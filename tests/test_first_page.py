@@ -38,20 +38,6 @@ def test_the_first_page_says_what_is_still_to_come(settings):
     assert text.startswith("First results: ") and "cnr-2000" in text and "make report goes on" in text
 
 
-def test_a_page_that_the_engine_removed_comes_back(tmp_path):
-    page = tmp_path / "report.html"
-    page.write_text("first")
-    other = tmp_path / "report" / "method.html"
-    other.parent.mkdir()
-    other.write_text("method")
-    with pytest.raises(KeyboardInterrupt), experiment._kept(page):
-        page.unlink()
-        other.unlink()
-        raise KeyboardInterrupt
-    assert page.read_text() == "first" and other.read_text() == "method"
-    assert sorted(tmp_path.iterdir()) == [other.parent, page]
-
-
 ENGINE = """
 import sys
 print("rule measure:\\n    input: a\\n    jobid: 3\\n    wildcards: where=, machine=here, graph=rmat-17, part=all")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from workflow_clone import GRAPHS, WEIGHTS, Clone
+from workflow_clone import GRAPHS, STAND_IN_PAGE, WEIGHTS, Clone
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -316,6 +316,15 @@ def test_interrupted_workflow_resumes_where_it_was(clone, accident, arguments):
     assert code == 0 and ran(output) == sorted(left), output
     after = clone.stamps()
     assert {path: after[path] for path in before} == before and len(after) == len(before) + 1
+
+
+def test_pages_stay_while_others_are_written_and_if_that_fails(clone):
+    script = clone.folder / "workflow" / "scripts" / "report.py"
+    before = "assert Path(snakemake.output.page).is_file() and Path(snakemake.output.pages).is_dir()\n"
+    script.write_text(STAND_IN_PAGE.replace("\nPath", f"\n{before}Path", 1) + "raise SystemExit(3)\n")
+    code, output = clone.snakemake("--forcerun", "report")
+    assert code == 1 and "Restored previous version" in output, output
+    assert (clone.folder / "results/report.html").read_text() == "a page"
 
 
 def test_second_workflow_in_the_same_folder_is_refused(clone):

@@ -6,12 +6,10 @@ import argparse
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -64,8 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = config.load()
     if not arguments.engine:
         _first_page(settings)
-    with _kept(settings.root / "report.html"):
-        return _watched(command, settings, arguments.engine or ["default"])
+    return _watched(command, settings, arguments.engine or ["default"])
 
 
 def _first_page(settings: Config) -> None:
@@ -105,27 +102,6 @@ def _plan(settings: Config, scope: str) -> list[Planned]:
 def _seconds(rows: list[Planned]) -> float:
     """Return about how long runs take: as long as before, or their budgets."""
     return sum((row.seconds or (row.measure.budget if row.measure else 0.0)) + _AROUND for row in rows)
-
-
-@contextlib.contextmanager
-def _kept(page: Path) -> Iterator[None]:
-    """Bring the pages back if the engine, which removes the outputs of a job that it starts, is interrupted."""
-    copies = {made: made.with_name(f".{made.name}.before") for made in (page, page.with_suffix(""))}
-    for made, copy in copies.items():
-        shutil.rmtree(copy, ignore_errors=True)
-        if made.is_dir():
-            shutil.copytree(made, copy)
-        elif made.is_file():
-            shutil.copy2(made, copy)
-    try:
-        yield
-    finally:
-        for made, copy in copies.items():
-            if copy.exists() and not (page if made == page else made / "method.html").is_file():
-                shutil.rmtree(made, ignore_errors=True)
-                copy.replace(made)
-            shutil.rmtree(copy, ignore_errors=True)
-            copy.unlink(missing_ok=True)
 
 
 def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:

@@ -18,13 +18,16 @@ rule report:
         imported=imported(),
         sources=PAGE_SOURCES,
     output:
-        page=RESULTS / "{where}report.html",
-        pages=report(
-            directory(RESULTS / "{where}report"),
-            patterns=["{page}.html"],
-            caption="../../report/snakemake/page.rst",
-            category="The report",
-            labels={"page": "{page}"},
+        # Flagged so that the pages before are there until they are replaced.
+        page=update(RESULTS / "{where}report.html"),
+        pages=update(
+            report(
+                directory(RESULTS / "{where}report"),
+                patterns=["{page}.html"],
+                caption="../../report/snakemake/page.rst",
+                category="The report",
+                labels={"page": "{page}"},
+            )
         ),
         figures=report(
             directory(RESULTS / "{where}figures"),

@@ -13,7 +13,7 @@ if __name__ == "__main__":
     with logged(snakemake.log[0]):
         settings, others = config.load(), references(config.COMMITTED)
         scope = snakemake.params.experiment["scope"]
-        write_report(
+        written = write_report(
             table=Path(snakemake.input.table),
             graphs=config.page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
             config=snakemake.params.experiment,
@@ -22,3 +22,5 @@ if __name__ == "__main__":
             references=others,
             plan=json.loads(Path(snakemake.input.plan).read_text()),
         )
+        for page in {*Path(snakemake.output.pages).glob("*.html")} - {*written}:
+            page.unlink()

@@ -28,8 +28,8 @@ def write_report(
     records: Sequence[Path] = (),
     references: Sequence[Reference] = (),
     plan: Sequence[Mapping[str, Any]] = (),
-) -> None:
-    """Write the front page, and beside it the other pages and the figures.
+) -> list[Path]:
+    """Write the front page, and beside it the other pages and the figures; return the files of the pages.
 
     Parameters
     ----------
@@ -94,8 +94,11 @@ def write_report(
         digest=hashlib.sha256(table.read_bytes()).hexdigest(),
         set_aside=set_aside,
     )
+    written = []
     for stem, text in render(shown, out.name, pages.name):
-        write_text(pages / f"{stem}.html" if stem else out, text)
+        written.append(pages / f"{stem}.html" if stem else out)
+        write_text(written[-1], text)
+    return written
 
 
 def _read_manifests(files: Iterable[Path], set_aside: list[str]) -> list[dict[str, Any]]:
