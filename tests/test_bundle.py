@@ -29,7 +29,7 @@ from mst.bench.records.store import (
     proof_path,
     put_invalid_aside,
     read_measurement,
-    table_rows,
+    table_row,
     write_json,
 )
 from mst.cli import main
@@ -267,7 +267,7 @@ def write_reference(results: Path, graph: fake_records.FakeGraph, **more: object
 def grades(results: Path) -> dict[str, set]:
     """Return the grades of each graph's records in the table, without those that no proof has."""
     found: dict[str, set] = {}
-    for row in table_rows(load_records(results / "records")):
+    for row in map(table_row, load_records(results / "records")):
         found.setdefault(row["graph"], set()).add((row["status"], row["grade"]))
     return {
         graph: {entry for entry in entries if entry[1] or entry[0] == "wrong"}

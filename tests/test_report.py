@@ -15,7 +15,7 @@ from jinja2 import meta
 from markupsafe import escape
 
 from mst.bench.records.check import check_table
-from mst.bench.records.store import load_records, table_rows
+from mst.bench.records.store import load_records, table_row
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.charts import figures, landscape
@@ -36,7 +36,7 @@ def rows(report) -> pd.DataFrame:
 
 
 def test_every_column_of_a_record_is_in_the_table(report):
-    row = next(table_rows(load_records(report / "records")))
+    row = table_row(next(load_records(report / "records")))
     assert {*row, "current"} == set(COLUMNS)
 
 

@@ -121,7 +121,7 @@ def test_only_new_and_changed_records_are_read_again(settled, monkeypatch):
     assert time.process_time() - begun < 2_000 * 2e-3 + 2
     assert read == len(first) == 2_000
     assert rewritten(settled, monkeypatch) == (first, 0)
-    changed, broken, gone, unproved, *_ = store.measurement_paths(settled / "records")
+    changed, broken, gone, unproved, *_ = map(Path, store.measurement_files(str(settled / "records")))
     value = json.loads(changed.read_text())
     times = changed.stat().st_atime_ns, changed.stat().st_mtime_ns
     value["samples"]["compute"] = [[3.0, 4.0]] * 5

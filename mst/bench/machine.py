@@ -22,20 +22,10 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Machine:
-    """Hardware facts that identify a machine; equal facts are the same machine.
+    """Hardware facts that identify a machine, of the whole host; equal facts are the same machine.
 
-    Attributes
-    ----------
-    cpu : str
-        Model name of the processor.
-    sockets, cores, hardware_threads : int
-        Of the whole host, as the kernel counts them.
-    memory_gib : int
-        Installed memory, rounded to GiB.
-    gpus : tuple of str
-        Names of the CUDA devices.
-    driver : str or None
-        Version of the NVIDIA driver.
+    The model of its processor, numbers as the kernel counts them, installed memory, CUDA devices by name, and the
+    version of the NVIDIA driver.
     """
 
     cpu: str
@@ -90,8 +80,6 @@ def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from mst.bench.machine import cores_first
     >>> cores_first([0, 1, 2, 3], topology=Path("/nowhere"))
     [3, 2, 1, 0]
     """
@@ -100,7 +88,7 @@ def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
     for cpu in sorted(cpus, reverse=True):
         folder = topology / f"cpu{cpu}" / "topology"
         # Kernels before 5.3 have the second name only.
-        siblings = _first_line(folder / "core_cpus_list") or _first_line(folder / "thread_siblings_list")
+        siblings = first_line(folder / "core_cpus_list") or first_line(folder / "thread_siblings_list")
         core = siblings or str(cpu)
         ranked.append((taken[core], -cpu))
         taken[core] += 1
@@ -114,24 +102,19 @@ def host_name() -> str:
 
 def conditions() -> dict[str, Any]:
     """Return the momentary state of this host: load, frequency governor, affinity, clock, throttling counts."""
+    job = os.environ.get("SLURM_JOB_ID")
     return {
         "host": socket.gethostname(),
         "kernel": platform.release(),
         "load": round(os.getloadavg()[0], 2),
         "running": _running_tasks(),
         "affinity": sorted(os.sched_getaffinity(0)),
-        "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "governor": first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "mhz": _mhz(),
         "throttled": _throttle_count(),
         "memory_available_bytes": _meminfo("MemAvailable"),
-        "scheduled": _scheduled(),
+        "scheduled": {"job": job, "node": os.environ.get("SLURMD_NODENAME")} if job else None,
     }
-
-
-def _scheduled() -> dict[str, str | None] | None:
-    """The scheduler's job and node that this process belongs to, or None."""
-    job = os.environ.get("SLURM_JOB_ID")
-    return {"job": job, "node": os.environ.get("SLURMD_NODENAME")} if job else None
 
 
 def _cpu_model() -> str:
@@ -142,7 +125,7 @@ def _cpu_model() -> str:
 
 def _topology(*keys: str) -> int:
     cpus = _PROCESSORS.glob("cpu[0-9]*")
-    seen = {tuple(_first_line(cpu / "topology" / key) for key in keys) for cpu in cpus}
+    seen = {tuple(first_line(cpu / "topology" / key) for key in keys) for cpu in cpus}
     return len(seen) or 1
 
 
@@ -158,7 +141,7 @@ def _mhz() -> float | None:
 
 def _throttle_count() -> int | None:
     files = _PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
-    counts = [int(line) for f in files if (line := _first_line(f))]
+    counts = [int(line) for f in files if (line := first_line(f))]
     return sum(counts) if counts else None
 
 
@@ -183,5 +166,6 @@ def _read(path: str | Path) -> str:
         return ""
 
 
-def _first_line(path: str | Path) -> str | None:
+def first_line(path: str | Path) -> str | None:
+    """Return the first line of a file, None if it is empty or cannot be read."""
     return _read(path).split("\n", 1)[0].strip() or None

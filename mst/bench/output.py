@@ -14,7 +14,6 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
 
     Examples
     --------
-    >>> from mst.bench.output import output_of
     >>> output_of(["echo", "there"]), output_of(["no-such-program"])
     ('there\\n', '')
     """

@@ -27,17 +27,9 @@ _STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 class Summary:
     """Median of the processes' medians, with an interval by order statistics; None where nothing was measured.
 
-    Attributes
-    ----------
-    count : int
-        Processes.
-    median, low, high : float or None
-        In the unit of the values.
-    coverage : float
-        Probability that such an interval holds the median of the distribution that the values are from, for any such
-        distribution (see `interval_ranks`).
-    spread : float or None
-        Range of the values over their median; None for fewer than two.
+    The coverage is the probability that such an interval holds the median of the distribution that the values are from,
+    for any such distribution (see `interval_ranks`). The spread is the range of the values over their median, None for
+    fewer than two.
     """
 
     count: int
@@ -62,7 +54,6 @@ def summarise(values: Sequence[float]) -> Summary:
 
     Examples
     --------
-    >>> from mst.bench.statistics import summarise
     >>> summarise([4.0, 5.0, 3.0, 4.0, 6.0])
     Summary(count=5, median=4.0, low=3.0, high=6.0, coverage=0.9375, spread=0.75)
     """
@@ -87,7 +78,6 @@ def interval_ranks(count: int) -> tuple[int, float]:
 
     Examples
     --------
-    >>> from mst.bench.statistics import interval_ranks
     >>> interval_ranks(3), interval_ranks(5), interval_ranks(9)
     ((1, 0.75), (1, 0.9375), (2, 0.9609375))
     """
@@ -102,21 +92,10 @@ def median_draws(values: Sequence[float], number: int, key: str) -> np.ndarray:
 
     Of n values of any continuous distribution, k lie below its median with probability C(n, k)/2ⁿ. A draw takes such a
     k, and the end of the gap after the k-th value that is farther from the middle: the 2.5th and 97.5th percentiles of
-    many draws are the interval's ends.
-
-    Parameters
-    ----------
-    values : sequence of float
-        One number per process.
-    number : int
-        Draws.
-    key : str
-        Equal keys give the same draws, others independent ones.
+    many draws are the interval's ends. Equal keys give the same draws, others independent ones.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mst.bench.statistics import median_draws
     >>> draws = median_draws([4.0, 5.0, 3.0, 4.0, 6.0], 1000, "a run")
     >>> [float(end) for end in np.percentile(draws, [2.5, 97.5])]
     [3.0, 6.0]
@@ -137,15 +116,8 @@ def of_extremes(
     so few processes, have to be for intervals that hold for all rows at once with 95 %. The draws return in an order of
     their own: the extreme is independent of others.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, 1 + draws)
-    choose : callable
-        ``np.min`` or ``np.max``.
-    processes : int
-        Fewest processes behind a row.
-    number : int, optional
-        How many quantities there are, if more than those measured.
+    `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind a row, and `number` how many quantities there
+    are, if more than those measured.
     """
     number = number or len(rows)
     if number == 1:
@@ -165,9 +137,6 @@ def _widening(rows: int, processes: int) -> float:
 
     Student's t over the processes of one run, even where a row compares two.
 
-    Examples
-    --------
-    >>> from mst.bench.statistics import _widening
     >>> [round(_widening(9, processes), 1) for processes in (3, 5, 9)]
     [8.3, 2.1, 1.5]
     """
@@ -192,7 +161,6 @@ def geometric_mean(values: Iterable[float]) -> float:
 
     Examples
     --------
-    >>> from mst.bench.statistics import geometric_mean
     >>> round(geometric_mean([2.0, 8.0]), 12), geometric_mean([])
     (4.0, nan)
     """
@@ -210,7 +178,6 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
 
     Examples
     --------
-    >>> from mst.bench.statistics import ratio
     >>> r = ratio([1.00, 1.01, 1.02, 1.00, 1.01], [1.10, 1.12, 1.11, 1.11, 1.13])
     >>> round(r.estimate, 2), r.low > 1.05
     (1.11, True)

@@ -182,7 +182,6 @@ def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from mst.reporting.data import unfinished
     >>> row = dict(machine="m", graph="g", series="a", status="timeout", reason="stopped after 60.1 s")
     >>> rows = pd.DataFrame([row, {**row, "graph": "h", "reason": "stopped after 60.3 s"}])
     >>> [(r["series"], r["graphs"]) for r in unfinished(rows)]

@@ -56,7 +56,7 @@ def rows_of(
     folders : iterable of (Path, str)
         Folders of records, each with the origin of its rows.
     columns : pyarrow.Schema
-        The keys of `mst.bench.records.store.table_rows` that are kept, and their types.
+        The keys of `mst.bench.records.store.table_row` that are kept, and their types.
     kept_in : Path
         The file of kept rows (Parquet).
     set_aside : callable
@@ -120,7 +120,7 @@ def _rows_of_chunk(files: Sequence[File], columns: pa.Schema) -> Chunk:
                 continue
             # Of a file that has just been written, a second change could go unnoticed.
             young = any(max(stamp[2:], default=0) > settled for stamp in stamps)
-            row = next(store.table_rows([record]))
+            row = store.table_row(record)
             rows.append({**row, _PATH: name, _STATE: "" if young or len(reasons) > before else state})
         paths.append(name)
     return paths, pa.Table.from_pylist(rows, schema=columns), reasons

@@ -78,22 +78,19 @@ def write_table(
 ) -> int:
     """Write the tidy table of every record and of every planned run that was not possible; return its row count.
 
+    Rows are kept beside it for the next call (see `mst.reporting.rows`).
+
     Parameters
     ----------
-    records_folders : iterable of Path
-        Folders of records (``results/records``, ``results/reference``, …). The same run in two of them is
-        one row, the first folder's.
+    records_folders, references : iterable of Path
+        Folders of records, made here or committed. The same run in two of them is one row, the first folder's.
     plan_rows : iterable of mapping
         The plan, one mapping per run, with columns of the table as keys; unknown keys are ignored. A row whose
         status is ``unsupported`` or ``unavailable`` (with its reason) becomes a row of the table unless the run
         has a record. A row with a ``fingerprint`` says which version of the code and graph is the current one.
-    out_parquet, out_csv : Path
-        Where the table goes, twice. Rows are kept beside it for the next call (see `mst.reporting.rows`).
     only_planned : bool
         Leave out records of runs that are not in the plan; machine and width do not matter, so that other machines'
         records of the same runs stay.
-    references : iterable of Path
-        Folders of committed records: their origin is ``reference``.
     stand_ins : mapping of str to str, optional
         Stand-ins by the graphs that they replace: a run that is planned on a graph is planned on its stand-in, too.
     """

@@ -49,8 +49,6 @@ def weigh(graph: Graph, weights: str, seed: int) -> Graph:
 
     Examples
     --------
-    >>> from mst.bench.advice.cases import weigh
-    >>> from mst.generators import generate
     >>> set(weigh(generate("path", n=100), "values:2", 1).w.tolist())
     {0, 1}
     """

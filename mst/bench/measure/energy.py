@@ -13,7 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from mst.bench.machine import first_line
 
 POWERCAP = Path("/sys/class/powercap")
 # No package or board draws more for long. A counter that may have wrapped around more than once at this power
@@ -21,17 +23,10 @@ POWERCAP = Path("/sys/class/powercap")
 MAXIMUM_WATTS = 1000.0
 
 
-@dataclass(frozen=True)
-class Counter:
-    """Counts the energy of a domain upwards and wraps around to zero at the end of its range.
+class Counter(NamedTuple):
+    """Counts the energy of a domain upwards, in joules, and wraps around to zero at the end of its range.
 
-    Attributes
-    ----------
-    name : str
-        The domain.
-    read : callable
-        Returns the count in joules, None if it cannot be read.
-    range_joules : float
+    `read` returns None if it cannot be read.
     """
 
     name: str
@@ -41,21 +36,18 @@ class Counter:
 
 @dataclass
 class Energy:
-    """Energy that a block of code used; filled in by `measure_energy`.
+    """Energy that a block of code used, and its duration; filled in by `measure_energy`.
 
-    Attributes
-    ----------
-    joules : float or None
-        Sum over the domains, None when none could be read from beginning to end.
-    domains : dict of str to float
-        Joules by domain: ``package-0``, ``dram-0``, ``gpu-0``, …
-    seconds : float
-        How long the block took.
+    Joules are counted by domain: ``package-0``, ``dram-0``, ``gpu-0``, …
     """
 
-    joules: float | None = None
     domains: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def joules(self) -> float | None:
+        """The sum over the domains, None when none could be read from beginning to end."""
+        return sum(self.domains.values()) if self.domains else None
 
     def of_one(self, solves: int) -> dict[str, Any] | None:
         """Return the joules of one solve out of `solves`, in total and by domain; None where nothing was read."""
@@ -67,21 +59,10 @@ class Energy:
 
 @contextmanager
 def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy]:
-    """Measure the energy of the block.
-
-    Parameters
-    ----------
-    counters : iterable of Counter, optional
-        Counters to read; by default all of this host.
-
-    Yields
-    ------
-    Energy
-        Complete once the block has ended.
+    """Measure the energy of the block by these counters, or all of this host; it is complete once the block has ended.
 
     Examples
     --------
-    >>> from mst.bench.measure.energy import measure_energy
     >>> with measure_energy(counters=[]) as energy:
     ...     _ = sum(range(1000))
     >>> energy.joules is None
@@ -100,8 +81,6 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy
             unambiguous = energy.seconds * MAXIMUM_WATTS < counter.range_joules
             if first is not None and last is not None and unambiguous:
                 energy.domains[counter.name] = last - first + (counter.range_joules if last < first else 0.0)
-        if energy.domains:
-            energy.joules = sum(energy.domains.values())
 
 
 def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
@@ -111,15 +90,15 @@ def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
     """
     found: dict[str, Counter] = {}
     for zone in sorted(root.glob("*-rapl:*")):
-        name = _text(zone / "name")
+        name = first_line(zone / "name") or ""
         _, socket, *inner = zone.name.split(":")
-        if not (name == "dram" or (name.startswith("package") and not inner)):
-            continue
-        label = f"{name}-{socket}" if inner else name
-        span = _joules(zone / "max_energy_range_uj")
-        counter = Counter(label, partial(_joules, zone / "energy_uj"), span or 0.0)
-        if span and counter.read() is not None:
-            found.setdefault(label, counter)
+        if name == "dram" or (name.startswith("package") and not inner):
+            label = f"{name}-{socket}" if inner else name
+            counter = Counter(
+                label, partial(_joules, zone / "energy_uj"), _joules(zone / "max_energy_range_uj") or 0.0
+            )
+            if counter.range_joules and counter.read() is not None:
+                found.setdefault(label, counter)
     return list(found.values())
 
 
@@ -149,12 +128,6 @@ def nvml_counters(environment: Mapping[str, str] = os.environ) -> list[Counter]:
             if counter.read() is not None:
                 found.append(counter)
     return found
-
-
-def _text(file: Path) -> str:
-    with suppress(OSError):
-        return file.read_text().strip()
-    return ""
 
 
 def _joules(file: Path) -> float | None:

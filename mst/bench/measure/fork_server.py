@@ -37,12 +37,7 @@ _CLOSE_SECONDS = 5.0
 class ForkServer:
     """The runner's side of a fork server: starts it, sends commands, receives events.
 
-    Parameters
-    ----------
-    width : int
-        Processors that it and all its descendants may use.
-    scratch : Path
-        Folder of its output.
+    The server and all its descendants may use `width` processors; its output goes to a file in `scratch`.
     """
 
     def __init__(self, width: int, scratch: Path):
@@ -168,10 +163,7 @@ class _Templates:
 def main(events: str, commands: str) -> None:
     """Serve until no more commands come, as when the runner has been killed; then end everything that was started.
 
-    Parameters
-    ----------
-    events, commands : str
-        File descriptors of the pipes to and from the runner.
+    The arguments are the file descriptors of the pipes to and from the runner.
     """
     _warm_up()
     woken, wake = os.pipe()

@@ -8,6 +8,7 @@ import itertools
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -32,24 +33,21 @@ _STEAL_FLAG = 0.02
 def measurement_of(
     run: Run, session: Session, manifest: dict[str, Any], conditions: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the measurement of a run.
+    """Return the measurement of a run whose session is closed.
 
-    Parameters
-    ----------
-    run : Run
-    session : Session
-        Closed.
-    manifest : dict
-        The graph's.
-    conditions : dict
-        Conditions during the run, without flags.
+    `manifest` is that of the graph; `conditions` are those during the run, without flags.
     """
     outcome, algorithm = session.outcome, registry.get(run.algorithm)
     processes = outcome.processes
     first = processes[0] if processes else {}
     return {
         "schema": SCHEMA,
-        "run": _run_facts(run, algorithm),
+        "run": {
+            **asdict(run),
+            **{key: getattr(algorithm, key) for key in ("title", "paradigm", "paper", "exact", "ties")},
+            "all_options": algorithm.parse_slug(run.options),
+            "source_fingerprint": algorithm.source_fingerprint(),
+        },
         "graph": {key: manifest.get(key) for key in _OF_GRAPH},
         "status": outcome.status,
         "reason": outcome.reason,
@@ -86,25 +84,6 @@ def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
         "fewer-processes": 0 < len(processes) < session.measure.processes,
     }
     return [flag for flag, holds in found.items() if holds]
-
-
-def _run_facts(run: Run, algorithm: registry.Algorithm) -> dict[str, Any]:
-    return {
-        "machine": run.machine,
-        "graph": run.graph,
-        "algorithm": run.algorithm,
-        "title": algorithm.title,
-        "paradigm": algorithm.paradigm,
-        "paper": algorithm.paper,
-        "options": run.options,
-        "all_options": algorithm.parse_slug(run.options),
-        "width": run.width,
-        "layout": run.layout,
-        "fingerprint": run.fingerprint,
-        "source_fingerprint": algorithm.source_fingerprint(),
-        "exact": algorithm.exact,
-        "ties": algorithm.ties,
-    }
 
 
 def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:

@@ -16,22 +16,10 @@ class Emit(Protocol):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run as its processes need to know it.
+    """A run as its processes need to know it: all options, the canonical graph, and a folder of temporary files.
 
-    Attributes
-    ----------
-    algorithm : str
-    options : dict
-        All of the algorithm's options.
-    width : int
-    graph_file : str
-        The canonical graph.
-    scratch : str
-        Folder of the run's temporary files.
-    measure : dict
-        The fields of `mst.bench.planning.experiment.Measure`.
-    ids_file : str
-        Where a process leaves the forest's edge ids; empty if they are not kept.
+    `measure` has the fields of `mst.bench.planning.experiment.Measure`; a process leaves the forest's edge ids in
+    `ids_file`, whose name is empty if they are not kept.
     """
 
     algorithm: str

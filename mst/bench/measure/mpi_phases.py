@@ -52,11 +52,7 @@ def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
 def phases_of(comm: Any, prepare: Callable[[Any], Any], solve: Callable[[Any], Any]) -> dict[str, float]:
     """Return the seconds of a solve by kind, each the mean over the ranks; their sum is the solve's time.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    prepare, solve : callable
-        `prepare` gets a communicator and returns the problem; the second solve counts.
+    `prepare` gets a communicator and returns the problem, of which the second solve counts.
     """
     timed_comm, spent = instrumented(comm)
     problem = prepare(timed_comm)

@@ -87,7 +87,6 @@ def failure_of_exit(code: int) -> tuple[str, str]:
 
     Examples
     --------
-    >>> from mst.bench.measure.processes import failure_of_exit
     >>> failure_of_exit(3), failure_of_exit(-15)
     (('error', 'ended with exit code 3'), ('error', 'ended by signal 15 (SIGTERM)'))
     """

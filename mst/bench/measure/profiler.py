@@ -24,16 +24,9 @@ Launch = tuple[str, str, float]
 
 
 def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launch]:
-    """Return the metrics that ncu reads of a Python process that calls `profile_solve`; clocks are left alone.
+    """Return the metrics that ncu reads of a Python process with these arguments that calls `profile_solve`.
 
-    Where it reads none, the reason is printed.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        Of the interpreter.
-    metrics : sequence of str
-        Names of Nsight Compute's metrics.
+    Clocks are left alone. Where it reads none, the reason is printed.
     """
     program = shutil.which("ncu")
     if program is None:
@@ -59,7 +52,6 @@ def parse_ncu(text: str) -> Iterator[Launch]:
 
     Examples
     --------
-    >>> from mst.bench.measure.profiler import parse_ncu
     >>> text = 'noise\\n"ID","Kernel Name","Metric Name","Metric Value"\\n"0","unite(Edge)","x.y","1,234.5"\\n'
     >>> list(parse_ncu(text))
     [('unite', 'x.y', 1234.5)]
@@ -92,7 +84,6 @@ def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
 
     Examples
     --------
-    >>> from mst.bench.measure.profiler import OCCUPANCY, achieved_occupancy
     >>> achieved_occupancy([("unite", OCCUPANCY, 50.0), ("unite", OCCUPANCY, 25.0)])
     {'achieved_occupancy_unite': [0.5, 0.25]}
     """
@@ -106,11 +97,7 @@ def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
 def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str, Any]:
     """Return the counters that an algorithm derives from its profile; none where nothing could be read.
 
-    Parameters
-    ----------
-    implementation : Implementation
-        If it defines neither `metrics` nor `profiled`, the counters are `achieved_occupancy`.
-    spec : RunSpec
+    Those of an implementation that defines neither `metrics` nor `profiled` are `achieved_occupancy`.
     """
     wanted = json.dumps(asdict(spec))
     metrics = implementation.metrics or (OCCUPANCY,)

@@ -47,10 +47,7 @@ _SHAPES = (1000, 40_000), (40_000, 50_000), (10_000, 8000), (100, 30_000)
 def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
     """Start all ranks once, and report the result of rank 0, or how they failed; their output goes to the run's log.
 
-    Parameters
-    ----------
-    take : str
-        ``samples``, the ``phases`` of an instrumented solve, or ``compile``: a start that measures nothing.
+    They take ``samples``, the ``phases`` of an instrumented solve, or ``compile`` and measure nothing.
     """
     if spec.width == 1:
         # It needs no launcher.

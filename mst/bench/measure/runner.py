@@ -32,19 +32,10 @@ _SIGNALLED_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Request:
-    """A run to be measured.
+    """A run to be measured, and where its measurement goes.
 
-    Attributes
-    ----------
-    run : Run
-    path : Path
-        Where its measurement goes.
-    measure : Measure
-        Processes, samples, budget and limits.
-    oversubscribe : bool
-        Whether a width above the cores is meant.
-    unfinished : Path, optional
-        Where its finished processes are kept until it is complete, and found by the next attempt.
+    `oversubscribe` says that a width above the cores is meant. The file `unfinished` keeps its finished processes until
+    it is complete, for the next attempt.
     """
 
     run: Run
@@ -69,22 +60,16 @@ def measure_runs(
 ) -> Iterator[dict[str, Any]]:
     """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
 
-    A disturbance of some seconds thus affects all runs and not only one. Failures are measurements too.
+    A disturbance of some seconds thus affects all runs and not only one. Failures are measurements too. Yields the
+    measurements, as written, in the order in which they were completed.
 
     Parameters
     ----------
     requests : sequence of Request
-    manifest : dict
-        The graph's manifest.
-    graph_file : Path
+    manifest, graph_file : dict, Path
         The canonical graph.
     granted : int, optional
         Cores that the scheduler gave; fewer than the width is flagged.
-
-    Yields
-    ------
-    dict
-        The measurements, as written, in the order in which they were completed.
     """
     for first in range(0, len(requests), _MOST_TOGETHER):
         together = requests[first : first + _MOST_TOGETHER]

@@ -23,18 +23,7 @@ from mst.order import total
 
 
 class Sampler:
-    """Measures a run in one process.
-
-    Parameters
-    ----------
-    spec : RunSpec
-    implementation : Implementation
-    graph : Graph or EdgeSlice
-    loaded : bool
-        Whether all code has been loaded (see `take_samples`).
-    alone : bool
-        Whether every solve is a separate process (see `take_samples`).
-    """
+    """Measures a run in one process; for `loaded` and `alone` see `take_samples`."""
 
     comm: Any = None
     timed: Timed = staticmethod(timed)

@@ -48,10 +48,8 @@ def take_samples(
     solve : callable
         Returns a result and the seconds that it took; under MPI the same seconds on all ranks, which then agree on
         when to end.
-    measure : mapping
-        The fields of `mst.bench.planning.experiment.Measure`.
-    init : float
-        Seconds that this process has spent of its share.
+    measure, init : mapping, float
+        The fields of `mst.bench.planning.experiment.Measure`; the seconds that this process has spent of its share.
     loaded : bool
         Whether all code was loaded before: a solve of seconds then needs no other one to warm up.
     alone : bool
@@ -62,7 +60,6 @@ def take_samples(
 
     Examples
     --------
-    >>> from mst.bench.measure.samples import take_samples
     >>> measure = dict(processes=1, samples=3, budget=10.0)
     >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
     >>> taken.result, taken.warmup, taken.compute

@@ -63,7 +63,6 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 
     Examples
     --------
-    >>> from mst.bench.measure.session import Cost, affordable
     >>> affordable([Cost(10, 2, 2, 4), Cost(10, 9, 9, 4)])
     [True, False]
     >>> affordable([Cost(10, 2, 1, 0), Cost(10, 9, 9, 4)])
@@ -80,16 +79,7 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 
 
 class Session:
-    """One run in a fork server: opened by its first turn, ended by a limit or an error.
-
-    Parameters
-    ----------
-    index : int
-        Number of the run, which identifies its events.
-    spec : RunSpec
-    measure : Measure
-        Processes, budget and limits.
-    """
+    """One run in a fork server, which identifies its events by `index`: opened by its first turn, ended by a limit."""
 
     def __init__(self, index: int, spec: RunSpec, measure: Measure):
         self.outcome = Outcome()

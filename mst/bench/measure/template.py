@@ -26,15 +26,9 @@ from mst.registry import Algorithm
 def serve_run(spec: RunSpec, commands: int, emit: Emit) -> None:
     """Load a run once; then fork a fresh process for every command.
 
-    Parameters
-    ----------
-    spec : RunSpec
-    commands : int
-        File descriptor of messages with a ``command``: ``sample``, ``phases`` or ``profile``; at its end the run is
-        over.
-    emit : callable
-        Reports ``opened``, ``compiled``, ``ready``, ``samples``, ``phases``, ``profiled``, ``failed`` and, at the end
-        of a command, ``finished``.
+    The pipe `commands` brings messages with a ``command``, ``sample``, ``phases`` or ``profile``, until the run is
+    over. Events are ``opened``, ``compiled``, ``ready``, ``samples``, ``phases``, ``profiled``, ``failed`` and, at the
+    end of a command, ``finished``.
     """
     # Forks end without cleaning up: their temporary files are deleted with the runner's folder.
     tempfile.tempdir = spec.scratch

@@ -19,14 +19,8 @@ _SECONDS = ("others_seconds", "stolen_seconds", "turn_seconds", "open_seconds")
 def keep(file: Path, session: Session, before: dict[str, Any], made_by: dict[str, Any]) -> None:
     """Write the finished processes of a run, unless the disk is full.
 
-    Parameters
-    ----------
-    file : Path
-    session : Session
-    before : dict
-        The conditions before its first process.
-    made_by : dict
-        Everything that must be the same for further processes to belong to the same measurement.
+    `before` are the conditions before its first process, `made_by` is everything that must be the same for further
+    processes to belong to the same measurement.
     """
     kept = {
         "made_by": made_by,

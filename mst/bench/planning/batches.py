@@ -29,15 +29,8 @@ TOGETHER = "all"
 class Batch:
     """Runs on one graph that one job measures in turns.
 
-    Attributes
-    ----------
-    machine, graph : str
-    part : str
-        `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment.
-    possible : tuple of Planned
-        Rows that the machine can run, if the graph allows it.
-    rows : tuple of Planned
-        The same rows and the others of this part as the plan has them.
+    The part is `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment; `possible` are the rows
+    that the machine can run if the graph allows it, `rows` these and the others of this part as the plan has them.
     """
 
     machine: str
@@ -52,28 +45,17 @@ class Batch:
         return Path(self.machine, self.graph, self.part)
 
 
-def environment_of(paradigm: str) -> str:
-    """Return the software environment of a paradigm: the name of a file in ``envs/``."""
-    return paradigm if paradigm in ("cuda", "mpi") else "cpu"
-
-
 def part_of(row: Planned, *, apart: bool = False) -> str:
-    """Return the part of a run's batch; with `apart` each software environment has its own."""
-    return row.layout or (environment_of(row.paradigm) if apart else TOGETHER)
+    """Return the part of a run's batch; with `apart` each software environment, a file in ``envs/``, has its own."""
+    environment = row.paradigm if row.paradigm in ("cuda", "mpi") else "cpu"
+    return row.layout or (environment if apart else TOGETHER)
 
 
 def batches(possible: Iterable[Planned], rows: Iterable[Planned], *, apart: bool = False) -> list[Batch]:
-    """Return the batches of a plan.
+    """Return the batches of a plan; with `apart`, software environments differ between paradigms.
 
-    Parameters
-    ----------
-    possible : iterable of Planned
-        The plan without any graph: its ``waiting`` rows decide which batches there are, independently of the graphs
-        to be.
-    rows : iterable of Planned
-        The plan with the graphs that are on disk.
-    apart : bool, optional
-        Whether software environments differ between paradigms.
+    `possible` is the plan without any graph: its ``waiting`` rows decide which batches there are, independently of the
+    graphs to be. `rows` is the plan with the graphs that are on disk.
     """
 
     def grouped(chosen: Iterable[Planned]) -> dict[tuple[str, str, str], list[Planned]]:
@@ -92,15 +74,7 @@ def batches(possible: Iterable[Planned], rows: Iterable[Planned], *, apart: bool
 def folder_of(batch: Batch, records: Path, own: Path, others: Sequence[Path] = ()) -> Path:
     """Return the batch's folder: the latest that lists all its records, or else the one to be filled next.
 
-    Parameters
-    ----------
-    batch : Batch
-    records : Path
-        Folder of the records.
-    own : Path
-        Folder of the scope's batches.
-    others : sequence of Path, optional
-        Folders of batches of other scopes, which may have measured the same runs.
+    It is below `own`, the folder of the scope's batches, or of `others`, whose scopes may have measured the same runs.
     """
     numbered = _numbered(own / batch.place)
     unfinished = numbered[-1] if numbered and not (numbered[-1] / PROVED).is_file() else None

@@ -151,16 +151,9 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def widths_of(block: Block, paradigm: str, cores: int, machine: str | None = None) -> list[int]:
-    """Return the widths of a block for a paradigm, ascending.
+    """Return the widths of a block for a paradigm that can have so many cores here, ascending.
 
-    Parameters
-    ----------
-    block : Block
-    paradigm : str
-    cores : int
-        Cores that the paradigm can have here.
-    machine : str, optional
-        The profile whose widths ``source`` means.
+    `machine` is the profile whose widths ``source`` means.
     """
     if paradigm in ("sequential", "peer") or block.widths == "one":
         return [1]
@@ -191,11 +184,8 @@ def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str,
         return False
     if block.paradigms is not None and algorithm.paradigm not in block.paradigms:
         return False
-    if (
-        isinstance(block.widths, list)
-        and algorithm.paradigm in ("threads", "mpi")
-        and width not in block.widths
-    ):
+    is_parallel = algorithm.paradigm in ("threads", "mpi")
+    if isinstance(block.widths, list) and is_parallel and width not in block.widths:
         return False
     try:
         return options in {algorithm.options_slug(o) for o in option_sets(block, algorithm)}

@@ -33,15 +33,10 @@ class GraphState:
 
 @dataclass(frozen=True)
 class Planned:
-    """One row of the plan.
+    """One row of the plan; without a `run` where nothing will run.
 
-    Attributes
-    ----------
-    status : str
-        ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
-        (its graph, and so its path, is not known yet).
-    run : Run or None
-        None where nothing will run.
+    Its status is ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
+    (its graph, and so its path, is not known yet).
     """
 
     machine: str
@@ -71,15 +66,8 @@ def plan(
 ) -> list[Planned]:
     """Return every run of the experiments, once each, in their order.
 
-    Parameters
-    ----------
-    experiments : iterable of Experiment
-    graphs : mapping of str to GraphState
-        By name; the runs of an absent graph are ``waiting``.
-    place : Place
-        The machine for the runs; algorithms that it does not run are left out.
-    records : Path
-        Folder of the records: which runs are done, and how long they took.
+    Runs of graphs that are absent from `graphs` are ``waiting``; algorithms that `place` does not run are left out.
+    The folder `records` shows which runs are done, and how long they took.
     """
     seen: dict[tuple, Planned] = {}
     for experiment in experiments:
@@ -171,10 +159,9 @@ def _absence(name: str, block: Block) -> str:
 
 
 def _algorithms_of(block: Block) -> list[registry.Algorithm]:
-    if block.algorithms == "all":
-        chosen = [a for a in registry.algorithms().values() if a.id not in block.without]
-    else:
-        chosen = [registry.get(name) for name in block.algorithms if name not in block.absent]
+    left = {*block.without, *block.absent}
+    names = registry.algorithms() if block.algorithms == "all" else block.algorithms
+    chosen = [registry.get(name) for name in names if name not in left]
     return [a for a in chosen if block.paradigms is None or a.paradigm in block.paradigms]
 
 
@@ -218,9 +205,6 @@ def _seconds_before(records: Path, run: Run) -> float | None:
     """Return the seconds of the newest measurement of this run, by any version of its code."""
     folder = (records / run.path).parent
     found = [p for p in folder.glob("[!.]*.json") if not p.name.endswith(".proof.json")]
-    if not found:
-        return None
-    newest = max(found, key=lambda p: p.stat().st_mtime)
-    with contextlib.suppress(ValueError, AttributeError):
-        return json.loads(newest.read_bytes()).get("seconds")
+    with contextlib.suppress(ValueError, AttributeError):  # no measurement, or a damaged one
+        return json.loads(max(found, key=lambda p: p.stat().st_mtime).read_bytes()).get("seconds")
     return None

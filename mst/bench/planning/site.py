@@ -59,15 +59,12 @@ def hardware_profile(name: str) -> HardwareProfile:
 
     Examples
     --------
-    >>> from mst.bench.planning.site import hardware_profile
     >>> hardware_profile("shou-he-cpu").widths["threads"]
     [1, 2, 4, 8, 16, 32, 64, 128]
     """
-    known = hardware_profiles()
-    if name not in known:
-        raise ConfigError(
-            f"no machine {name!r} in config/machines{nearest(name, known)}; it has: {', '.join(known)}"
-        )
+    if name not in (known := hardware_profiles()):
+        hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
+        raise ConfigError(f"no machine {name!r} in config/machines{hint}")
     file = resource("config/machines") / f"{name}.yaml"
     return parse(HardwareProfile, read_yaml(file), str(file))
 
@@ -223,16 +220,9 @@ class Site(StrictModel):
 
 @dataclass(frozen=True)
 class Place:
-    """A machine that runs are planned for.
+    """A machine that runs are planned for: its name in the results, its hardware, and how to request it.
 
-    Attributes
-    ----------
-    name : str
-        The machine in the results.
-    machine : Machine
-        Its hardware.
-    node : Node or None
-        How to request it; None for the machine at hand.
+    The machine at hand has no `node`.
     """
 
     name: str

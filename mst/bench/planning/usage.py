@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,16 +24,8 @@ _PROCESS_SECONDS = 2.0
 class Usage:
     """Jobs of one kind of node.
 
-    Attributes
-    ----------
-    machine : str
-    jobs, runs : int
-    seconds : float
-        Time on nodes of all jobs together.
-    core_hours : float
-        Of whole nodes, where these are exclusive.
-    waited : float or None
-        Seconds from the submission of the first job to its start; None if the scheduler does not tell.
+    The seconds are those of all jobs together; core hours are of whole nodes where these are exclusive; the first job
+    started `waited` seconds after its submission, as far as the scheduler tells.
     """
 
     machine: str
@@ -48,17 +41,14 @@ def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
 
     A run takes as long as its newest measurement did, or else its budget.
     """
-    groups: dict[str, list[tuple[Batch, list[Planned]]]] = {}
+    jobs: dict[str, list[tuple[float, str]]] = {}
+    runs: Counter[str] = Counter()
     for batch in batches:
-        rows = [row for row in batch.rows if row.status in ("planned", "waiting")]
-        if rows:
-            groups.setdefault(batch.machine, []).append((batch, rows))
-    made = []
-    for machine, found in groups.items():
-        node, runs = site.node(machine), sum(len(rows) for _, rows in found)
-        jobs = [(sum(map(expected_seconds, rows)), batch.part) for batch, rows in found]
-        made.append(_usage(node, jobs, runs, _waiting(node)))
-    return made
+        if rows := [row for row in batch.rows if row.status in ("planned", "waiting")]:
+            jobs.setdefault(batch.machine, []).append((sum(map(expected_seconds, rows)), batch.part))
+            runs[batch.machine] += len(rows)
+    nodes = {machine: site.node(machine) for machine in jobs}
+    return [_usage(node, jobs[name], runs[name], _waiting(node)) for name, node in nodes.items()]
 
 
 def _usage(node: Node, jobs: Sequence[tuple[float, str]], runs: int, waited: float | None) -> Usage:

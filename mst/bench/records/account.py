@@ -22,19 +22,10 @@ _OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that ended without its outputs.
+    """A job, a group or rule, that ended without its outputs: those that are missing, and its log.
 
-    Attributes
-    ----------
-    job : str
-        The group or rule.
-    scheduled : str
-        Its id with the scheduler; empty where there is none.
-    state : str
-        Its end as the scheduler reports it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
-    missing : list of str
-        Outputs that are not there.
-    log : str
+    `scheduled` is its id with the scheduler, empty where there is none, and `state` its end as the scheduler reports
+    it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
     """
 
     job: str
@@ -54,7 +45,6 @@ def failures(log: str) -> list[Failure]:
 
     Examples
     --------
-    >>> from mst.bench.records.account import failures
     >>> log = "Error in rule run:\\n    output: a.json\\n    log: a.log (check log file(s) for error details)\\n"
     >>> print(*failures(log))
     failed: run, a.json not made; see a.log
@@ -81,19 +71,14 @@ def failures(log: str) -> list[Failure]:
 
 def with_states(found: Iterable[Failure], states: Mapping[str, Sequence[str]]) -> list[Failure]:
     """Return failures with the state that the scheduler reports of their jobs, such as ``CANCELLED by 1000``."""
-    return [
-        replace(failure, state=states.get(failure.scheduled, [failure.state])[0].split()[0])
-        for failure in found
-    ]
+    return [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
 
 
 def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     """Write the failures in the engine's logs to ``failed.json`` below the results, and return them."""
     found = [failure for log in logs for failure in failures(log.read_text())]
-    queue, account = (
-        ["squeue", "-h", "-t", "all", "-o", "%i|%T"],
-        ["sacct", "-n", "-X", "-P", "-o", "JobID,State"],
-    )
+    queue = ["squeue", "-h", "-t", "all", "-o", "%i|%T"]
+    account = ["sacct", "-n", "-X", "-P", "-o", "JobID,State"]
     found = with_states(found, fields_of((failure.scheduled for failure in found), queue, account))
     write_json(results / FILE, [asdict(failure) for failure in found])
     return found

@@ -72,10 +72,7 @@ class Summary:
 def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
     """Pack the records of `machine` below `results` into the file `out`.
 
-    Raises
-    ------
-    InputError
-        The machine has no records, or records of different hardware under one name.
+    A machine without records, or with records of different hardware under one name, raises `InputError`.
     """
     members = dict(_records(path_part(machine, "exported machine's"), results))
     measurements = {name: _load(results / name) for name in members if kind_of(name) == "record"}
@@ -99,19 +96,10 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
 
 
 def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> str:
-    """Check a bundle and unpack it below `folder`; return the machine's name.
+    """Check a bundle and unpack it below `folder`, with `rename` under that name; return the machine's name.
 
-    Parameters
-    ----------
-    bundle, folder : Path
-    rename : str, optional
-        Unpack the machine under this name.
-
-    Raises
-    ------
-    FormatError
-        The file is not a bundle, is damaged, or has a member that no bundle has. Members unpacked before that stay
-        in `folder`.
+    A file that is not a bundle, is damaged, or has a member that no bundle has raises `FormatError`; members unpacked
+    before that stay in `folder`.
     """
     if rename is not None:
         path_part(rename, "machine")
@@ -158,7 +146,6 @@ def difference(here: Any, there: Any, where: str = "") -> str | None:
 
     Examples
     --------
-    >>> from mst.bench.records.bundle import difference
     >>> difference({"samples": [1, 2]}, {"samples": [1, 3]})
     'samples[1]: 2 here, 3 there'
     """
@@ -189,7 +176,6 @@ def shareable(value: Any) -> Any:
 
     Examples
     --------
-    >>> from mst.bench.records.bundle import shareable
     >>> shareable({"raw": {"location": "/home/me/graphs/NY.gr.gz"}, "tried": [{"location": "https://a.org/NY.gr.gz"}]})
     {'raw': {'location': 'NY.gr.gz'}, 'tried': [{'location': 'https://a.org/NY.gr.gz'}]}
     """

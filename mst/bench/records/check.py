@@ -13,15 +13,10 @@ from mst.errors import MSTError
 
 
 def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
-    """Write counts by status; raise when a current record is ``wrong`` (or ``unavailable``, if strict).
+    """Write counts by status; raise `MSTError` when a current record is ``wrong`` (or ``unavailable``, if strict).
 
-    Reference measurements came with the code and are counted separately: wrong forests among them are on the page, but
-    are no fault of this run.
-
-    Raises
-    ------
-    MSTError
-        Names every offending run and its reason; nothing is written then.
+    The error names every offending run and its reason, and nothing is written. Reference measurements came with the
+    code and are counted separately: wrong forests among them are on the page, but are no fault of this run.
     """
     import pyarrow.parquet as pq
 
@@ -30,13 +25,13 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     elsewhere = [row for row in rows if row["origin"] == "reference"]
     rows = [row for row in rows if row["origin"] != "reference"]
     refused = ("wrong", "unavailable") if strict else ("wrong",)
-    offending = [row for row in rows if row["status"] in refused]
-    if offending:
-        problems = [
-            f"{r['status']}: {r['algorithm']} ({r['options']}, width {r['width']}) on {r['graph']}, "
-            f"machine {r['machine']}: {r['reason']}"
-            for r in offending
-        ]
+    problems = [
+        f"{r['status']}: {r['algorithm']} ({r['options']}, width {r['width']}) on {r['graph']}, "
+        f"machine {r['machine']}: {r['reason']}"
+        for r in rows
+        if r["status"] in refused
+    ]
+    if problems:
         raise MSTError("\n".join(dict.fromkeys(problems)))
     write_json(out, {"status": _counts(rows), "reference": _counts(elsewhere), "strict": strict})
 
@@ -47,7 +42,6 @@ def summary(checked: Path) -> str:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from mst.bench.records.check import summary
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "checked.json")
     ...     _ = file.write_text('{"status": {"ok": 53, "timeout": 2, "unsupported": 37}}')

@@ -22,7 +22,7 @@ from math import exp, hypot, log, sqrt
 from pathlib import Path
 
 from mst.bench.output import output_of
-from mst.bench.records.store import Record, medians
+from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import Summary, ratio, summarise
 from mst.errors import ConfigError, InputError, nearest
 
@@ -36,18 +36,10 @@ PARTS = ("compute", "init", "transfer")
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict on two sets of process medians.
+    """A verdict on the second of two sets of process medians: ``faster``, ``slower``, ``same`` or ``can't tell``.
 
-    Attributes
-    ----------
-    verdict : str
-        Of the second set: ``faster``, ``slower``, ``same`` or ``can't tell``.
-    ratio : float or None
-        Time of the second over that of the first.
-    low, high : float or None
-        Interval of the ratio, widened by the machine's shift between two sets.
-    reason : str
-        Why there is no verdict, else empty.
+    The ratio is the time of the second over that of the first, with its interval, widened by the machine's shift
+    between two sets; the reason says why there is no verdict.
     """
 
     verdict: str
@@ -84,20 +76,13 @@ class Compared:
 def judge(
     a: Sequence[float], b: Sequence[float], *, flags: Iterable[str] = (), margin: float = MARGIN
 ) -> Judgement:
-    """Judge how set `b` compares with set `a`.
+    """Judge how set `b` compares with set `a`: the median time of each process, in seconds.
 
-    Parameters
-    ----------
-    a, b : sequence of float
-        The median time of each process, in seconds.
-    flags : iterable of str
-        Flags that the runner set on either set (``spread``, ``busy``, …).
-    margin : float
-        Largest relative difference that still counts as *same*.
+    `flags` are those that the runner set on either set (``spread``, ``busy``, …), `margin` is the largest relative
+    difference that still counts as *same*.
 
     Examples
     --------
-    >>> from mst.bench.records.compare import judge
     >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.11, 1.10, 1.13, 1.12, 1.10]).verdict
     'slower'
     >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.02, 1.00, 1.01, 1.01, 1.00]).verdict
@@ -112,51 +97,28 @@ def judge(
     measured = ratio(a, b)
     if measured.low is None or measured.high is None:
         return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone shows no noise")
-    state = _state(flags)
+    noted = sorted({*flags} & (DISTURBED | {"spread"}))
+    state = "disturbed" if DISTURBED & {*noted} else "spread" if noted else "quiet"
     between = 1.96 * sqrt(2) * SHIFT[state]
     centre = log(measured.estimate)
     low = centre - hypot(centre - log(measured.low), between)
     high = centre + hypot(log(measured.high) - centre, between)
-    verdict = _verdict(low, high, log(1 + margin))
+    same = -log(1 + margin) < low and high < log(1 + margin)
+    verdict = SLOWER if low > 0 else FASTER if high < 0 else SAME if same else CANNOT_TELL
     reason = ""
     if verdict == CANNOT_TELL:
-        noted = sorted(set(flags) & (DISTURBED | {"spread"}))
         reason = f"flagged {', '.join(noted)}" if noted else "the difference is within the noise"
     return Judgement(verdict, measured.estimate, exp(low), exp(high), reason)
 
 
-def _verdict(low: float, high: float, margin: float) -> str:
-    if low > 0:
-        return SLOWER
-    if high < 0:
-        return FASTER
-    return SAME if -margin < low and high < margin else CANNOT_TELL
-
-
-def _state(flags: Iterable[str]) -> str:
-    flags = set(flags)
-    if flags & DISTURBED:
-        return "disturbed"
-    return "spread" if "spread" in flags else "quiet"
-
-
 def choose(records: Sequence[Record], selector: str) -> list[Record]:
-    """Return the records of a machine, commit or fingerprint.
+    """Return the records of a machine, commit or fingerprint; raise `ConfigError` if none match, or it is ambiguous.
 
-    Parameters
-    ----------
-    records : sequence of Record
-    selector : str
-        A machine's name; or the beginning (four digits or more) of a git commit, of a run's fingerprint, or of
-        a machine's fingerprint.
-
-    Raises
-    ------
-    ConfigError
-        It matches no record, or is ambiguous.
+    The selector is a machine's name, or the beginning (four digits or more) of a git commit, of a run's fingerprint,
+    or of a machine's fingerprint.
     """
     kinds: dict[str, Callable[[Record], str]] = {
-        "commit": lambda r: (r.measurement.get("git") or {}).get("commit") or "",
+        "commit": lambda r: (r.measurement["git"] or {}).get("commit") or "",
         "run's fingerprint": lambda r: r.run.fingerprint,
         "machine's fingerprint": lambda r: r.measurement["machine"]["fingerprint"],
     }
@@ -187,12 +149,8 @@ def compare(
     """Compare every run that both sides have; of several versions of a run the newest counts.
 
     Runs are paired by graph, algorithm, options, width and layout, and by machine when the sides have a machine
-    in common. Two single records on one graph are compared even if their runs differ.
-
-    Raises
-    ------
-    InputError
-        The sides have no run in common.
+    in common. Two single records on one graph are compared even if their runs differ. Sides without a run in common
+    raise `InputError`.
     """
     left, right = list(a), list(b)
     common = {r.run.machine for r in left} & {r.run.machine for r in right}
@@ -219,51 +177,33 @@ def _newest(records: Iterable[Record], with_machine: bool) -> Mapping[tuple, Rec
 
 def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
     run = a.run
-    machine = run.machine if run.machine == b.run.machine else f"{run.machine} → {b.run.machine}"
-    algorithm = run.algorithm if run.algorithm == b.run.algorithm else f"{run.algorithm} → {b.run.algorithm}"
-    times = [medians(record.measurement, part) if record.status == "ok" else [] for record in (a, b)]
-    judgement = _impossible(a, b) or judge(*times, flags=[*_flags(a), *_flags(b)], margin=margin)
-    return Comparison(
-        machine=machine,
-        graph=run.graph,
-        algorithm=algorithm,
-        options=run.options,
-        width=run.width,
-        layout=run.layout,
-        a=summarise(times[0]),
-        b=summarise(times[1]),
-        judgement=judgement,
+    machine, algorithm = (
+        " → ".join(dict.fromkeys((getattr(run, name), getattr(b.run, name))))
+        for name in ("machine", "algorithm")
     )
+    times = [medians(record.measurement, part) if record.status == "ok" else [] for record in (a, b)]
+    flags = [flag for record in (a, b) for flag in record.measurement["conditions"]["flags"]]
+    judgement = _impossible(a, b) or judge(*times, flags=flags, margin=margin)
+    a_times, b_times = map(summarise, times)
+    which = (machine, run.graph, algorithm, run.options, run.width, run.layout)
+    return Comparison(*which, a_times, b_times, judgement)
 
 
 def _impossible(a: Record, b: Record) -> Judgement | None:
     failed = [f"{side} ended as {r.status}" for side, r in (("A", a), ("B", b)) if r.status != "ok"]
     if failed:
         return Judgement(CANNOT_TELL, reason=", ".join(failed))
-    digests = [record.measurement["graph"].get("digest") for record in (a, b)]
-    if all(digests) and digests[0] != digests[1]:
+    if a.measurement["graph"]["digest"] != b.measurement["graph"]["digest"]:
         return Judgement(CANNOT_TELL, reason="the graphs differ, though their name is the same")
     return None
 
 
-def _flags(record: Record) -> list[str]:
-    return (record.measurement.get("conditions") or {}).get("flags") or []
-
-
 def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
-    """Return the records that one side of ``mst compare`` names: a bundle, a folder, or a selector.
+    """Return the records that one side of ``mst compare`` names: a bundle, a folder, or a selector (see `choose`).
 
-    Parameters
-    ----------
-    text : str
-        Path of a bundle or of a folder of records, or a selector (see `choose`).
-    records : sequence of Record
-        Records that a selector chooses from.
-    scratch : Path
-        Empty folder that a bundle is unpacked into.
+    A selector chooses from `records`; a bundle is unpacked into the empty folder `scratch`.
     """
     from mst.bench.records.bundle import unpack_bundle
-    from mst.bench.records.store import load_records
 
     path = Path(text)
     if path.is_file():
@@ -278,16 +218,10 @@ def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Recor
     try:
         return choose(records, text)
     except ConfigError:
-        commit = _commit_named(text)
-        if commit is None or commit == text:
+        # A name that git knows, such as HEAD~1.
+        commit = output_of(
+            ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"], check=True
+        ).strip()
+        if commit in ("", text):
             raise
         return choose(records, commit)
-
-
-def _commit_named(text: str) -> str | None:
-    """Return the commit that git knows by a name such as ``HEAD~1``, None for names that are not git's."""
-    if text.startswith("-"):
-        return None
-    return (
-        output_of(["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"], check=True).strip() or None
-    )

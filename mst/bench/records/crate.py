@@ -36,23 +36,10 @@ _TYPES = {
 
 
 def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Record]) -> Path:
-    """Write the crate of a finished workflow.
+    """Write the crate of a finished workflow, a zip archive that appears when it is complete.
 
-    Parameters
-    ----------
-    out : Path
-        The zip archive to write; it appears when it is complete.
-    root : Path
-        The clone with ``Snakefile``, ``workflow/`` and ``config/``.
-    results : Path
-        Folder of the results, with the page and the table.
-    records : iterable of Record
-        The measurements, for the times and the machines.
-
-    Raises
-    ------
-    InputError
-        There is no page or no table yet, or the package rocrate is not installed.
+    `root` is the clone, `results` has the page and the table, and the records give times and machines. Without a page
+    or a table, or without the package rocrate, this raises `InputError`.
     """
     page, table = results / "report.html", results / "table.csv"
     for file in (root / "Snakefile", page, table):
@@ -66,13 +53,11 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
     _describe(crate)
     workflow = crate.add_workflow(root / "Snakefile", "Snakefile", main=True, lang="snakemake")
     workflow.name = "mst: minimum spanning forests, measured and proved"
-    parameters = {}
-    for key, name, about in (
-        ("input", "configuration", "the experiment"),
-        ("output", "report", "the measurements"),
-    ):
-        parameters[name] = crate.add_formal_parameter(name, "File", identifier=f"#{name}", description=about)
-        workflow[key] = [parameters[name]]
+    parameters = {
+        name: crate.add_formal_parameter(name, "File", identifier=f"#{name}", description=about)
+        for name, about in (("configuration", "the experiment"), ("report", "the measurements"))
+    }
+    workflow["input"], workflow["output"] = ([parameter] for parameter in parameters.values())
     inputs = [*_files(root / "config"), *sorted(results.glob("graphs/*/*/manifest.json"))]
     outputs = [page, table, *filter(Path.is_file, (results / "table.parquet", results / "checked.json"))]
     added = {}
@@ -122,13 +107,13 @@ def _files(folder: Path) -> list[Path]:
 
 def _action(records: list[Record]) -> dict[str, Any]:
     """Return the machines and times of the records."""
-    begun = [r.measurement["started"] for r in records if "started" in r.measurement]
-    ended = [r.measurement["created"] for r in records]
     machines = sorted({f"{r.run.machine}: {r.measurement['machine']['cpu']}" for r in records})
-    return {
+    action: dict[str, Any] = {
         "@type": "CreateAction",
         "name": f"{len(records)} runs on {', '.join(machines) or 'no machine'}",
         "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
-        **({"startTime": min(begun)} if begun else {}),
-        **({"endTime": max(ended)} if ended else {}),
     }
+    if records:
+        action["startTime"] = min(r.measurement["started"] for r in records)
+        action["endTime"] = max(r.measurement["created"] for r in records)
+    return action

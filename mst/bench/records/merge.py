@@ -44,19 +44,10 @@ class _Union:
 
 
 def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, replace: bool = False) -> Summary:
-    """Merge a bundle into `results`: all of it, or nothing.
+    """Merge a bundle into `results`, which may be absent: all of it, or nothing.
 
-    Parameters
-    ----------
-    bundle : Path
-        A file that `mst.bench.records.bundle.export_bundle` wrote. It is not trusted: nothing is written outside
-        `results`.
-    results : Path
-        Folder of results; made when it is not there.
-    rename : str, optional
-        Import the machine under this name.
-    replace : bool
-        Let records of the bundle take the place of those that differ.
+    The bundle is not trusted: nothing is written outside `results`. With `rename` the machine is imported under that
+    name; with `replace` records of the bundle take the place of those that differ.
 
     Raises
     ------
@@ -207,15 +198,10 @@ def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
 
 
 def _message(bundle: Path, conflicts: list[str]) -> str:
-    more = [f"… and {len(conflicts) - 5} more"] if len(conflicts) > 5 else []
-    return "\n  ".join(
-        [
-            f"{bundle}: {len(conflicts)} files differ from those here, nothing was imported; "
-            "--replace takes the bundle's, --as NAME imports it as another machine",
-            *conflicts[:5],
-            *more,
-        ]
-    )
+    found = f"{bundle}: {len(conflicts)} files differ from those here, nothing was imported"
+    remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
+    more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
+    return "\n  ".join([f"{found}; {remedy}", *conflicts[:5], *more])
 
 
 def _read(path: Path) -> dict[str, Any]:

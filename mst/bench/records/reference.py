@@ -43,18 +43,7 @@ class About(StrictModel):
 
 @dataclass(frozen=True)
 class Reference:
-    """One reference machine.
-
-    Attributes
-    ----------
-    machine : str
-        Name of its folder.
-    records : Path
-        Folder of records, as `mst.bench.records.store.load_records` reads them.
-    manifests : tuple of Path
-        Facts of the graphs that were measured.
-    about : About
-    """
+    """One reference machine: the name of its folder, its folder of records, the manifests of its graphs, and notes."""
 
     machine: str
     records: Path
@@ -65,12 +54,7 @@ class Reference:
 def references(results: Path) -> list[Reference]:
     """Return every reference machine below a folder of results; bundles are unpacked once, beside their folder.
 
-    Raises
-    ------
-    FormatError
-        A bundle is damaged; nothing of it is left behind.
-    ConfigError
-        An ``about.yaml`` is invalid.
+    Of a damaged bundle, nothing is left behind (`FormatError`).
     """
     found = []
     for folder in sorted(p for p in (results / FOLDER).glob("[!.]*") if p.is_dir()):

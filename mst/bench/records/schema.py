@@ -196,10 +196,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def parse_json(text: str | bytes) -> dict[str, Any]:
     """Return the object that JSON text holds; refuse numbers that are not real.
 
-    Raises
-    ------
-    InputError
-        In words that follow the name of a file.
+    The words of its `InputError` follow the name of a file.
     """
     try:
         value = _parsed(text)

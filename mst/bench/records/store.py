@@ -15,7 +15,7 @@ import os
 import re
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,7 @@ from mst.bench.records.schema import (
     check_version,
     parse_json,
 )
+from mst.bench.statistics import summarise
 from mst.errors import InputError, MSTError
 from mst.names import path_part
 
@@ -39,16 +40,14 @@ CLAIMED = "claimed"
 """Grade of a proof that another machine made and that could not be repeated here."""
 STAGED = "staged"
 """Folder beside the records for measurements that wait until their jobs move them into place."""
+_OF_RUN = ("machine", "graph", "algorithm", "title", "paradigm", "options", "width", "layout", "fingerprint")
 
 
 @dataclass(frozen=True)
 class Run:
     """The unit of caching: a run on a machine, with the version of its code and graph.
 
-    Raises
-    ------
-    ConfigError
-        A name that cannot be a folder: it would lead out of the folder of records.
+    A name that cannot be a folder raises `ConfigError`: it would lead out of the folder of records.
     """
 
     machine: str
@@ -131,15 +130,9 @@ def load_ids(record: Path) -> np.ndarray:
 def read_measurement(path: Path) -> dict[str, Any]:
     """Read a measurement of any known schema version as the current one.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, breaks its schema, or is of another run than its path says.
+    Raises `InputError` where it cannot be read, breaks its schema, or is of another run than its path says.
     """
-    return _measurement_of(Run.from_path(path), path)
-
-
-def _measurement_of(run: Run, path: Path) -> dict[str, Any]:
+    run = Run.from_path(path)
     try:
         return valid_measurement(parse_json(path.read_bytes()), run)
     except OSError as error:
@@ -173,10 +166,7 @@ _MIGRATIONS: dict[int, Any] = {1: _with_processes}
 def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] | None:
     """Read the proof beside a measurement; None while there is none.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, breaks its schema, or contradicts the measurement.
+    Raises `InputError` where it cannot be read, breaks its schema, or contradicts the measurement.
     """
     path = proof_path(record)
     try:
@@ -221,15 +211,10 @@ def load_records(
 ) -> Iterator[Record]:
     """Yield every valid record below a folder of records, sorted by path.
 
-    Parameters
-    ----------
-    folder : Path
-    origin : str
-    set_aside : callable, optional
-        Takes the reason, with the path, why a record is left out; by default it is printed to stderr, once each. The
-        measurement stays where only its proof is bad.
+    `set_aside` takes the reason, with the path, why a record is left out; by default it is printed to stderr, once
+    each. The measurement stays where only its proof is bad.
     """
-    for path in measurement_paths(folder):
+    for path in map(Path, measurement_files(str(folder))):
         record = read_record(path, origin=origin, set_aside=set_aside or _print_once)
         if record is not None:
             yield record
@@ -238,8 +223,7 @@ def load_records(
 def read_record(path: Path, *, origin: str, set_aside: Callable[[str], None]) -> Record | None:
     """Read a measurement and its proof, as `load_records` does; None where the measurement is left out."""
     try:
-        run = Run.from_path(path)
-        measurement = _measurement_of(run, path)
+        measurement = read_measurement(path)
     except MSTError as error:
         set_aside(str(error))
         return None
@@ -248,19 +232,11 @@ def read_record(path: Path, *, origin: str, set_aside: Callable[[str], None]) ->
     except InputError as error:
         set_aside(str(error))
         proof = None
-    return Record(run, path, measurement, proof, origin)
-
-
-def measurement_paths(folder: Path) -> Iterator[Path]:
-    """Yield the paths of all measurements below a folder of records, sorted by their parts.
-
-    Names that begin with a dot are left out.
-    """
-    return map(Path, measurement_files(str(folder)))
+    return Record(Run.from_path(path), path, measurement, proof, origin)
 
 
 def measurement_files(folder: str, depth: int = 5) -> Iterator[str]:
-    """Yield the paths of `measurement_paths` as text; the measurements lie so many folders below.
+    """Yield the paths of all measurements so many folders below, sorted; names that begin with a dot are left out.
 
     Every folder is listed once, and no file is looked up: of 100,000 records, `Path.glob` takes several times as long.
     """
@@ -279,14 +255,9 @@ def measurement_files(folder: str, depth: int = 5) -> Iterator[str]:
 
 
 def put_invalid_aside(folder: Path) -> list[str]:
-    """Rename invalid measurements and proofs of a machine, so that they are made again; return the reasons.
+    """Rename invalid measurements and proofs below a machine's folder, so that they are made again.
 
-    They get the suffix ``.refused`` and stay beside the others.
-
-    Parameters
-    ----------
-    folder : Path
-        The machine's folder of records.
+    They get the suffix ``.refused`` and stay beside the others. Returns the reasons.
     """
     reasons = []
     for path in map(Path, measurement_files(str(folder), depth=4)):
@@ -314,55 +285,37 @@ def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float
     ]
 
 
-def table_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Yield one flat row per record: the columns of the tidy table."""
-    from mst.bench.statistics import summarise
-
-    for record in records:
-        m = record.measurement
-        run, graph, forest = m["run"], m["graph"], m.get("forest") or {}
-        proof = record.proof or {}
-        summary = {part: summarise(medians(m, part)) for part in ("compute", "init", "transfer")}
-        compute = summary["compute"]
-        memory = m.get("memory") or {}
-        conditions = m.get("conditions") or {}
-        yield {
-            "machine": run["machine"],
-            "graph": run["graph"],
-            "family": graph.get("family"),
-            "n": graph["n"],
-            "m": graph["m"],
-            "algorithm": run["algorithm"],
-            "title": run.get("title", run["algorithm"]),
-            "paradigm": run["paradigm"],
-            "options": run["options"],
-            "width": run["width"],
-            "layout": run.get("layout") or "",
-            "fingerprint": run["fingerprint"],
-            "status": record.status,
-            "reason": proof.get("reason") if record.status == "wrong" else m.get("reason"),
-            "grade": CLAIMED if proof.get("claimed") else proof.get("grade"),
-            "processes": compute.count,
-            "samples": sum(map(len, m["samples"].get("compute", []))),
-            "compute_seconds": compute.median,
-            "compute_low": compute.low,
-            "compute_high": compute.high,
-            "spread": compute.spread,
-            "init_seconds": summary["init"].median,
-            "transfer_seconds": summary["transfer"].median,
-            "edges_per_second": graph["m"] / compute.median if compute.median else None,
-            "peak_bytes": memory.get("peak_bytes"),
-            "working_bytes": memory.get("working_bytes"),
-            "device_bytes": memory.get("device_bytes"),
-            "energy_joules": (m.get("energy") or {}).get("joules"),
-            "weight": None if forest.get("weight") is None else str(forest["weight"]),
-            "components": forest.get("components"),
-            "flags": ",".join(conditions.get("flags", [])),
-            "oversubscribed": "oversubscribed" in conditions.get("flags", []),
-            "cpu": m["machine"]["cpu"],
-            "gpu": ", ".join(m["machine"].get("gpus", [])),
-            "machine_fingerprint": m["machine"]["fingerprint"],
-            "commit": (m.get("git") or {}).get("commit"),
-            "created": m["created"],
-            "origin": record.origin,
-        }
+def table_row(record: Record) -> dict[str, Any]:
+    """Return a record as a flat row: the columns of the tidy table."""
+    m = record.measurement
+    run, machine, proof, flags = m["run"], m["machine"], record.proof or {}, m["conditions"]["flags"]
+    compute, init, transfer = (summarise(medians(m, part)) for part in ("compute", "init", "transfer"))
+    forest = m["forest"] or {}
+    return {
+        **{key: run[key] for key in _OF_RUN},
+        **{key: m["graph"][key] for key in ("family", "n", "m")},
+        **{key: m["memory"][key] for key in ("peak_bytes", "working_bytes", "device_bytes")},
+        "status": record.status,
+        "reason": proof["reason"] if record.status == "wrong" else m["reason"],
+        "grade": CLAIMED if proof.get("claimed") else proof.get("grade"),
+        "processes": compute.count,
+        "samples": sum(map(len, m["samples"]["compute"])),
+        "compute_seconds": compute.median,
+        "compute_low": compute.low,
+        "compute_high": compute.high,
+        "spread": compute.spread,
+        "init_seconds": init.median,
+        "transfer_seconds": transfer.median,
+        "edges_per_second": m["graph"]["m"] / compute.median if compute.median else None,
+        "energy_joules": (m["energy"] or {}).get("joules"),
+        "weight": forest.get("weight"),
+        "components": forest.get("components"),
+        "flags": ",".join(flags),
+        "oversubscribed": "oversubscribed" in flags,
+        "cpu": machine["cpu"],
+        "gpu": ", ".join(machine["gpus"]),
+        "machine_fingerprint": machine["fingerprint"],
+        "commit": (m["git"] or {}).get("commit"),
+        "created": m["created"],
+        "origin": record.origin,
+    }

@@ -23,10 +23,7 @@ REFERENCE_ALGORITHM = "kruskal"
 def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dict[str, Any]:
     """Compute Kruskal's forest, prove that it is the minimum spanning forest, write ``reference.json``.
 
-    Raises
-    ------
-    MSTError
-        The proof failed: nothing may be compared with this forest, and nothing is written.
+    Where the proof fails, nothing is written (`MSTError`): nothing may be compared with this forest.
     """
     from mst.formats.canonical import read_canonical
     from mst.proof import prove
@@ -62,14 +59,8 @@ def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dic
 class Verdict(NamedTuple):
     """The part of a proof that depends on the measurement.
 
-    Attributes
-    ----------
-    status : str
-        ``ok``, ``wrong`` or ``unproved``.
-    grade : str or None
-        How much was checked, as in `mst.proof.Proof`.
-    reason : str or None
-        Why the status is not ``ok``.
+    Its status is ``ok``, ``wrong`` or ``unproved``; the grade says how much was checked, as in `mst.proof.Proof`, and
+    the reason why the status is not ``ok``.
     """
 
     status: str
@@ -83,15 +74,7 @@ class Verdict(NamedTuple):
 
 
 def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
-    """Prove a measurement against the proved reference of its graph and write the proof beside it.
-
-    Parameters
-    ----------
-    record : Path
-        The measurement.
-    reference_file : Path
-        From `make_reference`; the graph is beside it.
-    """
+    """Prove a measurement against the reference of its graph, from `make_reference`; write the proof beside it."""
     measurement = read_measurement(record)
     reference = json.loads(reference_file.read_text())
     started = perf_counter()
@@ -108,16 +91,10 @@ def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
 
 
 def prove_again(tree: Path, results: Path) -> None:
-    """Repeat the proofs of unpacked records against the references of their graphs; mark those that cannot be.
+    """Repeat the proofs of unpacked records below `tree` against the references below `results`.
 
-    The edge ids of a record do not travel with it: a forest that breaks ties otherwise is proved by its total.
-
-    Parameters
-    ----------
-    tree : Path
-        Folder with ``records/``, whose proofs are rewritten.
-    results : Path
-        Folder of results, whose graphs have proved references.
+    Those that cannot be repeated are marked. The edge ids of a record do not travel with it: a forest that breaks ties
+    otherwise is proved by its total.
     """
     references = {}
     for file in results.glob("graphs/*/*/reference.json"):

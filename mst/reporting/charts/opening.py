@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mst.bench.records.reference import references
-from mst.bench.records.store import CLAIMED, Record, load_records, table_rows
+from mst.bench.records.store import CLAIMED, Record, load_records, table_row
 from mst.reporting.charts.style import LIGHT, setup
 
 Times = Mapping[tuple[str, str, int], float]
@@ -37,7 +37,7 @@ def milliseconds(records: Iterable[Record]) -> Times:
     """Return the median time of every proved run with default options, by graph, algorithm and width."""
     return {
         (row["graph"], row["algorithm"], row["width"]): 1e3 * row["compute_seconds"]
-        for row in table_rows(records)
+        for row in map(table_row, records)
         if row["grade"] not in (None, CLAIMED) and row["compute_seconds"] and row["options"] == "default"
     }
 

@@ -37,7 +37,6 @@ def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
 
     Examples
     --------
-    >>> from mst.reporting.page.chooser import kind_of
     >>> kind_of(264_346, 365_050, 8), kind_of(1000, 499_500, 999), kind_of(10**6, 3 * 10**6, 28_754)
     (0, 5, 3)
     """
@@ -100,8 +99,6 @@ def call(choice: Choice, gpu: str | None = None) -> str:
 
     Examples
     --------
-    >>> from mst.advice import Choice
-    >>> from mst.reporting.page.chooser import call
     >>> call(Choice("kruskal", 1))
     'mst.minimum_spanning_forest(graph, algorithm="kruskal")'
     """

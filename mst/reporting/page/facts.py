@@ -77,7 +77,6 @@ def merged(counts: Mapping[str, int]) -> str:
 
     Examples
     --------
-    >>> from mst.reporting.page.facts import merged
     >>> merged({"loops": 0, "reciprocal": 365050, "parallel": 3746})
     '365,050 back arcs, 3,746 parallel edges'
     """

@@ -70,7 +70,6 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float]) -> str:
 
     Examples
     --------
-    >>> from mst.reporting.papers.evidence import objection_to_numbers
     >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
     'disturbed (spread: 1 to 1.2 s)'
     >>> objection_to_numbers("T", [1.0] * 8 + [1.2]), objection_to_numbers("T", [5e-5] * 4 + [6e-5])
@@ -113,7 +112,6 @@ def resembles(graph: str, facts: Mapping[str, Any]) -> bool:
 
     Examples
     --------
-    >>> from mst.reporting.papers.evidence import resembles
     >>> near = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 36000}
     >>> resembles("as-skitter", near), resembles("as-skitter", {**near, "components": 1003742})
     (True, False)
@@ -127,7 +125,6 @@ def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> from mst.reporting.papers.evidence import in_words
     >>> facts = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 35455}
     >>> in_words("as-skitter", "like", facts)
     'like for as-skitter (vertices and edges and largest degree the same, components 760 for 756)'

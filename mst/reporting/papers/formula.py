@@ -220,7 +220,6 @@ def parse_selection(text: str) -> Selection:
 
     Examples
     --------
-    >>> from mst.reporting.papers.formula import parse_selection
     >>> parse_selection("edge-boruvka[fused=true]@16").width
     16
     """

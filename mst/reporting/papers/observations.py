@@ -225,8 +225,6 @@ def program_of(selection: Selection, originals: Mapping[str, str]) -> Selection:
 
     Examples
     --------
-    >>> from mst.reporting.papers.formula import parse_selection
-    >>> from mst.reporting.papers.observations import program_of
     >>> program_of(parse_selection("ecl-mst-cuda[rung=2,seed=1]"), {"ecl-mst-cuda": "command-ecl-mst"}).name
     'command-ecl-mst[rung=2]'
     """

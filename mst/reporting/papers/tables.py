@@ -42,7 +42,6 @@ def number(value: float | None, kind: str) -> str:
 
     Examples
     --------
-    >>> from mst.reporting.papers.tables import number
     >>> number(0.02482, "milliseconds"), number(4190208, "count"), number(1.584e9, "rate"), number(0.27, "percent")
     ('24.8', '4,190,208', '1.58 G', '27.0')
     """
