@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mst.arrays import as_numpy
 from mst.errors import InputError, UnsupportedError
 from mst.graph import MANY, Graph
 from mst.order import total
@@ -433,10 +434,7 @@ copyreg.pickle(Graph, _reduced)
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
     """Return edge ids ascending, as int64; refuse ids that cannot be a forest's, without reading its edges."""
-    try:
-        ids = np.asarray(edge_ids)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"edge_ids is not an array of integers: {error}") from error
+    ids = as_numpy(edge_ids, "edge_ids")
     masked = type(edge_ids) is not np.ndarray and np.ma.is_masked(edge_ids)
     if ids.ndim != 1 or masked or (ids.size and ids.dtype.kind not in "iu"):
         raise InputError(f"edge_ids must be integers in one dimension, got {ids.dtype} of shape {ids.shape}")

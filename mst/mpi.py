@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
+from mst.arrays import readable
 from mst.edge_slice import EdgeSlice
 from mst.errors import InputError, MSTError, UnsupportedError
 from mst.execute import implementation_of, refuse_unfit
@@ -135,7 +136,7 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
         raise InputError(
             f"cannot take edges from {type(given).__name__}: give the path of a canonical file, or (n, u, v, w)"
         )
-    graph = Graph(*columns_of(given))
+    graph = Graph(*readable(columns_of(given)))
     return EdgeSlice(graph.n, graph.m, 0, graph.u, graph.v, graph.w)
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from mst.arrays import as_numpy
 from mst.errors import InputError, OutOfMemoryError, UnsupportedError
 from mst.forest import Forest
 from mst.graph import Graph
+from mst.interop.arrays import ArrayForest, like
 from mst.solver import chosen_width, minimum_spanning_forest
 
 if TYPE_CHECKING:
@@ -47,6 +50,18 @@ class Points(NamedTuple):
     others: np.ndarray
 
 
+@overload
+def from_points(
+    X: np.ndarray | Sequence[Sequence[float]],
+    *,
+    min_samples: int | None = None,
+    metric: str = "euclidean",
+    k: int | None = None,
+    threads: int | None = None,
+) -> Forest: ...
+
+
+@overload
 def from_points(
     X: Any,
     *,
@@ -54,7 +69,17 @@ def from_points(
     metric: str = "euclidean",
     k: int | None = None,
     threads: int | None = None,
-) -> Forest:
+) -> Forest | ArrayForest: ...
+
+
+def from_points(
+    X: Any,
+    *,
+    min_samples: int | None = None,
+    metric: str = "euclidean",
+    k: int | None = None,
+    threads: int | None = None,
+) -> Forest | ArrayForest:
     """Return the minimum spanning tree of points, by their distances.
 
     It is exact, unless `k` is given, and takes memory for O(n) numbers: the graph of all pairs is never built.
@@ -77,7 +102,7 @@ def from_points(
 
     Returns
     -------
-    Forest
+    Forest, or ArrayForest where `X` is an array of a library such as PyTorch
         Of a graph that has the edges of the tree only, ``u < v``, in the order by (weight, u, v). Edges of equal weight
         are chosen by the distance of their ends, then by the smaller end, then by the larger one: the tree is the same
         for any number of threads. `Forest.labels` and `Forest.linkage` are its clusters.
@@ -121,15 +146,13 @@ def from_points(
     graph = Graph(n, u, v, np.ldexp(w, exponent), trusted=True)
     name = "boruvka-points" if k is None else "nearest-neighbours (approximate)"
     seconds = {"compute": perf_counter() - started}
-    return Forest(graph, np.arange(len(w)), algorithm=name, seconds=seconds, exact=k is None)
+    forest = Forest(graph, np.arange(len(w)), algorithm=name, seconds=seconds, exact=k is None)
+    return like(forest, X)
 
 
 def _coordinates(X: Any) -> tuple[np.ndarray, int]:
     """Return points as float64, divided by a power of two, and its exponent; refuse those that are no points."""
-    try:
-        given = np.asarray(X)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"X is not a table of numbers: {error}") from error
+    given = as_numpy(X, "X")
     if given.ndim == 1 and given.size == 0:
         given = given.reshape(0, 1)
     if given.ndim != 2:

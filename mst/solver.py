@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from mst import advice, registry
+from mst import advice, arrays, registry
 from mst.advice import first
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
 from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import MANY, Graph, columns_of
 
-# Kinds of devices by DLPack's numbers: memory of CUDA, and CUDA's managed memory.
-_CUDA = (2, 13)
 _ON_HOST = (np.ndarray, list, int)
 
 if TYPE_CHECKING:
+    from mst.interop.arrays import ArrayForest
     from mst.interop.device import DeviceForest
     from mst.streaming import StreamForest
 
@@ -47,7 +46,7 @@ def minimum_spanning_forest(
     threads: int | None = None,
     maximum: bool = False,
     **options: Any,
-) -> Forest | DeviceForest | StreamForest: ...
+) -> Forest | ArrayForest | DeviceForest | StreamForest: ...
 
 
 def minimum_spanning_forest(
@@ -57,16 +56,17 @@ def minimum_spanning_forest(
     threads: int | None = None,
     maximum: bool = False,
     **options: Any,
-) -> Forest | DeviceForest | StreamForest:
+) -> Forest | ArrayForest | DeviceForest | StreamForest:
     """Return the minimum spanning forest of a graph, or its maximum spanning forest.
 
     Parameters
     ----------
     graph : Graph, tuple (n, u, v, w), path, SciPy sparse array, networkx graph, edge table, or batches of edges
         A tuple holds the vertex count and three arrays of one length; a path names a file of any known
-        format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays on a CUDA device stay
-        there, and so does the forest, which is then a `DeviceForest` with CuPy arrays. An iterator or a list of batches
-        (tuples ``(u, v, w)``, record batches) or an Arrow dataset may be larger than the memory
+        format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays of a library that
+        has ``from_dlpack``, such as PyTorch, give an `mst.interop.arrays.ArrayForest` with arrays of that library.
+        Arrays on a CUDA device stay there, and so does the forest, which is then a `DeviceForest`. An iterator or a
+        list of batches (tuples ``(u, v, w)``, record batches) or an Arrow dataset may be larger than the memory
         (`mst.streaming.forest_of_batches`); its forest is a `StreamForest`.
     algorithm : str
         An id of ``mst list``, or ``"auto"``: the algorithm that was measured to be fastest for such a graph on the
@@ -84,10 +84,9 @@ def minimum_spanning_forest(
 
     Returns
     -------
-    Forest, DeviceForest or StreamForest
-        Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids. A tuple with an array
-        on a CUDA device gives a `DeviceForest`, which has `edge_ids`, `weight`, `components` and `edges()` too, and
-        everything else a `Forest`.
+    Forest, ArrayForest, DeviceForest or StreamForest
+        Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids. An `ArrayForest` has
+        all that a `Forest` has; a `DeviceForest` has `edge_ids`, `weight`, `components` and `edges()`.
 
     Raises
     ------
@@ -108,16 +107,36 @@ def minimum_spanning_forest(
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), maximum=True).weight
     13
     """
+    if isinstance(graph, tuple) and not all(isinstance(part, _ON_HOST) for part in columns_of(graph)):
+        return _of_other_arrays(graph, algorithm, threads, maximum, options)
+    return _of_any(graph, algorithm, threads, maximum, options)
+
+
+def _of_other_arrays(
+    graph: tuple, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]
+) -> Forest | ArrayForest | DeviceForest:
+    """Return the forest of arrays that may be those of other libraries, in arrays of the same library."""
+    if not any(map(arrays.is_on_device, graph)):
+        from mst.interop.arrays import like
+
+        return like(_of_any(arrays.readable(graph), algorithm, threads, maximum, options), *graph[1:])
+    if maximum:
+        raise UnsupportedError(
+            "maximum takes a graph in host memory, no arrays on a device: negate their weights"
+        )
+    if _whole_threads(threads) not in (None, 1):
+        raise UnsupportedError(
+            f"arrays on a device are solved on that device, not on {threads}: leave threads out"
+        )
+    from mst.interop.device import forest_on_device
+
+    return forest_on_device(*graph, algorithm=algorithm, **options)
+
+
+def _of_any(graph: Any, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]) -> Any:
+    """Return the forest of a graph of any kind but arrays of other libraries."""
     if maximum:
         return _maximum(graph, algorithm, threads, options)
-    if isinstance(graph, tuple) and any(map(_is_on_device, columns_of(graph))):
-        if _whole_threads(threads) not in (None, 1):
-            raise UnsupportedError(
-                f"arrays on a device are solved on that device, not on {threads}: leave threads out"
-            )
-        from mst.interop.device import forest_on_device
-
-        return forest_on_device(*graph, algorithm=algorithm, **options)
     if isinstance(graph, tuple):
         forest = _of_unchecked(graph, algorithm, threads, options)
         if forest is not None:
@@ -133,11 +152,8 @@ def minimum_spanning_forest(
 
 def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
-    on_device = isinstance(graph, tuple) and any(map(_is_on_device, columns_of(graph)))
-    if on_device or (not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph)):
-        raise UnsupportedError(
-            "maximum takes a graph in host memory, neither arrays on a device nor batches: negate their weights"
-        )
+    if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
+        raise UnsupportedError("maximum takes a graph in host memory, no batches: negate their weights")
     graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
     # Every integer has a complement, unlike a negative.
     weights = ~graph.w if graph.w.dtype.kind == "i" else -graph.w
@@ -167,15 +183,6 @@ def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: d
         return forest_of_unchecked(graph, {**choice.options, **options})
     except (OutOfMemoryError, DependencyError, RuntimeError):  # the cores remain
         return None
-
-
-def _is_on_device(array: Any) -> bool:
-    """Return whether an array is on a CUDA device, by its CUDA array interface or by DLPack."""
-    if isinstance(array, _ON_HOST):
-        return False
-    if hasattr(array, "__cuda_array_interface__"):
-        return True
-    return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) in _CUDA
 
 
 def _is_stream(graph: Any) -> bool:
@@ -426,7 +433,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple):
-        return Graph(*columns_of(graph), threads=threads)
+        return Graph(*arrays.readable(columns_of(graph)), threads=threads)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.arrays import as_numpy, readable
 from mst.errors import InputError
 from mst.graph import Graph
 from mst.order import keys
@@ -227,7 +228,7 @@ class MergeTree:
 
     def _vertices(self, vertices: Any, name: str) -> np.ndarray:
         """Return vertices as an array of integers of any shape."""
-        array = np.asarray(vertices)
+        array = as_numpy(vertices, name)
         if array.size == 0:
             return array.astype(np.int64)
         if array.dtype.kind not in "iu":
@@ -243,7 +244,7 @@ class MergeTree:
 
 def _added(graph: Graph, u: Any, v: Any, w: Any) -> Graph:
     """Return the new edges as a graph of the same vertices, with weights of the same dtype."""
-    added = Graph(graph.n, u, v, w)
+    added = Graph(*readable((graph.n, u, v, w)))
     if added.w.dtype == graph.w.dtype:
         return added
     with np.errstate(invalid="ignore", over="ignore"):

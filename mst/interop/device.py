@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mst import advice, order, registry
+from mst import advice, arrays, order, registry
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
 from mst.algorithms.cuda.filter_boruvka import on_device
@@ -95,11 +95,14 @@ def _vertex_count(n: Any) -> int:
 
 def _as_cupy(array: Any, name: str) -> Any:
     cupy = _cupy()
-    if hasattr(array, "__cuda_array_interface__"):
-        return cupy.ascontiguousarray(cupy.asarray(array))
-    if hasattr(array, "__dlpack__"):
-        return cupy.ascontiguousarray(cupy.from_dlpack(array))
-    raise InputError(f"{name} is not on the device: give u, v and w all on the host or all on the device")
+    if not arrays.is_on_device(array):
+        raise InputError(f"{name} is not on the device: give u, v and w all on the host or all on the device")
+    readable = arrays.detached(array)
+    take = cupy.asarray if hasattr(readable, "__cuda_array_interface__") else cupy.from_dlpack
+    try:
+        return cupy.ascontiguousarray(take(readable))
+    except (TypeError, ValueError, BufferError) as error:
+        raise InputError(f"{name} is not an array of numbers: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +112,17 @@ class DeviceForest:
     Attributes
     ----------
     graph : DeviceGraph
-    edge_ids : cupy.ndarray of int64, shape (n - components,)
-        Rows of the edge list, ascending.
+    edge_ids : array of int64, shape (n - components,)
+        Rows of the edge list, ascending: an array of the library that the graph's came from, or of CuPy.
     algorithm : str
+    given : tuple of three arrays
+        The graph's columns u, v and w in that library.
     """
 
     graph: DeviceGraph
     edge_ids: Any
     algorithm: str
+    given: tuple[Any, Any, Any]
 
     def __len__(self) -> int:
         return len(self.edge_ids)
@@ -132,13 +138,13 @@ class DeviceForest:
     @property
     def weight(self) -> int | float:
         """Total weight, as of `mst.Forest`: of floats, the edges' weights are copied to the host."""
-        weights = self.graph.w[self.edge_ids]
+        weights = self.graph.w[_as_cupy(self.edge_ids, "edge_ids")]
         return order.total(weights if weights.dtype.kind == "i" else weights.get())
 
     def edges(self) -> tuple[Any, Any, Any]:
         """Return the arrays ``(u, v, w)`` of the forest's edges, on the device."""
-        graph, ids = self.graph, self.edge_ids
-        return graph.u[ids], graph.v[ids], graph.w[ids]
+        u, v, w = self.given
+        return u[self.edge_ids], v[self.edge_ids], w[self.edge_ids]
 
 
 def forest_on_device(
@@ -186,7 +192,13 @@ def forest_on_device(
             f"{algorithm} has no edge_ids, which leave a result on the device: see mst.registry"
         )
     ids = edge_ids(execute(chosen, graph, options=options).result)
-    return DeviceForest(graph, cupy.sort(ids.astype(cupy.int64)), algorithm)
+    ids = cupy.sort(ids.astype(cupy.int64))
+    out = arrays.importer((u, v, w)) or cupy.asarray
+    u, v, w = (
+        given if arrays.importer([given]) is out else out(stored)
+        for given, stored in ((u, graph.u), (v, graph.v), (w, graph.w))
+    )
+    return DeviceForest(graph, out(ids), algorithm, (u, v, w))
 
 
 ON_HOST = "filter-boruvka-cuda"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from mst.arrays import as_numpy, is_foreign
 from mst.errors import InputError
 from mst.graph import WEIGHT_DTYPES, frozen
 from mst.interop.tables import edge_columns
@@ -80,11 +81,9 @@ def batch_of(given: Any, name: str) -> Batch:
 
 def _column(values: Any, field: str) -> np.ndarray:
     """Return a column as an array; one that can be written to is copied, since its producer may use it again."""
-    is_shared = isinstance(values, np.ndarray) and values.flags.writeable
-    try:
-        array = np.array(values, copy=True if is_shared else None)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{field} is not an array of numbers: {error}") from error
+    array = as_numpy(values, field)
+    if array.flags.writeable and (isinstance(values, np.ndarray) or is_foreign(values)):
+        array = array.copy()
     if array.ndim != 1:
         raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
     return array

@@ -1,0 +1,98 @@
+"""Arrays of other libraries, in host memory or on a device: whose they are, and what they hold."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from mst.errors import InputError
+
+# Kinds of devices by DLPack's numbers: memory of CUDA, and CUDA's managed memory.
+_CUDA = (2, 13)
+
+
+def is_foreign(values: Any) -> bool:
+    """Return whether this is an array of another library that other libraries can read."""
+    return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray)
+
+
+def detached(values: Any) -> Any:
+    """Return an array without the record of its gradient, which some libraries refuse to export."""
+    detach = getattr(values, "detach", None)
+    return detach() if callable(detach) else values
+
+
+def as_numpy(values: Any, name: str) -> np.ndarray:
+    """Return values as a NumPy array, a view of another library's array where that allows it.
+
+    Raises
+    ------
+    InputError
+        They are no array of numbers in host memory; `name` says whose they are.
+
+    Examples
+    --------
+    >>> from mst.arrays import as_numpy
+    >>> as_numpy([[1, 2]], "X").shape
+    (1, 2)
+    """
+    if type(values) is np.ndarray:
+        return values
+    try:
+        readable = detached(values)
+        if hasattr(readable, "__dlpack__") and not hasattr(readable, "__array__"):
+            return np.from_dlpack(readable)
+        return np.asarray(readable)
+    except MemoryError:
+        raise
+    except Exception as error:  # every library has its own
+        raise InputError(f"{name} is not an array of numbers: {error}") from error
+
+
+def readable(graph: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a vertex count and columns of edges with NumPy arrays in place of other libraries' arrays.
+
+    Raises
+    ------
+    InputError
+        As of `as_numpy`.
+    """
+    return tuple(
+        as_numpy(part, name) if is_foreign(part) else part for part, name in zip(graph, ("n", "u", "v", "w"))
+    )
+
+
+def is_on_device(values: Any) -> bool:
+    """Return whether an array is on a CUDA device, by its CUDA array interface or by DLPack."""
+    if isinstance(values, np.ndarray | list | int):
+        return False
+    try:
+        array = detached(values)
+        if hasattr(array, "__cuda_array_interface__"):
+            return True
+        return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) in _CUDA
+    except Exception:  # a device that DLPack does not know: the array cannot be read, either
+        return False
+
+
+def importer(arrays: Iterable[Any]) -> Callable[[Any], Any] | None:
+    """Return the function ``from_dlpack`` of the library of the first foreign array; None if there is no such one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.arrays import importer
+    >>> importer([np.arange(3), [4]]) is None
+    True
+    """
+    for array in filter(is_foreign, arrays):
+        # The standard's name for it, and the library itself where that does not follow the standard (PyTorch).
+        spaces = [array.__array_namespace__()] if hasattr(array, "__array_namespace__") else []
+        spaces += [sys.modules.get(cls.__module__.partition(".")[0]) for cls in type(array).__mro__]
+        for space in spaces:
+            if space is not np and callable(function := getattr(space, "from_dlpack", None)):
+                return function
+    return None
