@@ -14,7 +14,7 @@ import numpy as np
 
 from mst.arrays import as_numpy
 from mst.errors import InputError, UnsupportedError
-from mst.graph import MANY, Graph
+from mst.graph import MANY, Graph, LabelledGraph
 from mst.order import total
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ class Forest:
         ----------
         nodes : iterable of hashable, length n, optional
             Names of the vertices in their order: ``list(graph)`` where the graph came from the networkx graph
-            ``graph``. By default vertex i is named i.
+            ``graph``. By default those are the labels where it came from a table of labels, and else vertex i is
+            named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
 
@@ -173,6 +174,8 @@ class Forest:
 
         if not isinstance(weight, str) or weight == "id":
             raise InputError(f"the weight's attribute must be a text other than 'id', got {weight!r}")
+        if nodes is None and isinstance(self.graph, LabelledGraph):
+            nodes = self.graph.labels
         names = range(self.graph.n) if nodes is None else _node_names(nodes)
         if len(names) != self.graph.n:
             raise InputError(f"{len(names)} nodes were given to name {self.graph.n} vertices")
@@ -193,7 +196,13 @@ class Forest:
         Returns
         -------
         pyarrow.Table
-            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. The metadata have ``n``.
+            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Ends are labels where the graph
+            came from a table of labels, else vertex numbers; the metadata then have ``n``.
+
+        Raises
+        ------
+        UnsupportedError
+            Arrow has no type for the labels.
 
         Examples
         --------
@@ -204,7 +213,15 @@ class Forest:
         import pyarrow
 
         columns = dict(zip("uvw", self.edges()), id=self.edge_ids)
-        return pyarrow.table(columns, metadata={"n": str(self.graph.n)})
+        if not isinstance(self.graph, LabelledGraph):
+            return pyarrow.table(columns, metadata={"n": str(self.graph.n)})
+        try:
+            labels = pyarrow.array(self.graph.labels)
+        except (pyarrow.ArrowException, TypeError, OverflowError) as error:
+            raise UnsupportedError(
+                f"Arrow has no type for these labels: {error}; use forest.edges() and forest.graph.labels"
+            ) from error
+        return pyarrow.table(columns | {end: labels.take(columns[end]) for end in "uv"})
 
     def linkage(self) -> np.ndarray:
         """Return the single-linkage hierarchy of the vertices, in SciPy's format.
@@ -428,8 +445,19 @@ def _graph_of(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, name: str) ->
     return Graph(n, u, v, w, name=name, trusted=True)
 
 
+def _reduced_labelled(graph: LabelledGraph) -> tuple:
+    return _labelled_graph_of, (graph.labels, graph.u, graph.v, graph.w, graph.name)
+
+
+def _labelled_graph_of(
+    labels: list[Hashable], u: np.ndarray, v: np.ndarray, w: np.ndarray, name: str
+) -> LabelledGraph:
+    return LabelledGraph(labels, u, v, w, name=name, trusted=True)
+
+
 # Not a method of `Graph`: how graphs are pickled does not belong into the fingerprints of algorithms.
 copyreg.pickle(Graph, _reduced)
+copyreg.pickle(LabelledGraph, _reduced_labelled)
 
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -126,6 +127,23 @@ class Graph:
         [1, 0, 2, 1]
         """
         return self._csr
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class LabelledGraph(Graph):
+    """A graph whose vertices have labels.
+
+    Attributes
+    ----------
+    labels : list of hashable, length n
+        The label of each vertex.
+    """
+
+    labels: list[Hashable]
+
+    def __init__(self, labels: list[Hashable], u: Any, v: Any, w: Any, **how: Any) -> None:
+        super().__init__(len(labels), u, v, w, **how)
+        self.__dict__["labels"] = labels
 
 
 def columns_of(given: tuple) -> tuple[Any, Any, Any, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mst.arrays import as_numpy, readable
 from mst.errors import InputError
-from mst.graph import Graph
+from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
 _BLOCK = 1 << 18
@@ -223,7 +223,11 @@ class MergeTree:
         joins[order] = joins.copy()
         kept = np.delete(self.ranked, ranks[~joins[:count]])
         columns = ((graph.u, added.u), (graph.v, added.v), (graph.w, added.w))
-        whole = Graph(graph.n, *map(np.concatenate, columns), name=graph.name, trusted=True)
+        u, v, w = map(np.concatenate, columns)
+        if isinstance(graph, LabelledGraph):
+            whole: Graph = LabelledGraph(graph.labels, u, v, w, name=graph.name, trusted=True)
+        else:
+            whole = Graph(graph.n, u, v, w, name=graph.name, trusted=True)
         return whole, np.concatenate((kept, ids[count:][joins[count:]]))
 
     def _vertices(self, vertices: Any, name: str) -> np.ndarray:

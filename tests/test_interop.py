@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -264,6 +265,30 @@ def test_vertices_of_data_frames_may_be_any_hashable_objects():
     assert rows(as_graph(categories)) == [(0, 1, 1), (1, 2, 1)]
     with pytest.raises(InputError, match="row 1 has an end that cannot be a vertex"):
         as_graph(pandas.DataFrame({"u": [a, [7]], "v": [b, a]}))
+
+
+def test_forests_of_labelled_tables_have_the_labels():
+    days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
+    for a, b, c in (("x", "y", "z"), (b"x", b"y", b"z"), days):
+        table = pyarrow.table({"u": [a, a, b], "v": [b, c, c], "w": [3, 1, 2]})
+        forest = mst.minimum_spanning_forest(table)
+        for known in (forest, pickle.loads(pickle.dumps(forest))):
+            rows = known.to_table()
+            assert rows.select("uvw").equals(table.take(forest.edge_ids)) and rows["id"].to_pylist() == [1, 2]
+            assert set(map(frozenset, known.to_networkx().edges)) == {frozenset({a, c}), frozenset({b, c})}
+        heaviest = mst.minimum_spanning_forest(table, maximum=True)
+        assert heaviest.to_table()["u"].to_pylist() == [a, b]
+        added = forest.add_edges([0], [1], [0])
+        assert added.to_table()["v"].to_pylist() == [c, b]
+    assert mst.minimum_spanning_forest(forest.to_table()).weight == 3
+
+
+def test_forests_of_labels_without_an_arrow_type_are_refused_as_tables():
+    for label in ((1, "x"), frozenset({2}), object()):
+        forest = mst.minimum_spanning_forest(pandas.DataFrame({"u": ["a", 7], "v": [label, "a"]}))
+        with pytest.raises(mst.UnsupportedError, match="no type for these labels"):
+            forest.to_table()
+        assert forest.graph.labels == ["a", label, 7]
 
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst.errors import InputError, shorten
-from mst.graph import Graph
+from mst.graph import Graph, LabelledGraph
 from mst.rounding import refuse_rounded
 
 _ENDS = (("u", "v"), ("source", "target"), ("src", "dst"), ("from", "to"))
@@ -26,9 +26,9 @@ def from_table(table: Any) -> Graph:
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
         Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
         are ignored. Without a weight column every edge weighs 1. Ends are vertex ids from 0, or labels of any hashable
-        type other than floats, which are numbered in the order of their first appearance (`vertices` lists them). With
-        ids, the vertex count is the Arrow schema's metadata ``n`` where there is one (as in canonical files), else the
-        largest id plus one.
+        type other than floats, which are numbered in the order of their first appearance (`vertices` lists them, and
+        so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` where there is
+        one (as in canonical files), else the largest id plus one.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def from_table(table: Any) -> Graph:
     """
     (u, v, weights, declared), names = _columns(table, labels=True)
     if names is not None:
-        return Graph(len(names), u, v, weights)
+        return LabelledGraph(names, u, v, weights)
     if len(u) == 0:
         return Graph(declared or 0, u, v, weights)
     largest = int(max(u.max(), v.max()))
