@@ -19,15 +19,23 @@ help:  ## this list
 	@test -n "$(BASE_PYTHON)" || { echo "no Python >= 3.11 found; name one with BASE_PYTHON=/path/to/python3" >&2; exit 2; }
 	$(BASE_PYTHON) -m venv .venv
 
+# Byte code is written at the end, on all cores: pip writes it on one.
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
+define packages
+@echo "installing $$(grep -c == $<) packages into .venv, once: NumPy, Numba, SciPy, Snakemake, MPICH and others"
+$(PIP) --no-compile --require-hashes -r $<
+$(PIP) --no-deps --no-build-isolation -e .
+.venv/bin/python -m compileall -q -j 0 -x /tests/ .venv/lib
+endef
+
 .venv/.ready: envs/requirements.txt pyproject.toml | .venv/bin/python
-	@echo "installing $$(grep -c == envs/requirements.txt) packages into .venv, once: NumPy, Numba, SciPy, Snakemake, MPICH and others"
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r envs/requirements.txt
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(packages)
 	@touch $@
 
-.venv/.ready-dev: envs/requirements-dev.txt .venv/.ready
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r envs/requirements-dev.txt
-	@touch $@
+# These requirements include the others.
+.venv/.ready-dev: envs/requirements-dev.txt pyproject.toml | .venv/bin/python
+	$(packages)
+	@touch .venv/.ready $@
 
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 

@@ -97,14 +97,23 @@ def rng(request) -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
-def report(tmp_path_factory) -> Path:
-    """A folder with records, table.parquet, table.csv, report.html and figures/."""
+def report(request, tmp_path_factory) -> Path:
+    """A folder with records, table.parquet, table.csv, report.html and figures/; the first worker makes it for all."""
+    own = tmp_path_factory.getbasetemp()
+    root = (own.parent if hasattr(request.config, "workerinput") else own) / "report"
+    with root.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / "report.html").is_file():
+            _make_report(root)
+    return root
+
+
+def _make_report(root: Path) -> None:
     import fake_records
 
     from mst.reporting.page.build import write_report
     from mst.reporting.table import write_table
 
-    root = tmp_path_factory.mktemp("report")
     made = fake_records.write_experiment(root, graphs=fake_records.GRAPHS[:3])
     write_table([made["records"]], made["plan"], root / "table.parquet", root / "table.csv")
     write_report(
@@ -114,7 +123,6 @@ def report(tmp_path_factory) -> Path:
         out=root / "report.html",
         records=[made["records"]],
     )
-    return root
 
 
 @pytest.fixture(scope="module")

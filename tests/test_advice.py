@@ -368,6 +368,7 @@ def test_candidate_with_another_forest_has_no_time(with_gpu, monkeypatch, capsys
     assert len(wrong) == len(FROM_HOST) and "WRONG" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_cases_have_the_size_and_kinds_that_they_claim():
     cases = training(5000)
     assert len({repr(case) for case in cases}) == len(cases) > 20

@@ -32,7 +32,6 @@ def test_ids_are_sorted_and_cannot_be_changed():
     assert [array.tolist() for array in forest.edges()] == [[0, 2], [1, 0], [5, 6]]
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.int64, ">i8"])
 def test_many_ids_are_sorted_and_checked_as_few_are(threads, dtype, rng, monkeypatch):

@@ -165,7 +165,6 @@ def test_writing_a_graph_that_would_not_be_read_is_refused(tmp_path):
         write(tmp_path / "huge.gr", Graph(2**33, [0], [1], [5]))
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     ("before", "flood", "after"),
     [(b"", b"#\n", b"0 1 5\n"), (b"c\n", b"c\n", b"p sp 2 1\na 1 2 5\n"), (b"# rows\n", b"\n", b"0 1 5\n")],

@@ -131,7 +131,6 @@ def test_whole_weights_that_floats_would_round_are_refused(weights):
         Graph(3, [0, 1], [1, 2], weights)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.int8])
 def test_threads_check_as_one_does(dtype, rng, monkeypatch):
     monkeypatch.setattr("mst.graph.MANY", 100)
@@ -149,7 +148,6 @@ def test_threads_check_as_one_does(dtype, rng, monkeypatch):
                 Graph(100, wrong, v, w, threads=threads)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_threads_find_nan_and_take_infinities(dtype, rng, monkeypatch):
     monkeypatch.setattr("mst.graph.MANY", 100)

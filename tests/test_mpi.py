@@ -26,7 +26,7 @@ from mst.formats.canonical import write_canonical
 from mst.graph import Graph
 
 ROOT = Path(__file__).resolve().parent.parent
-pytestmark = [pytest.mark.alone, pytest.mark.mpi]
+pytestmark = pytest.mark.mpi
 
 if registry.get("ghs-mpi").missing() or find_launcher() is None:
     pytest.skip("needs mpi4py and mpiexec", allow_module_level=True)
@@ -114,24 +114,28 @@ def sixteen():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_memory_of_a_rank_shrinks_with_the_number_of_ranks(sixteen):
     assert_passed("memory", sixteen)
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_memory_is_balanced_with_distributed_labels(sixteen):
     assert_passed("spread", sixteen)
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_sixteen_ranks_find_the_forest(sixteen):
     assert sixteen.returncode == 0, sixteen.stderr[-3000:]
     assert_passed("algorithms", sixteen)
 
 
+@pytest.mark.slow
 def test_library_call_returns_the_forest_on_every_rank(tmp_path):
     write_canonical(tmp_path / "g.arrow", list(adversarial.medium(np.random.default_rng(7), 300, 2400))[1])
     passes(3, "library", str(tmp_path / "g.arrow"))
@@ -231,6 +235,7 @@ comm.Barrier()
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("width", [1, 2])
 def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path, width):
     held, budget = 1 << 29, 16
@@ -243,6 +248,7 @@ def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("width", [1, 2])
 def test_ranks_that_compile_too_long_are_a_timeout(probe, tmp_path, width):
     found = probe(COMPILES.format(cache=tmp_path, held=8, seconds=60), width, timeout=1)

@@ -58,7 +58,7 @@ def graph(rng):
     return Graph(90, *rng.integers(0, 90, (2, 700)), rng.integers(0, 40, 700).astype(np.int32))
 
 
-@pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("selective", [False, True])
 @pytest.mark.parametrize("bitmap", [False, True])
 def test_edges_of_a_range_of_keys_are_picked_once(form, selective, bitmap, graph, rng):
@@ -82,7 +82,7 @@ def test_edges_of_a_range_of_keys_are_picked_once(form, selective, bitmap, graph
     assert np.array_equal(ends, np.sort(np.stack([graph.u, graph.v])[:, found[:, 2]].T, axis=1))
 
 
-@pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
 def test_edges_within_any_tree_are_left_out_where_roots_are_compared(form, graph, rng):
     storage = storage_of(graph, form)
     words = storage.words
@@ -216,7 +216,7 @@ def test_a_batch_is_as_the_root_of_the_edges_where_many_wait():
     assert rules.batch_count(1e6, 200, 1, THREADS) == 255 and rules.batch_count(0.0, 2, 16, THREADS) == 1
 
 
-@pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
 def test_counters_are_recorded(form, graph):
     problem = ours.prepare(graph, width=1, input=form, hand_over=False)
     counted = ours.counters(problem, ours.solve(problem))

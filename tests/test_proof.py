@@ -107,6 +107,7 @@ def test_the_order_of_ids_and_their_dtype_do_not_matter():
     assert (proof.n, proof.m, proof.grade) == (3, 3, "identical") and proof.seconds > 0
 
 
+@pytest.mark.slow
 def test_wide_vertex_ids_are_proved_too():
     ends = np.array([0, 1, 2], np.int64), np.array([1, 2, 0], np.int64)
     graph = Graph(3, *ends, np.array([5, 7, 6]), trusted=True)

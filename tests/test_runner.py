@@ -162,7 +162,6 @@ def session_of(run: int, scratch: Path, timeout: float) -> Session:
     return Session(run, spec, Measure(timeout=timeout))
 
 
-@pytest.mark.alone
 def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkeypatch):
     class SilentServer:
         def send(self, run, command, **values):
@@ -278,7 +277,6 @@ def test_job_ended_by_the_scheduler_writes_no_measurement(probe, tmp_path, monke
     assert marker.exists() and not probe.request("probe-signalled").path.exists()
 
 
-@pytest.mark.alone
 def test_threads_and_processors_are_pinned_to_the_width(probe):
     pytest.importorskip("threadpoolctl")
     measurement = probe("probe-threads", width=1)
@@ -364,7 +362,6 @@ def test_width_above_the_cores_is_refused_unless_asked_for(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_load_of_other_programs_is_flagged_busy(probe):
     burners = [
         subprocess.Popen(
@@ -413,7 +410,6 @@ def test_measurement_has_samples_machine_memory_and_forest(probe):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_runs_take_turns_forwards_and_backwards(probe):
     orders = [probe.request(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
