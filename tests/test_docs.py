@@ -100,6 +100,7 @@ def test_shell_blocks_are_console_blocks(page):
             assert len(block.note) > 20, "give the reason why it is not run"
 
 
+@pytest.mark.slow
 def test_library_examples_succeed(tmp_path):
     for page in PAGES:
         for block in blocks(page):

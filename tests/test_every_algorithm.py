@@ -107,6 +107,7 @@ def judge(algorithm: registry.Algorithm, graph: Graph, found: np.ndarray, expect
 def runs() -> list:
     """Return all runs: each option, width and size of keys is more code to compile, and so a longer test."""
     ours = ("kruskal", "filter-boruvka", "filter-boruvka-threads")
+    later = ("component-boruvka", "contract-boruvka", "reservation-kruskal")  # share no kernels with others
     return [
         pytest.param(
             name,
@@ -115,7 +116,7 @@ def runs() -> list:
             bits,
             id=f"{name}-w{width}-{algorithm.options_slug(options)}-{bits}",
             marks=[pytest.mark.slow]
-            if options or width < widths_of(algorithm)[-1] or (bits == 64 and name not in ours)
+            if options or width < widths_of(algorithm)[-1] or (bits == 64 and name not in ours) or name in later
             else [],
         )
         for name, algorithm in ALGORITHMS.items()

@@ -36,6 +36,7 @@ def test_one_core_draws_in_this_process():
         assert run is one_by_one and run([os.getpid]) == [os.getpid()]
 
 
+@pytest.mark.slow
 def test_error_names_the_workers_line_and_later_runs_succeed():
     with workers(2) as run:
         with pytest.raises(ZeroDivisionError) as raised:

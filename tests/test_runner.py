@@ -467,6 +467,7 @@ def test_small_budget_gives_fewer_processes_and_a_flag(probe):
     assert "fewer-processes" in measurement["conditions"]["flags"]
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_unspent_budget_goes_to_slower_runs(probe):
     slow = dict(processes=4, samples=1, budget=1.0)

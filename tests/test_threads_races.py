@@ -94,6 +94,7 @@ def compare(graph, width, turn):
         assert proof.ok, ("bucket-threads", width, turn, proof.reason)
 
 
+@pytest.mark.slow
 def test_one_thread_finds_the_forest():
     assert race(1, EACH, 1) >= FEWEST
 
