@@ -329,6 +329,11 @@ def test_other_objects_are_refused_with_a_list_of_accepted_types(thing):
         as_graph(thing)
 
 
+def test_a_tuple_of_another_number_of_values_is_refused():
+    with pytest.raises(InputError, match=r"a graph as a tuple is \(n, u, v, w\), got 2 values"):
+        as_graph((1, 2))
+
+
 def test_arrays_alone_import_no_other_library():
     code = (
         "import sys, numpy as np, mst\n"
