@@ -40,7 +40,7 @@ endef
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
 # Distribute whole files, in the order of tests/conftest.py; without pytest-xdist one worker runs all tests.
-PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n 3)
+PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n 2)
 test: $(SETUP_DEV)  ## the test suite but its longest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(if $(TESTS),$(PYTHON) -m pytest $(TESTS),$(PYTEST) --hypothesis-profile quick -m 'not slow and not cluster and not nightly')
 

@@ -85,6 +85,7 @@ def test_edges_are_rows_of_the_tensors_themselves():
     assert isinstance(others, Tensor) and others.tolist() == [1, 0, 3]
 
 
+@pytest.mark.slow
 def test_more_edges_and_points_of_tensors_have_forests_of_tensors():
     forest = mst.minimum_spanning_forest((4, *tensors()))
     added = forest.add_edges(Tensor([1]), Tensor([3]), Tensor([0.5], gradient=True))

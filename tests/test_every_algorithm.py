@@ -104,10 +104,13 @@ def judge(algorithm: registry.Algorithm, graph: Graph, found: np.ndarray, expect
     assert proof.ok, f"{graph.name}: {proof.reason}"
 
 
+# Published variants that share no kernels with other algorithms: half of the code to compile.
+LATER = ("component-boruvka", "contract-boruvka", "edge-boruvka", "parlay-boruvka", "reservation-kruskal")
+
+
 def runs() -> list:
     """Return all runs: each option, width and size of keys is more code to compile, and so a longer test."""
     ours = ("kruskal", "filter-boruvka", "filter-boruvka-threads")
-    later = ("component-boruvka", "contract-boruvka", "reservation-kruskal")  # share no kernels with others
     return [
         pytest.param(
             name,
@@ -116,7 +119,7 @@ def runs() -> list:
             bits,
             id=f"{name}-w{width}-{algorithm.options_slug(options)}-{bits}",
             marks=[pytest.mark.slow]
-            if options or width < widths_of(algorithm)[-1] or (bits == 64 and name not in ours) or name in later
+            if options or width < widths_of(algorithm)[-1] or (bits == 64 and name not in ours) or name in LATER
             else [],
         )
         for name, algorithm in ALGORITHMS.items()
@@ -204,7 +207,14 @@ def test_oracles_agree_on_every_small_graph(expected):
         assert oracles.by_networkx_ranks(graph) == ids, graph.name
 
 
-@pytest.mark.parametrize("name", [n for n, a in ALGORITHMS.items() if a.paradigm in ("sequential", "threads")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LATER))
+        for name, algorithm in ALGORITHMS.items()
+        if algorithm.paradigm in ("sequential", "threads")
+    ],
+)
 def test_counters_and_phases_are_plain_values(name):
     algorithm = usable(name)
     graph = Graph(40, *np.random.default_rng(1).integers(0, 40, (2, 200)), np.arange(200))

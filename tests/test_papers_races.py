@@ -24,6 +24,7 @@ DEFAULTS = (
     ("contract-boruvka", {}),
     ("component-boruvka", {}),
 )
+LOCKS = tuple(variant for variant in DEFAULTS if variant[0] in ("lock-boruvka", "cas-boruvka"))
 OPTIONS = (
     ("edge-boruvka", {"chunk": 3, "compression": False, "gather": "serial"}),
     ("edge-boruvka", {"chunk": 2, "fused": True}),
@@ -64,7 +65,9 @@ def test_one_thread_finds_the_forest():
     race(1, 3, 1, DEFAULTS + OPTIONS)
 
 
-@pytest.mark.parametrize("variants", ["DEFAULTS", pytest.param("OPTIONS", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "variants", ["LOCKS", *(pytest.param(name, marks=pytest.mark.slow) for name in ("DEFAULTS", "OPTIONS"))]
+)
 def test_more_threads_than_cores_find_the_forest(variants):
     width = 4 * len(os.sched_getaffinity(0))
     code = f"import test_papers_races as t; [t.race(w, 6, w, t.{variants}) for w in (2, 3, {width})]"

@@ -106,7 +106,7 @@ def test_edges_within_any_tree_are_left_out_where_roots_are_compared(form, graph
         assert counts.tolist() == [found]
 
 
-@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("width", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_of_many_trees_none_is_joined_with_itself(width, rng):
     clusters, size = 400, 40
     within = np.stack(np.triu_indices(size, 1), axis=1)
