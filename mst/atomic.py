@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 import sys
@@ -52,7 +51,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
                 shutil.copyfileobj(whole, stream)
         return
     path = Path(os.path.realpath(path))
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
         yield temporary
         temporary.replace(path)

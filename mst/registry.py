@@ -66,7 +66,6 @@ import ast
 import contextlib
 import hashlib
 import importlib
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -417,9 +416,11 @@ def _importable(package: str) -> bool:
 
 @cache
 def _version(package: str) -> str:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return "absent"
 
 

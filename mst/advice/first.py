@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import platform
 import sys
 from collections.abc import Iterator, Mapping
@@ -178,8 +177,10 @@ def _file(code: _Code) -> Path:
 @cache
 def _stamp() -> str:
     """Return 16 hex digits over the sources of all algorithms, the versions that compile them, and the processor."""
+    from importlib import metadata
+
     sources = sorted(file for part in ("kernels", "algorithms") for file in (PACKAGE / part).rglob("*.py"))
-    versions = [importlib.metadata.version(package) for package in ("numba", "llvmlite", "numpy")]
+    versions = [metadata.version(package) for package in ("numba", "llvmlite", "numpy")]
     total = hashlib.sha256(repr((versions, sys.version, _processor())).encode())
     for file in sources:
         total.update(file.read_bytes())

@@ -174,7 +174,8 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
     import pyarrow
 
     try:
-        table = pyarrow.table(stream)
+        # pyarrow.table would import pandas.
+        table = pyarrow.RecordBatchReader.from_stream(stream).read_all()
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(f"{type(stream).__name__} is no table with columns: {error}") from error
     names = table.column_names
@@ -192,9 +193,10 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
 def _numbers(column: Any, name: str) -> np.ndarray:
     """Return a column of numbers as an array; refuse missing values."""
     _refuse_missing(column, name)
-    if getattr(column, "num_chunks", 0) == 1:
-        column = column.chunk(0)  # an array of several chunks would be copied, even if it has one
-    array = np.asarray(column)
+    if hasattr(column, "chunks"):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    # Arrow's own conversion imports pandas.
+    array = np.from_dlpack(column) if _is_arrow_of_numbers(column) else np.asarray(column)
     if array.dtype.kind == "O":
         given = array.tolist()
         try:
@@ -203,6 +205,14 @@ def _numbers(column: Any, name: str) -> np.ndarray:
             raise InputError(f"{name} is not a column of numbers: {error}") from error
         refuse_rounded(given, array, lambda row: f"{name}[{row}]")
     return array
+
+
+def _is_arrow_of_numbers(column: Any) -> bool:
+    if not hasattr(column, "__dlpack__") or not hasattr(column, "type"):
+        return False
+    from pyarrow import types
+
+    return types.is_integer(column.type) or types.is_floating(column.type)
 
 
 def _refuse_missing(column: Any, name: str) -> None:
