@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -106,17 +105,9 @@ def order_of_series(rows: pd.DataFrame, key: str = "series") -> list[str]:
 
 
 def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "algorithm") -> list[str]:
-    """Return at most so many values of `key`: the baseline, the fastest of each paradigm, then the next fastest.
+    """Return at most so many values of a column: the baseline, the fastest of each paradigm, then the next fastest.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Prepared rows that are shown. Values on less than half as many graphs as any other are left out.
-    baseline : str
-        Comes first where it is among them.
-    most : int
-    key : str
-        The column that is compared, such as ``algorithm``.
+    Of prepared rows that are shown; values on less than half as many graphs as any other are left out.
     """
     if not len(rows):
         return []
@@ -128,8 +119,7 @@ def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "alg
     return list(dict.fromkeys([*[baseline] * (baseline in ranked), *first.values(), *ranked]))[:most]
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One cell of the verification matrix."""
 
     kind: str
@@ -156,10 +146,7 @@ _PROVED = ("identical", "edges", "weight")
 _SEVERITY = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
 
 
-MatrixRow = tuple[str, str, list[Cell | None]]
-
-
-def matrix(rows: pd.DataFrame) -> tuple[list[str], list[MatrixRow]]:
+def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cell | None]]]]:
     """Return the graphs, and for each machine and algorithm the cell of each graph (the worst of its runs)."""
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     kind = rows["status"].where(rows["status"] != "ok", rows["grade"].fillna("unproved"))

@@ -67,7 +67,7 @@ def rows_of(
     version = _version(columns)
     columns = columns.append(pa.field(_PATH, pa.string())).append(pa.field(_STATE, pa.string()))
     kept = _load(kept_in, columns, version)
-    states = dict(zip(_list(kept, _PATH), _list(kept, _STATE), strict=True))
+    states = dict(zip(kept[_PATH].to_pylist(), kept[_STATE].to_pylist(), strict=True))
     files = (
         (path, origin, states.get(path, ""))
         for folder, origin in folders
@@ -82,7 +82,7 @@ def rows_of(
             set_aside(reason)
     found = pa.concat_tables(tables)
     # The row that was made last is the valid one.
-    places = {path: place for place, path in enumerate(_list(found, _PATH))}
+    places = {path: place for place, path in enumerate(found[_PATH].to_pylist())}
     unchanged = len(found) == len(kept) == len(order)
     found = found.take(pa.array([places[path] for path in order], pa.int64())).combine_chunks()
     if not unchanged:
@@ -161,7 +161,3 @@ def _save(table: pa.Table, file: Path, version: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as temporary:
         pq.write_table(table.replace_schema_metadata({_VERSION: version}), temporary, write_page_checksum=True)
-
-
-def _list(table: pa.Table, column: str) -> list[str]:
-    return table[column].to_pylist()

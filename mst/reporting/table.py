@@ -96,6 +96,8 @@ def write_table(
     """
     import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.csv
+    import pyarrow.parquet as pq
 
     plan = list(plan_rows)
     set_aside: list[str] = []
@@ -127,7 +129,11 @@ def write_table(
     table = pa.concat_tables([rows, pa.Table.from_pylist(not_run, _schema())])
     order = [(name, "ascending") for name in (*KEY[:5], "created")]
     table = table.take(pc.sort_indices(table, sort_keys=order))
-    _write(table.replace_schema_metadata({_SET_ASIDE: json.dumps(set_aside).encode()}), out_parquet, out_csv)
+    table = table.replace_schema_metadata({_SET_ASIDE: json.dumps(set_aside).encode()})
+    for path, write in ((out_parquet, pq.write_table), (out_csv, pyarrow.csv.write_csv)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            write(table, temporary)
     return len(table)
 
 
@@ -157,15 +163,3 @@ def _schema() -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-
-
-def _write(table: pa.Table, out_parquet: Path, out_csv: Path) -> None:
-    import pyarrow.csv
-    import pyarrow.parquet as pq
-
-    for path in (out_parquet, out_csv):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out_parquet) as temporary:
-        pq.write_table(table, temporary)
-    with replacing(out_csv) as temporary:
-        pyarrow.csv.write_csv(table, temporary)

@@ -28,16 +28,10 @@ class Panel(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the page.
+    """A figure of the page: the stem of its files, whose CSV has its numbers, and its pictures.
 
-    Attributes
-    ----------
-    name : str
-        Stem of its files in the folder of figures; ``name.csv`` has its numbers.
-    title, alt, short : str
-        For the page, for screen readers, and for the navigation.
-    note : str
-        Which of these numbers are not drawn.
+    The title is for the page, `alt` for screen readers, `short` for the navigation; the note says which of its numbers
+    are not drawn.
     """
 
     name: str

@@ -162,7 +162,7 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
     panels, points = [], []
     for machine, group in by_machine(wide):
         lines = []
-        for name, own in group.groupby("name"):
+        for _, own in group.groupby("name"):
             if len(own := all_widths(own)):
                 narrow = errors(own[own["width"] == 1])
                 for width, at in own.groupby("width"):
@@ -172,21 +172,11 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
                         more = NORMAL_95 * math.sqrt((narrow**2).sum(skipna=False)) / len(narrow)
                         error = math.hypot(math.log(high / mean), more)
                         low, high = mean * math.exp(-error), mean * math.exp(error)
-                    facts = (machine, name, at["paradigm"].iloc[0], len(at), width, mean, low, high)
-                    lines.append((*facts, at["origin"].iloc[0]))
+                    same = at[["machine", "name", "paradigm", "origin"]].iloc[0].to_dict()
+                    point = {"graphs": len(at), "width": width, "self_speedup": mean, "low": low, "high": high}
+                    lines.append(same | point)
         if lines:
-            columns = [
-                "machine",
-                "name",
-                "paradigm",
-                "graphs",
-                "width",
-                "self_speedup",
-                "low",
-                "high",
-                "origin",
-            ]
-            table = pd.DataFrame(lines, columns=columns)
+            table = pd.DataFrame(lines)
             panels.append(_lines(table, folder / slug(f"self-speedup-{machine}")))
             points.append(table.drop(columns="origin"))
     if not panels:

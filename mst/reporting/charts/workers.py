@@ -30,10 +30,7 @@ def one_by_one(tasks: Sequence[Task]) -> list[Any]:
 def workers(cores: int) -> Iterator[Run]:
     """Yield a function like `one_by_one` that draws on as many processes as there are cores, up to `MOST`.
 
-    Raises
-    ------
-    MSTError
-        A worker ended early, as one that runs out of memory does.
+    A process that ends early, as one that runs out of memory does, raises `MSTError`.
     """
     count = min(cores, MOST)
     if count < 2:

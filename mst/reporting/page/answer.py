@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,18 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times as long another algorithm took: a geometric mean over graphs.
+    """How many times as long another algorithm took: a geometric mean over graphs, with its 95 % interval.
 
-    Attributes
-    ----------
-    mean : float
-    low, high : float or None
-        95 % interval of the mean over these very graphs, from the intervals of the medians; None where fewer
-        than three processes were measured, and then the mean is no headline.
-    ratios : tuple of (str, float)
-        The graphs and their ratios, the smallest first.
-    names : tuple of (str, int)
-        The algorithms compared with, and on how many graphs.
+    The interval is of the mean over these very graphs, from the intervals of the medians; there is none where fewer
+    than three processes were measured, and then the mean is no headline. `ratios` has the graphs and their ratios, the
+    smallest first, `names` the algorithms compared with, and on how many graphs.
     """
 
     mean: float
@@ -55,8 +48,7 @@ class Gain:
         return round(4 + 192 * (math.log(ratio) - low) / (high - low), 1)
 
 
-@dataclass(frozen=True)
-class Badge:
+class Badge(NamedTuple):
     """Where figures come from: their records, how many of those were disturbed, their dates and commits."""
 
     records: int
@@ -67,16 +59,10 @@ class Badge:
 
 @dataclass(frozen=True)
 class Finding:
-    """The fastest of one kind of hardware on one machine.
+    """The fastest of one kind of hardware on one machine; `algorithm` is empty where none is, and `reason` says why.
 
-    Attributes
-    ----------
-    algorithm : str
-        Empty where none may be called the fastest; `reason` says why.
-    firsts : tuple of (str, int)
-        How many graphs each algorithm was fastest on.
-    library : str
-        The kind of libraries that `over_library` compares with.
+    `firsts` says on how many graphs each algorithm was fastest, `library` with which kind of libraries `over_library`
+    compares.
     """
 
     machine: str
@@ -131,13 +117,11 @@ def _finding(
     mine = best[best["name"] == winner]
     counted_graphs = best[best["graph"].isin(mine["graph"])] if winner else best
     base, libraries = rivals(own, winner, hardware.id == "gpu", baseline)
-    kind = "the best library"
-    if winner and mine["library"].iloc[0]:
-        kind = "the best other library"
-    elif hardware.id == "gpu" and libraries["on_gpu"].any():
-        kind = "the best GPU library"
-    elif hardware.id == "gpu":
-        kind = "the best library without a GPU (no GPU library was measured)"
+    is_library = bool(winner and mine["library"].iloc[0])
+    kind = "the best other library" if is_library else "the best library"
+    if hardware.id == "gpu" and not is_library:
+        no_gpu = "the best library without a GPU (no GPU library was measured)"
+        kind = "the best GPU library" if libraries["on_gpu"].any() else no_gpu
     first = fastest(counted_graphs, "graph")
     return Finding(
         machine=str(here["machine"].iloc[0]),
@@ -145,7 +129,7 @@ def _finding(
         hardware=hardware.id,
         algorithm=winner,
         widths=_widths(mine) if winner else "",
-        is_library=bool(winner and mine["library"].iloc[0]),
+        is_library=is_library,
         firsts=tuple(Counter(first["name"]).most_common()),
         graphs=len(first),
         over_baseline=None if winner in ("", baseline) else _gain(mine, base),
@@ -168,12 +152,7 @@ def unbeaten(best: pd.DataFrame) -> str:
     """Return the algorithm that none was faster than, over the graphs that both ran on; empty if there is none.
 
     It must have run on more than half as many graphs as any other. Differences within the intervals of the medians
-    are none.
-
-    Parameters
-    ----------
-    best : DataFrame
-        One row for each name and graph, with the standard ``error`` of the logarithm of its time.
+    are none. `best` has one row for each name and graph, with the standard ``error`` of the logarithm of its time.
     """
     logs = np.log(best.pivot(index="graph", columns="name", values="compute_seconds").astype(float))
     noise = best.pivot(index="graph", columns="name", values="error").astype(float)
@@ -237,8 +216,7 @@ def missing(rows: pd.DataFrame, hardware: HardwareKind) -> str:
     return "no such run was planned"
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """One tile of the front page: a finding, or the reason why there is none."""
 
     hardware: str

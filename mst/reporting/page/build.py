@@ -33,19 +33,16 @@ def write_report(
 
     Parameters
     ----------
-    table : Path
-        The tidy table (Parquet).
-    graphs : sequence of Path
-        Manifests of the graphs (JSON).
+    table, graphs : Path, sequence of Path
+        The tidy table (Parquet) and the manifests of the graphs (JSON).
     config : mapping
         The experiment; ``title``, ``description`` and ``baseline`` are used, all of it is shown under *Method*.
     out : Path
         The front page. The other pages go to the folder of its name, and figures to the folder ``figures`` beside it,
         as SVG and PDF, each with its numbers as CSV.
-    records : sequence of Path
-        Folders of records: they judge the papers' claims, and hold the facts of their machines.
-    references : sequence of Reference
-        Machines of committed records: shown apart, attributed and dated.
+    records, references : sequence of Path, of Reference
+        Folders of records: they judge the papers' claims, and hold the facts of their machines. Machines of committed
+        records are shown apart, attributed and dated.
     plan : sequence of mapping
         Planned runs; those without a row in the table are said to be still to come.
     """
@@ -128,13 +125,8 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
     """Yield the stem of each page and its HTML: its frame around its sections, each from its own context.
 
     The folder has the front page, too, as ``index``, and its pages link to that: the engine's report takes the folder
-    apart from what is beside it.
-
-    Parameters
-    ----------
-    shown : Shown
-    front, folder : str
-        Names of the front page, whose stem is empty, and of the folder of the others beside it.
+    apart from what is beside it. The stem of the front page, which is called `front`, is empty; the others are in the
+    `folder` beside it.
     """
     from markupsafe import Markup
 
@@ -143,10 +135,7 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
     templates, around, made = environment(), frame(shown), chapters(shown)
     outside = {"root": "", "pages": f"{folder}/", "front": front}
     inside = {"root": "../", "pages": "", "front": "index.html"}
-    stems = (
-        (chapter, stem) for chapter in made for stem in ([chapter.stem] if chapter.stem else ["", "index"])
-    )
-    for chapter, stem in stems:
+    for chapter, stem in ((c, stem) for c in made for stem in ([c.stem] if c.stem else ["", "index"])):
         context = around | (inside if stem else outside)
         parts = []
         for part in chapter.sections:
@@ -154,10 +143,7 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
             parts.append((part.links, Markup(template.render(context, **part.context))))
         scripts = Markup("").join(verbatim(script) for script in chapter.scripts)
         page = templates.get_template("page.html.j2")
-        yield (
-            stem,
-            page.render(context, chapter=chapter, chapters=made, sections=parts, scripts=scripts),
-        )
+        yield stem, page.render(context, chapter=chapter, chapters=made, sections=parts, scripts=scripts)
 
 
 def environment() -> jinja2.Environment:

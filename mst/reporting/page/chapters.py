@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -78,8 +78,7 @@ class Shown:
         return read_yaml(FOLDER / "captions.yaml")
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A part of a page: its template in ``report/sections``, its links in the table of contents, its own context.
 
     Beside its own context a template sees that of `frame`, and nothing of other sections.
@@ -90,8 +89,7 @@ class Section:
     context: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Chapter:
+class Chapter(NamedTuple):
     """A page: the stem of its file (empty for the front page), its title, its sections, and its scripts."""
 
     stem: str
@@ -118,10 +116,10 @@ def chapters(shown: Shown) -> list[Chapter]:
         _alone("cite", "How to cite", {"bibtex": bibtex}),
     ]
     explorer, spreads = _alone("explorer", "Explorer", _explorer(shown)), data.spreads(shown.rows)
-    made = [
+    return [
         Chapter("", "Results", _front(shown), ["copy.js", "front.js"]),
         *(_paper(shown, paper) for paper in (shown.papers.papers if shown.papers else ())),
-        others and Chapter("charts", "Charts", [_charts(others)]),
+        *([Chapter("charts", "Charts", [_charts(others)])] if others else ()),
         Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
         Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
         Chapter("proofs", "Proofs: what was verified, and what failed", proofs, ["page.js"]),
@@ -129,7 +127,6 @@ def chapters(shown: Shown) -> list[Chapter]:
         Chapter("machines", "Machines", [Section("machines", machines, {"machines": shown.described})]),
         Chapter("method", "Method", method, ["copy.js"]),
     ]
-    return [chapter for chapter in made if chapter]
 
 
 def _alone(template: str, title: str, context: Mapping[str, Any]) -> Section:
@@ -200,10 +197,7 @@ def _answer(shown: Shown) -> dict[str, Any]:
 
 
 def _papers(shown: Shown) -> dict[str, Any]:
-    """Return each paper with its numbers of claims and the one that matters most.
-
-    The numbers are of claims held, contradicted, not judged or judged differently by machines, and those on stand-ins.
-    """
+    """Return each paper with its numbers of claims by verdict, those on stand-ins, and the claim that matters most."""
     rows = []
     for paper in shown.papers.papers if shown.papers else ():
         claims = _claims(shown, paper)

@@ -31,19 +31,10 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] = ()) -> dict[str, Any]:
-    """Return lists of machines, graphs, algorithms and runs; a run names the others by their places.
+    """Return lists of machines, graphs, algorithms and runs of prepared rows; a run names the others by their places.
 
     Above `MOST_RUNS` runs, only so many graphs are in them, from the smallest to the largest; ``left_out`` counts the
-    others.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Prepared rows; those not ``shown`` are left out.
-    baseline : str
-        The algorithm that speedups are over until another is chosen.
-    reference : collection of str
-        Machines of the committed reference records.
+    others. Speedups are over the baseline until another is chosen. `reference` names the machines of committed records.
     """
     import pandas as pd
 
