@@ -9,7 +9,7 @@ from mst import catalog, registry
 from mst.reporting.papers import claims
 from mst.reporting.papers.exhibits import exhibits, fill
 from mst.reporting.papers.formula import Leaf, Names, Selection, evaluate, parse_selection
-from mst.reporting.papers.observations import published
+from mst.reporting.papers.published import published
 
 PROFILED = {"stall_cycles", "stalled_share"}
 """Counters that a profiler reads (`mst.bench.measure.profiler`)."""

@@ -28,7 +28,8 @@ from mst.reporting.papers.claims import (
     Kind,
 )
 from mst.reporting.papers.formula import Result, evaluate, parse_selection
-from mst.reporting.papers.observations import gather, published, published_tables
+from mst.reporting.papers.observations import gather
+from mst.reporting.papers.published import published, published_tables
 from mst.yaml_models import parse
 
 GRAPHS = {g.name: g for g in fake_records.GRAPHS}

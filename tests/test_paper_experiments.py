@@ -22,7 +22,8 @@ from mst.execute import execute
 from mst.facts import Facts
 from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
-from mst.reporting.papers.observations import options_text, program_of, published
+from mst.reporting.papers.observations import options_text, program_of
+from mst.reporting.papers.published import published
 from mst.yaml_models import parse
 
 LAPTOP = Machine("Laptop", 1, 4, 8, 16)

@@ -18,7 +18,8 @@ from mst.errors import ConfigError, FormatError
 from mst.reporting.charts.style import setup
 from mst.reporting.papers import claims, drawing, evidence, section
 from mst.reporting.papers.exhibits import Exhibit, Exhibits, exhibits, fill
-from mst.reporting.papers.observations import Measured, Printed, gather, published, read_manifests
+from mst.reporting.papers.observations import Measured, Printed, gather, read_manifests
+from mst.reporting.papers.published import published
 from mst.reporting.papers.section import papers_of
 from mst.reporting.papers.tables import cell_text, latex, number, write_files
 from mst.yaml_models import parse

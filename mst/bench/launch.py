@@ -36,8 +36,6 @@ def launch_command(
     One rank needs no launcher. The words of a launcher may hold ``{ranks}``; else ``-n RANKS`` is appended to them.
     Under SLURM's pmi2, MPICH uses libfabric unless the environment names another netmod.
 
-    Examples
-    --------
     >>> launch_command(4, ["python", "job.py"], Launcher(("srun", "--mpi=pmi2")))
     (['srun', '--mpi=pmi2', '-n', '4', 'python', 'job.py'], {'MPIR_CVAR_CH4_NETMOD': 'ofi'})
     >>> launch_command(2, ["job"], Launcher(("mpiexec",), "openmpi"))[0]

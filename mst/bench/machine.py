@@ -69,17 +69,9 @@ def usable_cores() -> int:
 def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
     """Return processors in the order in which a run takes them: one hardware thread of every core before a second one.
 
-    Interrupts prefer the first processors, so the last ones come first.
+    Interrupts prefer the first processors, so the last ones come first. In the folder `topology` the kernel lists the
+    processors that share a core.
 
-    Parameters
-    ----------
-    cpus : iterable of int
-        Processors, as the kernel numbers them.
-    topology : Path
-        Where the kernel lists the processors that share a core.
-
-    Examples
-    --------
     >>> cores_first([0, 1, 2, 3], topology=Path("/nowhere"))
     [3, 2, 1, 0]
     """

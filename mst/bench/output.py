@@ -12,8 +12,6 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
 
     `options` are those of `subprocess.run`; with ``check=True`` the output of a command that fails is dropped, too.
 
-    Examples
-    --------
     >>> output_of(["echo", "there"]), output_of(["no-such-program"])
     ('there\\n', '')
     """

@@ -52,8 +52,6 @@ class Ratio:
 def summarise(values: Sequence[float]) -> Summary:
     """Summarise one number per process.
 
-    Examples
-    --------
     >>> summarise([4.0, 5.0, 3.0, 4.0, 6.0])
     Summary(count=5, median=4.0, low=3.0, high=6.0, coverage=0.9375, spread=0.75)
     """
@@ -76,8 +74,6 @@ def interval_ranks(count: int) -> tuple[int, float]:
     (Hollander, Wolfe & Chicken, *Nonparametric Statistical Methods*, §3.6); of fewer than six values, which cannot,
     that from the least to the greatest.
 
-    Examples
-    --------
     >>> interval_ranks(3), interval_ranks(5), interval_ranks(9)
     ((1, 0.75), (1, 0.9375), (2, 0.9609375))
     """
@@ -94,8 +90,6 @@ def median_draws(values: Sequence[float], number: int, key: str) -> np.ndarray:
     k, and the end of the gap after the k-th value that is farther from the middle: the 2.5th and 97.5th percentiles of
     many draws are the interval's ends. Equal keys give the same draws, others independent ones.
 
-    Examples
-    --------
     >>> draws = median_draws([4.0, 5.0, 3.0, 4.0, 6.0], 1000, "a run")
     >>> [float(end) for end in np.percentile(draws, [2.5, 97.5])]
     [3.0, 6.0]
@@ -159,8 +153,6 @@ def _student(probability: float, freedom: int) -> float:
 def geometric_mean(values: Iterable[float]) -> float:
     """Return the geometric mean of the positive numbers among these; NaN of none.
 
-    Examples
-    --------
     >>> round(geometric_mean([2.0, 8.0]), 12), geometric_mean([])
     (4.0, nan)
     """
@@ -176,8 +168,6 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
     Statistical Methods*, §4.3), exact for any distribution of the noise. Sets too small for it (three processes
     beside three or four, two beside at most seven) fall back on Student's t over logarithms.
 
-    Examples
-    --------
     >>> r = ratio([1.00, 1.01, 1.02, 1.00, 1.01], [1.10, 1.12, 1.11, 1.11, 1.13])
     >>> round(r.estimate, 2), r.low > 1.05
     (1.11, True)

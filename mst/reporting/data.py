@@ -166,8 +166,6 @@ def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cel
 def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return runs that timed out, ran out of memory, failed or were wrong, worst first.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> row = dict(machine="m", graph="g", series="a", status="timeout", reason="stopped after 60.1 s")
     >>> rows = pd.DataFrame([row, {**row, "graph": "h", "reason": "stopped after 60.3 s"}])

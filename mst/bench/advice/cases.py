@@ -19,16 +19,9 @@ LARGEST = 1 << 27
 
 @dataclass(frozen=True)
 class Case:
-    """A graph to measure: its cell in the table, and how it is generated.
+    """A graph to measure: its cell in the table, from which its m may differ slightly, and how it is generated.
 
-    Attributes
-    ----------
-    m, density : int, float
-        The cell; the graph's actual m may differ slightly.
-    generator, parameters, seed, order
-        As of `mst.generators.generate`.
-    weights : str
-        See `weigh`.
+    Generator, parameters, seed and order are those of `mst.generators.generate`; for weights see `weigh`.
     """
 
     m: int
@@ -47,8 +40,6 @@ class Case:
 def weigh(graph: Graph, weights: str, seed: int) -> Graph:
     """Return the graph with other weights: a word and a number, such as ``values:2``.
 
-    Examples
-    --------
     >>> set(weigh(generate("path", n=100), "values:2", 1).w.tolist())
     {0, 1}
     """

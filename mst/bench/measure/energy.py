@@ -61,8 +61,6 @@ class Energy:
 def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy]:
     """Measure the energy of the block by these counters, or all of this host; it is complete once the block has ended.
 
-    Examples
-    --------
     >>> with measure_energy(counters=[]) as energy:
     ...     _ = sum(range(1000))
     >>> energy.joules is None

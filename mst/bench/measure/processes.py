@@ -85,8 +85,6 @@ def processor_seconds() -> ProcessorSeconds:
 def failure_of_exit(code: int) -> tuple[str, str]:
     """Return the status and the reason that an exit code, or minus a signal, stands for.
 
-    Examples
-    --------
     >>> failure_of_exit(3), failure_of_exit(-15)
     (('error', 'ended with exit code 3'), ('error', 'ended by signal 15 (SIGTERM)'))
     """

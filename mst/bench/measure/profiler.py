@@ -50,8 +50,6 @@ def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launc
 def parse_ncu(text: str) -> Iterator[Launch]:
     """Yield (kernel, metric, value) from the output of ``ncu --csv``.
 
-    Examples
-    --------
     >>> text = 'noise\\n"ID","Kernel Name","Metric Name","Metric Value"\\n"0","unite(Edge)","x.y","1,234.5"\\n'
     >>> list(parse_ncu(text))
     [('unite', 'x.y', 1234.5)]
@@ -82,8 +80,6 @@ def profile_solve(solve: Callable[[Any], Any], problem: Any) -> None:
 def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
     """Return the share of the card's warps that were active, by kernel, a value for each launch.
 
-    Examples
-    --------
     >>> achieved_occupancy([("unite", OCCUPANCY, 50.0), ("unite", OCCUPANCY, 25.0)])
     {'achieved_occupancy_unite': [0.5, 0.25]}
     """

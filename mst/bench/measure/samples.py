@@ -58,8 +58,6 @@ def take_samples(
     meter : callable
         Opens a context over the samples, such as that of their energy.
 
-    Examples
-    --------
     >>> measure = dict(processes=1, samples=3, budget=10.0)
     >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
     >>> taken.result, taken.warmup, taken.compute

@@ -61,8 +61,6 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 
     Budget that some runs will not need goes to the others, the cheapest first.
 
-    Examples
-    --------
     >>> affordable([Cost(10, 2, 2, 4), Cost(10, 9, 9, 4)])
     [True, False]
     >>> affordable([Cost(10, 2, 1, 0), Cost(10, 9, 9, 4)])

@@ -57,8 +57,6 @@ def hardware_profiles() -> list[str]:
 def hardware_profile(name: str) -> HardwareProfile:
     """Return a profile of ``config/machines/``, or raise `ConfigError` with the nearest known one.
 
-    Examples
-    --------
     >>> hardware_profile("shou-he-cpu").widths["threads"]
     [1, 2, 4, 8, 16, 32, 64, 128]
     """

@@ -43,8 +43,6 @@ class Failure:
 def failures(log: str) -> list[Failure]:
     """Return the failures in an engine's log, once each.
 
-    Examples
-    --------
     >>> log = "Error in rule run:\\n    output: a.json\\n    log: a.log (check log file(s) for error details)\\n"
     >>> print(*failures(log))
     failed: run, a.json not made; see a.log

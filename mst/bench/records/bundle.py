@@ -144,8 +144,6 @@ def summary_of(machine: str, names: Iterable[str], unchanged: int = 0) -> Summar
 def difference(here: Any, there: Any, where: str = "") -> str | None:
     """Return the first place where two JSON values differ, in words, or None.
 
-    Examples
-    --------
     >>> difference({"samples": [1, 2]}, {"samples": [1, 3]})
     'samples[1]: 2 here, 3 there'
     """
@@ -174,8 +172,6 @@ def _shown(value: Any) -> str:
 def shareable(value: Any) -> Any:
     """Return a record, proof or manifest with paths of its machine cut to file names.
 
-    Examples
-    --------
     >>> shareable({"raw": {"location": "/home/me/graphs/NY.gr.gz"}, "tried": [{"location": "https://a.org/NY.gr.gz"}]})
     {'raw': {'location': 'NY.gr.gz'}, 'tried': [{'location': 'https://a.org/NY.gr.gz'}]}
     """

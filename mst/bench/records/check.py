@@ -39,8 +39,6 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
 def summary(checked: Path) -> str:
     """Return the counts of `check_table` in one line.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "checked.json")

@@ -61,8 +61,10 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
     try:
         with _locked(results):
             _undo_interrupted(results)
-            with _staging(results) as stage:
-                tree = stage / "tree"
+            with tempfile.TemporaryDirectory(
+                prefix=".import-", dir=results, ignore_cleanup_errors=True
+            ) as name:
+                stage, tree = Path(name), Path(name, "tree")
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
                 prove_again(tree, results)
@@ -89,15 +91,6 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-@contextmanager
-def _staging(results: Path) -> Iterator[Path]:
-    stage = Path(tempfile.mkdtemp(prefix=".import-", dir=results))
-    try:
-        yield stage
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _undo_interrupted(results: Path) -> None:

@@ -35,8 +35,6 @@ KINDS = (
 def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
     """Return the place in `KINDS` of a graph.
 
-    Examples
-    --------
     >>> kind_of(264_346, 365_050, 8), kind_of(1000, 499_500, 999), kind_of(10**6, 3 * 10**6, 28_754)
     (0, 5, 3)
     """
@@ -97,8 +95,6 @@ def _answered(table: Table, m: int, kind: tuple[str, float | None, bool], cores:
 def call(choice: Choice, gpu: str | None = None) -> str:
     """Return the call to copy.
 
-    Examples
-    --------
     >>> call(Choice("kruskal", 1))
     'mst.minimum_spanning_forest(graph, algorithm="kruskal")'
     """

@@ -75,8 +75,6 @@ def _row(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def merged(counts: Mapping[str, int]) -> str:
     """Return the numbers of edges that making a graph simple removed.
 
-    Examples
-    --------
     >>> merged({"loops": 0, "reciprocal": 365050, "parallel": 3746})
     '365,050 back arcs, 3,746 parallel edges'
     """

@@ -250,7 +250,7 @@ def stand_ins_of(experiment: Experiment) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Verdict of one machine's records on a claim.
+    """Verdict of one machine's records on a claim, and on the same with stand-ins in place of missing inputs.
 
     Attributes
     ----------
@@ -262,13 +262,9 @@ class Outcome:
     on_kind : bool
         Whether this is the paper's kind of machine.
     by : str
-        Whose runs gave the value: ``original``, ``port``, ``facts``, or ``tests``.
-    result : Result or None
-        The measured value with its interval, records and graphs, stand-ins among them; None where there is no value.
+        Whose runs gave the `result`: ``original``, ``port``, ``facts``, or ``tests``.
     agrees : bool or None
         Where our port was measured in place of a program: whether it points the same way.
-    on_stand_ins : Outcome or None
-        The verdict with stand-ins in place of missing inputs.
     """
 
     claim: str
@@ -356,12 +352,9 @@ class _Case:
         try:
             result, by, lacks = self.measure(formula, criterion)
         except Missing as reason:
-            # Even if it were measured, it could not be judged here.
-            return (
-                self.outcome(NOT_MEASURED, str(reason))
-                if criterion
-                else self.outcome(NOT_COMPARABLE, elsewhere)
-            )
+            # Even if it were measured, it could not be judged here without a criterion.
+            verdict = (NOT_MEASURED, str(reason)) if criterion else (NOT_COMPARABLE, elsewhere)
+            return self.outcome(*verdict)
         if criterion is None:
             return self.outcome(NOT_COMPARABLE, elsewhere, result, by)
         holds = criterion.judge(result)
@@ -389,9 +382,8 @@ class _Case:
         if self.judge == "facts" or criterion is None:
             return None
         try:
-            result, by, lacks = self.measure(
-                criterion.quantity or self.claim.quantity, criterion, stand_ins=True
-            )
+            formula = criterion.quantity or self.claim.quantity
+            result, by, lacks = self.measure(formula, criterion, stand_ins=True)
         except Missing:
             return None
         if not result.stood_in or result.missing or lacks:

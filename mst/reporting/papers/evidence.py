@@ -18,12 +18,7 @@ SPREAD = 0.1
 """Widest interval of a median that judges, over the median; of a share of the time, in all."""
 SIMILAR = 0.1
 """Largest relative difference between an input and its stand-in."""
-FACTS = {
-    "n": "vertices",
-    "m": "edges",
-    "components": "components",
-    "maximum_degree": "largest degree",
-}
+FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
 """Facts of a graph by which a stand-in must resemble its input."""
 
 
@@ -34,13 +29,8 @@ def objection(record: Record, quantity: str = "", numbers: Sequence[float] | Non
     the interval of their median, which enters the verdict, is not. Counters may differ from process to process, and
     the spread itself is what is claimed of it.
 
-    Parameters
-    ----------
-    record : Record
-    quantity : str
-        A leaf of formulas (`mst.reporting.papers.formula`).
-    numbers : sequence of float, optional
-        The quantity's number of each process, if processes have one.
+    The quantity is a leaf of formulas (`mst.reporting.papers.formula`), and `numbers` are those of each process, if
+    processes have one.
     """
     measurement = record.measurement
     disturbed = sorted(DISTURBED & set(measurement["conditions"]["flags"]))
@@ -68,8 +58,6 @@ def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
 def objection_to_numbers(quantity: str, numbers: Sequence[float]) -> str:
     """Return why the numbers of a run's processes judge nothing, or an empty string.
 
-    Examples
-    --------
     >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
     'disturbed (spread: 1 to 1.2 s)'
     >>> objection_to_numbers("T", [1.0] * 8 + [1.2]), objection_to_numbers("T", [5e-5] * 4 + [6e-5])
@@ -110,8 +98,6 @@ def differences(graph: str, facts: Mapping[str, Any]) -> dict[str, tuple[float, 
 def resembles(graph: str, facts: Mapping[str, Any]) -> bool:
     """Return whether a graph of these facts may stand in for another: none differs by more than a tenth.
 
-    Examples
-    --------
     >>> near = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 36000}
     >>> resembles("as-skitter", near), resembles("as-skitter", {**near, "components": 1003742})
     (True, False)
@@ -123,8 +109,6 @@ def resembles(graph: str, facts: Mapping[str, Any]) -> bool:
 def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
     """Return how a stand-in differs from its input.
 
-    Examples
-    --------
     >>> facts = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 35455}
     >>> in_words("as-skitter", "like", facts)
     'like for as-skitter (vertices and edges and largest degree the same, components 760 for 756)'

@@ -178,18 +178,10 @@ def exhibits(file: Path | None = None) -> dict[str, list[Exhibit]]:
 
 
 def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names) -> Filled:
-    """Work out an exhibit's numbers.
+    """Work out an exhibit's numbers from a source for each machine; machines without a single number are left out.
 
     If a column is about programs that are available, it has the numbers of the programs; those of our ports are a grid
     of their own, whose columns say so.
-
-    Parameters
-    ----------
-    paper : str
-    exhibit : Exhibit
-    sources : sequence of Measured
-        One for each machine; those without a single number are left out.
-    names : Names
     """
     filled, book = Filled(paper, exhibit), document()
     if exhibit.static:
@@ -200,12 +192,11 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
         grid = None
         if exhibit.values == "printed":
             grid = _grid(exhibit, Printed(paper, exhibit.machine), names, panel, bound)
+        kinds = (
+            [False, True] if any(_about_programs(c, programs) for c in exhibit.columns.values()) else [False]
+        )
         own = [
-            _grid(exhibit, source, names, panel, bound, programs, ports=ports)
-            for source in sources
-            for ports in (False, True)[
-                : 1 + any(_about_programs(c, programs) for c in exhibit.columns.values())
-            ]
+            _grid(exhibit, s, names, panel, bound, programs, ports=ports) for s in sources for ports in kinds
         ]
         measured = _merged([g for g in own if (g.has_ports if g.ports else g.known)])
         filled.panels.append(PanelGrids(panel, grid if grid and grid.known else None, measured))
@@ -282,7 +273,7 @@ def _grid(
             row.append(_cell(stated.get(title, formula), origin, names, own, whole=True))
         cells.append(tuple(row))
     labels = (*map(_label, members), *exhibit.means)
-    loops = [*members, *("" for _ in exhibit.means)]
+    loops = [*members, *[""] * len(exhibit.means)]
     marks = tuple(_mark(member, row) for member, row in zip(loops, cells, strict=True))
     return Grid(source.name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks, ports)
 

@@ -56,6 +56,7 @@ import numpy as np
 
 from mst.bench.statistics import FEWEST_PROCESSES, median_draws, of_extremes
 from mst.errors import ConfigError, nearest
+from mst.reporting.papers.published import Missing, published
 
 DRAWS = 1000
 _SELECTION = re.compile(
@@ -73,8 +74,8 @@ Quantity = np.ndarray
 Values = Mapping[str, Any]
 
 
-class Missing(Exception):
-    """A formula needs a number that was not measured; the message names it, and the reason if known."""
+Silently = tuple[type[Missing], ...]
+"""The kinds of missing terms that an aggregate leaves out without a note."""
 
 
 class Unfit(Missing):
@@ -109,20 +110,9 @@ class Selection:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A number from a source.
+    """A number from a source: its estimate, and the numbers of the processes behind it; none if it does not vary.
 
-    Attributes
-    ----------
-    value : float
-        Its estimate.
-    medians : tuple of float
-        The numbers of the processes behind it; empty if it does not vary.
-    record : str or None
-        Path of the record.
-    width : int
-        Width of the run.
-    objection : str
-        Why the record judges no claim, else empty.
+    It comes from a record, whose path and width it has, with the objection to its judging a claim, if any.
     """
 
     value: float
@@ -142,10 +132,7 @@ class Source(Protocol):
         """Return a fact of a graph, or raise `Missing`."""
 
     def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
-        """Return the widths measured, or raise `Missing`."""
-
-    def published(self, table: str, column: str, row: tuple[str, ...]) -> float:
-        """Return a published number."""
+        """Return the widths measured, ascending, or raise `Missing`."""
 
     def has(self, graph: str) -> bool:
         """Return whether anything is known of the graph."""
@@ -155,9 +142,11 @@ class Source(Protocol):
 
     def resembles(self, graph: str, other: str) -> bool:
         """Return whether another graph may stand in for a graph."""
+        return False
 
     def is_stand_in(self, graph: str, names: Names) -> bool:
         """Return whether a graph only stands in for others here."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -173,15 +162,15 @@ class Names:
 
 @dataclass
 class Result:
-    """A formula's value.
+    """A formula's value and its interval, which holds it; both ends are the value where nothing varies.
+
+    The interval covers 95 %, or what that of the run with fewest processes covers
+    (`mst.bench.statistics.interval_ranks`).
 
     Attributes
     ----------
-    value, low, high : float
-        The estimate and its interval, which holds it; both ends are the estimate where nothing varies. It covers 95 %,
-        or what that of the run with fewest processes covers (`mst.bench.statistics.interval_ranks`).
-    missing : list of str
-        Terms that were left out; the value covers the others.
+    missing, failed : list of str
+        Terms that were left out; failed or wrong runs, which `where_run` skipped. The value covers the others.
     processes : int or None
         Processes of the run that had fewest; None where nothing varies.
     objections : list of str
@@ -190,14 +179,10 @@ class Result:
         Quantities, missing ones too, of which a least or greatest one was taken: the interval allows for their number.
     best : dict
         The widths that ``@best`` chose, by selection and graph.
-    records : list of str
-        Paths of the records used.
-    used : list of str
-        Graphs used; a stand-in under its own name.
+    records, used : list of str
+        Paths of the records, and the graphs; a stand-in under its own name.
     stood_in : dict
         The stand-ins among them, by the names of the graphs that they replace.
-    failed : list of str
-        Failed or wrong runs, which `where_run` skipped.
     """
 
     value: float = np.nan
@@ -218,8 +203,6 @@ class Result:
 def parse_selection(text: str) -> Selection:
     """Return a selection from its text, or raise `ConfigError`.
 
-    Examples
-    --------
     >>> parse_selection("edge-boruvka[fused=true]@16").width
     16
     """
@@ -244,25 +227,12 @@ def parse(text: str) -> ast.expr:
 
 
 def evaluate(
-    text: str,
-    source: Source,
-    names: Names,
-    bound: Values | None = None,
-    *,
-    stand_ins: bool = False,
+    text: str, source: Source, names: Names, bound: Values | None = None, *, stand_ins: bool = False
 ) -> Result:
     """Return the value of a formula; raise `Missing` when nothing of it is there.
 
-    Parameters
-    ----------
-    text : str
-    source : Source
-    names : Names
-    bound : mapping, optional
-        Values of names besides those of `names`, such as the row of a table.
-    stand_ins : bool
-        Where nothing was measured on a graph, use its stand-in. Published numbers are looked up under the name of the
-        graph itself in any case.
+    `bound` are values of further names, such as the row of a table. With `stand_ins`, the stand-in of a graph is used
+    where nothing was measured on that; published numbers are looked up under the name of the graph itself in any case.
     """
     tree, values = parse(text), {**names.sets, **(bound or {})}
     run = _Evaluation(source, names, stand_ins)
@@ -274,10 +244,8 @@ def evaluate(
     result.value = float(value[0])
     low, high = np.percentile(value[1:] if len(value) > 1 else value, [2.5, 97.5])
     result.low, result.high = min(float(low), result.value), max(float(high), result.value)
-    result.records, result.used = list(dict.fromkeys(result.records)), list(dict.fromkeys(result.used))
-    result.failed, result.objections = (
-        list(dict.fromkeys(texts)) for texts in (result.failed, result.objections)
-    )
+    for texts in (result.records, result.used, result.failed, result.objections):
+        texts[:] = dict.fromkeys(texts)
     result.stood_in = {graph: other for graph, other in result.stood_in.items() if other in result.used}
     return result
 
@@ -347,9 +315,7 @@ class _Evaluation:
             raise ConfigError(f"no function {name!r}{nearest(name, functions())}")
         return self.leaf(name, [_plain(self.value(argument, values)) for argument in arguments])
 
-    def terms(
-        self, arguments: Sequence[ast.expr], values: Values, silently: tuple[type[Missing], ...]
-    ) -> Iterator[Any]:
+    def terms(self, arguments: Sequence[ast.expr], values: Values, silently: Silently) -> Iterator[Any]:
         """Yield an aggregate's terms: those of its generator, or its arguments."""
         match arguments:
             case [ast.GeneratorExp(elt=element, generators=loops)]:
@@ -360,11 +326,7 @@ class _Evaluation:
             yield from value if isinstance(value, tuple) else (value,)
 
     def generated(
-        self,
-        element: ast.expr,
-        loops: list[ast.comprehension],
-        values: Values,
-        silently: tuple[type[Missing], ...],
+        self, element: ast.expr, loops: list[ast.comprehension], values: Values, silently: Silently
     ) -> Iterator[Any]:
         """Yield the element for every binding of the loops; missing ones are left out, and noted unless silently."""
         try:
@@ -387,7 +349,7 @@ class _Evaluation:
     def leaf(self, name: str, given: Sequence[Any]) -> Any:
         if name == "published":
             table, column, *row = map(_text, given)
-            return _constant(self.source.published(table, column, tuple(row)))
+            return _constant(published(table).number(column, tuple(row)))
         if name in _FACTS:
             graph = self.graph(given[0])
             fact = partial(self.source.fact, graph=graph)
@@ -497,11 +459,7 @@ _OPERATORS: dict[type, Callable[[Quantity, Quantity], np.ndarray]] = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
-SCALARS: dict[str, Callable[[Quantity], Quantity]] = {
-    "abs": np.abs,
-    "log2": np.log2,
-    "ceil": np.ceil,
-}
+SCALARS: dict[str, Callable[[Quantity], Quantity]] = {"abs": np.abs, "log2": np.log2, "ceil": np.ceil}
 _PAIRED: dict[str, Callable[[Quantity, Quantity], Quantity]] = {
     "spearman": lambda x, y: _pearson(_ranks(x), _ranks(y)),
     "kendall": _kendall,

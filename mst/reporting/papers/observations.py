@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
-from mst import registry, resources
+from mst import registry
 from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import summarise
-from mst.errors import ConfigError, nearest
 from mst.facts import Facts
 from mst.reporting.papers.evidence import objection, resembles
-from mst.reporting.papers.formula import Failed, Leaf, Missing, Names, Selection, Unfit, parse_selection
-from mst.yaml_models import StrictModel, parse, read_yaml
+from mst.reporting.papers.formula import Failed, Leaf, Missing, Names, Selection, Source, Unfit, parse_selection
+from mst.reporting.papers.published import SCALE, is_number, published, published_tables
 
 Key = tuple[str, str, str, int]
+"""Graph, algorithm, options and width of a run."""
 
 
 @dataclass
-class Measured:
+class Measured(Source):
     """The records of one machine, as a source of formulas.
 
     Attributes
     ----------
     machine : mapping
         Facts of the machine (`mst.bench.machine.Machine.as_dict`) and its ``name``.
-    runs : dict
-        Records by (graph, algorithm, options, width); of several layouts the fastest.
+    runs, reasons : dict
+        Records, of several layouts the fastest, and why planned runs were not possible.
     facts : mapping
         Manifests by graph.
-    reasons : dict
-        Why planned runs were not possible.
     programs : mapping, optional
         The program that is looked up in place of each port (an algorithm with its options).
     judging : bool
@@ -114,10 +110,6 @@ class Measured:
         if not found:
             raise Missing(self._why(algorithm, options, selection, graph))
         return tuple(sorted(found))
-
-    def published(self, table: str, column: str, row: tuple[str, ...]) -> float:
-        """Return a published number."""
-        return published(table).number(column, row)
 
     def has(self, graph: str) -> bool:
         """Return whether the machine has a record of the graph, or knows its facts."""
@@ -223,8 +215,6 @@ def program_of(selection: Selection, originals: Mapping[str, str]) -> Selection:
 
     If only the port without options has a program, the options that differ from the port's defaults are the program's.
 
-    Examples
-    --------
     >>> program_of(parse_selection("ecl-mst-cuda[rung=2,seed=1]"), {"ecl-mst-cuda": "command-ecl-mst"}).name
     'command-ecl-mst[rung=2]'
     """
@@ -298,21 +288,12 @@ def _counter(counters: Mapping[str, Any], name: str) -> float | None:
 
 
 def gather(
-    folders: Iterable[Path],
-    rows: Iterable[Mapping[str, Any]] = (),
-    manifests: Iterable[Mapping[str, Any]] = (),
+    folders: Iterable[Path], rows: Iterable[Mapping[str, Any]] = (), manifests: Iterable[Mapping[str, Any]] = ()
 ) -> list[Measured]:
-    """Return one source for each machine that has records, in the order of the folders.
+    """Return one source for each machine that has records, in the order of their folders.
 
-    Parameters
-    ----------
-    folders : iterable of Path
-        Folders of records.
-    rows : iterable of mapping
-        The tidy table: which version of a run is current, and why planned runs were not possible. Without it
-        the newest version counts.
-    manifests : iterable of mapping
-        Facts of the graphs.
+    `rows` are the tidy table: which version of a run is current, and why planned runs were not possible. Without it the
+    newest version counts. `manifests` are facts of the graphs.
     """
     table = list(rows)
     versions = {(_row_key(r), r["fingerprint"]) for r in table if r.get("current") and r.get("fingerprint")}
@@ -349,65 +330,7 @@ def _preferred(old: Record | None, new: Record, *, by_age: bool) -> Record:
     return min(old, new, key=lambda r: (not _shown(r, ""), _median(r) or np.inf))
 
 
-class PublishedTable(StrictModel):
-    """One table of ``report/published/index.yaml``.
-
-    ``values`` maps quantities to columns and their selections, ``{quantity: {column: selection}}``; a selection may
-    refer to columns of its row (``ghs-mpi@{ranks}``). Phases are rows: their column ``phase`` is the name. ``facts``
-    maps facts of graphs to columns; a column ``arcs`` counts every edge twice.
-    """
-
-    paper: str
-    place: str
-    machine: str | None = None
-    key: list[str]
-    unit: Literal["s", "ms", "µs", "", "%"] = ""
-    values: dict[str, dict[str, str]] = Field(default_factory=dict)
-    facts: dict[str, str] = Field(default_factory=dict)
-    note: str = ""
-
-
-SCALE = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "%": 0.01, "": 1.0}
-
-
-@dataclass(frozen=True)
-class PublishedNumbers:
-    """A published table with its rows, as they were printed."""
-
-    id: str
-    about: PublishedTable
-    rows: tuple[Mapping[str, str], ...]
-
-    def number(self, column: str, row: tuple[str, ...]) -> float:
-        """Return one number, in the unit of the table; raise `Missing` where the cell is empty."""
-        for found in self.rows:
-            if tuple(found[k] for k in self.about.key[: len(row)]) == row:
-                if column not in found:
-                    raise ConfigError(f"published/{self.id}: no column {column!r}{nearest(column, found)}")
-                if not _is_number(found[column]):
-                    raise Missing(f"{self.about.place} prints no {column} of {', '.join(row)}")
-                return float(found[column])
-        raise Missing(f"{self.about.place} has no row {', '.join(row)}")
-
-
-@cache
-def published_tables() -> dict[str, PublishedTable]:
-    """Return the description of every published table, by id."""
-    file = resources.path("report/published/index.yaml")
-    return {name: parse(PublishedTable, value, f"{file}: {name}") for name, value in read_yaml(file).items()}
-
-
-@cache
-def published(table: str) -> PublishedNumbers:
-    """Return a published table, or raise `ConfigError` with the nearest known one."""
-    known = published_tables()
-    if table not in known:
-        raise ConfigError(f"no published table {table!r}{nearest(table, known)}")
-    with resources.path(f"report/published/{table}.csv").open(newline="", encoding="utf-8") as file:
-        return PublishedNumbers(table, known[table], tuple(csv.DictReader(file)))
-
-
-class Printed:
+class Printed(Source):
     """Printed numbers of one paper for one kind of machine, as a source of formulas: values without intervals."""
 
     name = "printed"
@@ -451,23 +374,11 @@ class Printed:
             raise Missing(f"{selection} on {graph} is not printed")
         return tuple(sorted(found))
 
-    def published(self, table: str, column: str, row: tuple[str, ...]) -> float:
-        """Return a published number."""
-        return published(table).number(column, row)
-
     def has(self, graph: str) -> bool:
         """Return whether the paper prints anything of this graph."""
         return graph in self._graphs
 
     measured = has
-
-    def resembles(self, graph: str, other: str) -> bool:
-        """Return whether another graph may stand in for a graph: none does in print."""
-        return False
-
-    def is_stand_in(self, graph: str, names: Names) -> bool:
-        """Return whether a graph only stands in for others: none does in print."""
-        return False
 
 
 def _canonical(selection: Selection) -> tuple[str, str, int]:
@@ -486,17 +397,9 @@ def _printed_leaves(paper: str, machine: str | None) -> dict[tuple[str, tuple, s
                     if row[column]:
                         chosen = parse_selection(selection.format(**row))
                         key = (quantity, _canonical(chosen), row["graph"], row.get("phase", ""))
-                        number = float(row[column]) if _is_number(row[column]) else np.nan
+                        number = float(row[column]) if is_number(row[column]) else np.nan
                         leaves[key] = number * SCALE[about.unit]
     return leaves
-
-
-def _is_number(text: str | None) -> bool:
-    try:
-        float(text or "")
-    except ValueError:
-        return False
-    return True
 
 
 def read_manifests(files: Iterable[Path]) -> list[dict[str, Any]]:

@@ -18,11 +18,13 @@ from mst.reporting.charts.workers import Run, one_by_one
 from mst.reporting.papers import claims, drawing, tables
 from mst.reporting.papers.claims import Claim, Document, Outcome
 from mst.reporting.papers.exhibits import Filled, PanelGrids, exhibits, fill
-from mst.reporting.papers.observations import Measured, gather, published, read_manifests
+from mst.reporting.papers.observations import Measured, gather, read_manifests
+from mst.reporting.papers.published import published
 
 _MOST_RECORDS = 8
 _SHORT = {verdict: verdict.removesuffix(" here").replace(" ", "-") for verdict in claims.VERDICTS}
 """Their classes in the style sheet."""
+_BY = {"port": "by our port", "original": "by the program itself", "tests": "by tests"}
 _THEIRS, _OTHERS = "on the paper's kind of machine", "on another kind of machine"
 
 
@@ -49,10 +51,8 @@ def papers_of(
     ----------
     sources : sequence of Measured
         One for each machine.
-    pages : Path
-        Folder of the pages, which link to records and files.
-    folder : Path
-        Where pictures and tables go.
+    pages, folder : Path
+        Folder of the pages, which link to records and files, and where pictures and tables go.
     only : str, optional
         One paper instead of all.
     every_picture : bool
@@ -63,16 +63,13 @@ def papers_of(
         Draws the pictures: `mst.reporting.charts.workers.one_by_one`, or several processes.
     """
     book = claims.document()
-    names = book.names()
-    rows = [
-        row for paper in book.claims if only in (None, paper) for row in _claims(paper, sources, book, pages)
-    ]
+    names, chosen = book.names(), [only] if only else list(book.claims)
+    judged = {paper: _claims(paper, sources, book, pages) for paper in chosen}
+    rows = [row for own in judged.values() for row in own]
     for outcome in (o for row in rows for o in (*row["outcomes"], *row["stand_ins"])):
         outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
     filled = {
-        paper: [fill(paper, exhibit, sources, names) for exhibit in made]
-        for paper, made in exhibits().items()
-        if only in (None, paper)
+        paper: [fill(paper, exhibit, sources, names) for exhibit in exhibits()[paper]] for paper in chosen
     }
     tasks = {
         one.slug: partial(drawing.draw, one, folder, elsewhere)
@@ -85,8 +82,11 @@ def papers_of(
         {
             "id": paper,
             "title": book.papers[paper].title,
-            "tally": _tally(row["overall"] for row in rows if row["paper"] == paper),
-            "on_stand_ins": _tally_on_stand_ins(row for row in rows if row["paper"] == paper),
+            "tally": _tally(row["overall"] for row in judged[paper]),
+            # Counted by themselves.
+            "on_stand_ins": _tally(
+                v for row in judged[paper] for v in {o["verdict"] for o in row["stand_ins"]}
+            ),
             "exhibits": [_exhibit(one, pictures.get(one.slug, []), pages, folder) for one in made],
         }
         for paper, made in filled.items()
@@ -102,32 +102,19 @@ def judged(sources: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
 
 def _claims(paper: str, sources: Sequence[Measured], book: Document, pages: Path) -> list[dict[str, Any]]:
     names = book.names()
-    return [
-        _claim(
-            claim,
-            paper,
-            [claims.judge(claim, book.papers[paper], s, book, names) for s in sources],
-            book,
-            pages,
-        )
-        for claim in book.claims[paper]
-    ]
+
+    def row(claim: Claim) -> dict[str, Any]:
+        outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
+        return _claim(claim, paper, outcomes, book, pages)
+
+    return [row(claim) for claim in book.claims[paper]]
 
 
 def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
     """Return the verdicts that occur, each with its class and its number."""
     number = Counter(verdicts)
-    return [(verdict, _SHORT[verdict], number[verdict]) for verdict in claims.VERDICTS if number[verdict]]
-
-
-def _tally_on_stand_ins(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str, int]]:
-    """Return the verdicts on stand-ins, which are counted by themselves, each with its class and its number."""
-    number = Counter(verdict for row in rows for verdict in {o["verdict"] for o in row["stand_ins"]})
-    return [
-        (verdict, _class(verdict), number[verdict])
-        for verdict in (v + claims.ON_STAND_INS for v in claims.VERDICTS)
-        if number[verdict]
-    ]
+    known = (*claims.VERDICTS, *(verdict + claims.ON_STAND_INS for verdict in claims.VERDICTS))
+    return [(verdict, _class(verdict), number[verdict]) for verdict in known if number[verdict]]
 
 
 def _class(verdict: str) -> str:
@@ -163,10 +150,7 @@ def _claim(
 
 
 def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
-    """Return which kind of machine gave a verdict, or which machines gave which where they disagree.
-
-    Nothing where the claim names none, or where there is no verdict.
-    """
+    """Return which kind of machine gave a verdict, if the claim names one, or which machines gave which verdicts."""
     if overall == claims.DISAGREE:
         decided = [o for o in outcomes if o.verdict in (claims.CONFIRMED, claims.CONTRADICTED)]
         return ", ".join(f"{o.verdict} on {o.machine}" for o in decided)
@@ -205,9 +189,7 @@ def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
         "on_kind": outcome.on_kind,
         "measured": measured,
         "partial": bool(result and result.missing),
-        "by": {"port": "by our port", "original": "by the program itself", "tests": "by tests"}.get(
-            outcome.by, ""
-        ),
+        "by": _BY.get(outcome.by, ""),
         "records": [os.path.relpath(record, pages) for record in records[:_MOST_RECORDS]],
         "more": max(0, len(records) - _MOST_RECORDS),
     }
@@ -258,10 +240,7 @@ def write_exhibit(
 ) -> None:
     """Write one table or figure by itself: CSV, LaTeX beside it, and pictures as SVG and PDF in a folder of its name.
 
-    Raises
-    ------
-    ConfigError
-        There is no such paper or exhibit; the nearest one is named.
+    If there is no such paper or exhibit, `ConfigError` names the nearest one.
     """
     import pandas as pd
 
@@ -293,27 +272,16 @@ def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
         lines = list(tables.rows(filled, grid, beside))
         known = [[bool(cell.printed) or cell.text != tables.NOTHING for cell in cells] for _, cells in lines]
         columns = [any(column) for column in zip(*known, strict=True)]
-        made.append(
-            {
-                "caption": panel.title(grid, "measured on "),
-                "head": [
-                    (c, tables.unit_of(tables.kind_of(filled, c))) for c in compress(grid.columns, columns)
-                ],
-                "rows": [
-                    {
-                        "label": label,
-                        "mean": index >= len(lines) - grid.means,
-                        "cells": list(compress(cells, columns)),
-                    }
-                    for index, (label, cells) in enumerate(lines)
-                    if any(known[index])
-                ],
-                "without": [
-                    *(label for (label, _), row in zip(lines, known, strict=True) if not any(row)),
-                    *(name for name, column in zip(grid.columns, columns, strict=True) if not column),
-                ],
-                "open": grid is not panel.printed and 2 * grid.known >= most,
-                "beside": beside is not None,
-            }
-        )
+        head = [(c, tables.unit_of(tables.kind_of(filled, c))) for c in compress(grid.columns, columns)]
+        rows, without = [], []
+        for index, (label, cells) in enumerate(lines):
+            if any(known[index]):
+                is_mean = index >= len(lines) - grid.means
+                rows.append({"label": label, "mean": is_mean, "cells": list(compress(cells, columns))})
+            else:
+                without.append(label)
+        without += [name for name, column in zip(grid.columns, columns, strict=True) if not column]
+        table = {"caption": panel.title(grid, "measured on "), "head": head, "rows": rows, "without": without}
+        is_open = grid is not panel.printed and 2 * grid.known >= most
+        made.append(table | {"open": is_open, "beside": beside is not None})
     return made

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mst.atomic import replacing, write_text
 from mst.reporting.papers.exhibits import OUR_PORT, OUR_PORTS, Cell, Column, Filled, Grid
-from mst.reporting.papers.observations import published
+from mst.reporting.papers.published import published
 from mst.units import prefixed
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
@@ -16,20 +16,8 @@ SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
 """Factors by which numbers are shown."""
 NOTHING = "–"
 """The text of a cell without a number."""
-_FIELDS = (
-    "panel",
-    "row",
-    "column",
-    "source",
-    "value",
-    "low",
-    "high",
-    "unit",
-    "graphs",
-    "stand_ins",
-    "reason",
-    "objection",
-)
+_FIELDS = ["panel", "row", "column", "source", "value", "low", "high", "unit"]
+_FIELDS += ["graphs", "stand_ins", "reason", "objection"]
 
 
 def unit_of(kind: str) -> str:
@@ -40,8 +28,6 @@ def unit_of(kind: str) -> str:
 def number(value: float | None, kind: str) -> str:
     """Write a number in a unit, with three or four significant digits.
 
-    Examples
-    --------
     >>> number(0.02482, "milliseconds"), number(4190208, "count"), number(1.584e9, "rate"), number(0.27, "percent")
     ('24.8', '4,190,208', '1.58 G', '27.0')
     """
@@ -72,10 +58,8 @@ def write_files(filled: Filled, stem: Path) -> list[Path]:
     """
     import pandas as pd
 
-    if filled.exhibit.static:
-        frame = pd.DataFrame(published(filled.exhibit.static).rows)
-    else:
-        frame = pd.DataFrame(_lines(filled), columns=_FIELDS)
+    static = filled.exhibit.static
+    frame = pd.DataFrame(published(static).rows) if static else pd.DataFrame(_lines(filled), columns=_FIELDS)
     # A stem may hold dots.
     files = [stem.with_name(stem.name + suffix) for suffix in (".csv", ".tex")]
     stem.parent.mkdir(parents=True, exist_ok=True)
