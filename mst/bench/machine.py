@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from mst.bench.output import output_of
 
 _PROCESSORS = Path("/sys/devices/system/cpu")
@@ -55,7 +57,7 @@ def this_machine() -> Machine:
         sockets=_topology("physical_package_id"),
         cores=_topology("physical_package_id", "core_id"),
         hardware_threads=os.cpu_count() or 1,
-        memory_gib=round(_meminfo("MemTotal") / 2**30),
+        memory_gib=round(psutil.virtual_memory().total / 2**30),
         gpus=gpus,
         driver=driver,
     )
@@ -94,24 +96,27 @@ def host_name() -> str:
 
 def conditions() -> dict[str, Any]:
     """Return the momentary state of this host: load, frequency governor, affinity, clock, throttling counts."""
-    job = os.environ.get("SLURM_JOB_ID")
+    job, clock = os.environ.get("SLURM_JOB_ID"), psutil.cpu_freq()
+    counts = _PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
+    throttled = [int(line) for file in counts if (line := first_line(file))]
+    # Tasks runnable at this instant, this one included: the load average lags by a minute.
+    running = re.search(r" (\d+)/\d+ ", _read("/proc/loadavg"))
     return {
         "host": socket.gethostname(),
         "kernel": platform.release(),
         "load": round(os.getloadavg()[0], 2),
-        "running": _running_tasks(),
+        "running": int(running[1]) if running else 0,
         "affinity": sorted(os.sched_getaffinity(0)),
         "governor": first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "mhz": _mhz(),
-        "throttled": _throttle_count(),
-        "memory_available_bytes": _meminfo("MemAvailable"),
+        "mhz": round(clock.current, 1) if clock else None,
+        "throttled": sum(throttled) if throttled else None,
+        "memory_available_bytes": psutil.virtual_memory().available,
         "scheduled": {"job": job, "node": os.environ.get("SLURMD_NODENAME")} if job else None,
     }
 
 
 def _cpu_model() -> str:
-    text = _read("/proc/cpuinfo")
-    found = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", text, re.MULTILINE)
+    found = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     return re.sub(r"\s+", " ", found.group(1)).strip() if found else platform.machine()
 
 
@@ -119,28 +124,6 @@ def _topology(*keys: str) -> int:
     cpus = _PROCESSORS.glob("cpu[0-9]*")
     seen = {tuple(first_line(cpu / "topology" / key) for key in keys) for cpu in cpus}
     return len(seen) or 1
-
-
-def _meminfo(field: str) -> int:
-    found = re.search(rf"^{field}:\s+(\d+) kB", _read("/proc/meminfo"), re.MULTILINE)
-    return int(found.group(1)) * 1024 if found else 0
-
-
-def _mhz() -> float | None:
-    found = [float(x) for x in re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _read("/proc/cpuinfo"), re.MULTILINE)]
-    return round(sum(found) / len(found), 1) if found else None
-
-
-def _throttle_count() -> int | None:
-    files = _PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
-    counts = [int(line) for f in files if (line := first_line(f))]
-    return sum(counts) if counts else None
-
-
-def _running_tasks() -> int:
-    """Tasks runnable at this instant, this one included: the load average lags by a minute."""
-    found = re.search(r" (\d+)/\d+ ", _read("/proc/loadavg"))
-    return int(found.group(1)) if found else 0
 
 
 def _gpus() -> tuple[tuple[str, ...], str | None]:

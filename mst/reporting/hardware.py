@@ -46,6 +46,13 @@ class HardwareKind:
     paradigms: tuple[str, ...]
     uses: Callable[[pd.DataFrame], pd.Series]
 
+    def of(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows that use it; a graph on which nothing used several cores is no comparison of many."""
+        own = rows[self.uses(rows)]
+        return (
+            own[own.groupby(["machine", "graph"])["width"].transform("max") > 1] if self.id == "cores" else own
+        )
+
 
 HARDWARE_KINDS = (
     HardwareKind("core", "One core", "filter-boruvka", ("sequential",), _on_one_core),

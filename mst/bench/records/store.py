@@ -16,7 +16,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -190,7 +190,6 @@ class Record:
     measurement: dict[str, Any]
     proof: dict[str, Any] | None = None
     origin: str = "measured"
-    facts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -206,22 +205,18 @@ class Record:
         return self.status == "ok" == proof.get("status") and not proof.get("claimed")
 
 
-def load_records(
-    folder: Path, *, origin: str = "measured", set_aside: Callable[[str], None] | None = None
-) -> Iterator[Record]:
-    """Yield every valid record below a folder of records, sorted by path.
-
-    `set_aside` takes the reason, with the path, why a record is left out; by default it is printed to stderr, once
-    each. The measurement stays where only its proof is bad.
-    """
+def load_records(folder: Path) -> Iterator[Record]:
+    """Yield every valid record below a folder of records, sorted by path; why others are not is printed, once each."""
     for path in map(Path, measurement_files(str(folder))):
-        record = read_record(path, origin=origin, set_aside=set_aside or _print_once)
-        if record is not None:
+        if record := read_record(path, set_aside=_print_once):
             yield record
 
 
-def read_record(path: Path, *, origin: str, set_aside: Callable[[str], None]) -> Record | None:
-    """Read a measurement and its proof, as `load_records` does; None where the measurement is left out."""
+def read_record(path: Path, *, set_aside: Callable[[str], None], origin: str = "measured") -> Record | None:
+    """Read a measurement and its proof; None where the measurement is left out.
+
+    `set_aside` takes the reason, with the path; the measurement stays where only its proof is bad.
+    """
     try:
         measurement = read_measurement(path)
     except MSTError as error:

@@ -93,13 +93,8 @@ def findings(rows: pd.DataFrame, hardware: HardwareKind, baseline: str) -> list[
     expected = hardware.ours if (rows["algorithm"] == hardware.ours).any() else None
     found = []
     for _, own in by_machine(usable):
-        here = own[hardware.uses(own)]
-        if not here["paradigm"].isin(hardware.paradigms).any():
-            continue
-        if hardware.id == "cores":
-            # A graph on which nothing used several cores is no comparison of them.
-            here = here[here["graph"].isin(here.loc[here["width"] > 1, "graph"])]
-        if len(here):
+        here = hardware.of(own)
+        if here["paradigm"].isin(hardware.paradigms).any():
             found.append(_finding(hardware, here, own, baseline, expected))
     return found
 

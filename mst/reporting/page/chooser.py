@@ -113,12 +113,8 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
     everything = exact.groupby(["machine", "graph"])
     found = []
     for hardware in HARDWARE_KINDS[:3]:
-        here = exact[hardware.uses(exact)]
-        if hardware.id == "cores":
-            wide = here.loc[here["width"] > 1, ["machine", "graph"]].drop_duplicates()
-            here = here.merge(wide, on=["machine", "graph"])
         expected = (exact["algorithm"] == hardware.ours).any()
-        for (machine, graph), own in here.groupby(["machine", "graph"], sort=False):
+        for (machine, graph), own in hardware.of(exact).groupby(["machine", "graph"], sort=False):
             if own["name"].nunique() < 2 or (expected and hardware.ours not in set(own["algorithm"])):
                 continue
             best = fastest(own, "graph").iloc[0]
@@ -158,8 +154,8 @@ def _badge(rows: pd.DataFrame) -> str:
     return ", ".join([noise, badge.dates, *badge.commits])
 
 
-def overview(made: Mapping[str, Any], m: int = 1_000_000) -> tuple[str, Sequence[tuple[str, list[Any]]]]:
-    """Return the size nearest to `m` in words, and for each kind of graph the answer on each hardware."""
-    place = min(range(len(made["sizes"])), key=lambda i: abs(made["sizes"][i][0] / m - 1))
+def overview(made: Mapping[str, Any]) -> tuple[str, Sequence[tuple[str, list[Any]]]]:
+    """Return the size nearest to a million edges in words, and for each kind of graph the answer on each hardware."""
+    place = min(range(len(made["sizes"])), key=lambda i: abs(made["sizes"][i][0] / 1e6 - 1))
     rows = [(kind, [own[k][place] for own in made["answers"]]) for k, kind in enumerate(made["kinds"])]
     return made["sizes"][place][1], rows

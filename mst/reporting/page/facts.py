@@ -23,10 +23,10 @@ def machine_facts(records_folders: Iterable[Path]) -> list[dict[str, Any]]:
                 {"name": record.run.machine, **m["machine"], "records": 0, "versions": {}, "conditions": {}},
             )
             facts["records"] += 1
-            for name, version in (m.get("versions") or {}).items():
+            for name, version in m["versions"].items():
                 facts["versions"].setdefault(name, set()).add(str(version))
             for name in ("kernel", "governor"):
-                if value := (m.get("conditions") or {}).get(name):
+                if value := m["conditions"].get(name):
                     facts["conditions"].setdefault(name, set()).add(str(value))
     for facts in found.values():
         for group in ("versions", "conditions"):

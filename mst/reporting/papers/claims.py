@@ -1,25 +1,8 @@
 """Published claims, and the verdicts of the records on them.
 
 `report/claims.yaml` holds the claims of five papers, each as a formula over records with the criterion that confirms
-it. A claim has a verdict for every machine that has records:
-
-*confirmed*, *contradicted*
-    The whole formula could be computed, from records that may judge (`mst.reporting.papers.evidence`) of the programs
-    that may judge it. A range is met by the value and by its interval, or missed by both; for a bound, the whole
-    interval lies on one side. Or tests show that a published listing is wrong.
-*undecided*
-    The whole formula could be computed, and its interval decides nothing.
-*not measured*
-    Some number is missing, or comes from records that judge nothing, or from our port of a program that judges itself.
-    A claim about every graph or width can be contradicted by a part of them, but is confirmed only by all. Its
-    ``counterexample`` may name a smaller machine that suffices for that.
-*not comparable here*
-    The machine lacks hardware that the claim needs, the claim is only about another kind of machine, or the graphs were
-    generated with the very numbers that it states.
-
-Several machines that disagree are named; none of them outvotes another. A claim that is not measured since inputs are
-missing may have a verdict on stand-ins besides, *confirmed* or *contradicted on stand-ins*, which is never counted with
-the others.
+it. A claim has a verdict for every machine that has records (``docs/papers.md`` has the rules). Several machines that
+disagree are named; none of them outvotes another.
 """
 
 from __future__ import annotations

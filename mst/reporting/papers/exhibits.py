@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -171,9 +170,9 @@ class Filled:
 
 
 @cache
-def exhibits(file: Path | None = None) -> dict[str, list[Exhibit]]:
+def exhibits() -> dict[str, list[Exhibit]]:
     """Return every exhibit by paper, or raise `ConfigError` with the place of the error."""
-    file = file or resources.path("report/exhibits.yaml")
+    file = resources.path("report/exhibits.yaml")
     return parse(Exhibits, {"papers": read_yaml(file)}, str(file)).papers
 
 

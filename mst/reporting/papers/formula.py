@@ -1,41 +1,7 @@
 """The language of claims and exhibits: arithmetic over measurements, a subset of Python's expressions.
 
-::
-
-    gm(T("jucele-cuda", g) / T("ecl-mst-cuda", g) for g in ECL9)
-    max(T("boruvka", g) / T(f"cas-boruvka@{p}", g) for g in D9 for p in widths("cas-boruvka", g))
-
-A *selection* names runs: ``algorithm[option=value,…]@width``. Options that are not named have their defaults; the
-width is 1 unless stated, ``@best`` is the fastest width measured, ``@16+`` also accepts a run of 16 threads on fewer
-cores, and ``@16!`` no other.
-
-**Leaves**, whose values come from a `Source`:
-
-==================================  ========================================================================
-``T(selection, graph)``             seconds to find the forest (*compute*)
-``I(selection, graph)``             seconds to build the algorithm's own structure (*init*)
-``X(selection, graph)``             seconds of copies to the device (*transfer*)
-``M(selection, graph)``             arithmetic mean of the raw samples of *compute*
-``phase(selection, graph, name)``   seconds of a named phase, from instrumented processes
-``share(selection, graph, name)``   that phase over the sum of all phases
-``counter(selection, graph, name)`` one of the algorithm's counters; of a list, ``"name[1]"`` is the second
-                                    entry, ``"name[-1]"`` the last, ``"name[mean]"`` the mean
-``memory(selection, graph)``        working memory in bytes
-``spread(selection, graph)``        standard deviation over mean of the raw samples
-``excess(selection, graph)``        weight of the forest over that of the minimum, less 1
-``ran(selection, graph)``           1 if it ran and was proved, 0 if it did not fit, failed or was wrong
-``wrong(selection, graph)``         records of the selection, at any width, that were proved wrong
-``widths(selection, graph)``        the widths measured, ascending (to loop over)
-``n(g)``, ``m(g)``                  vertices and undirected edges; ``components(g)``, ``degree(g)`` (2m/n)
-                                    and ``max_degree(g)`` likewise
-``published(table, column, row…)``  a number of ``report/published``, in the unit of its table
-==================================  ========================================================================
-
-**Aggregates** over a generator expression or several arguments: ``gm``, ``mean``, ``median``, ``min``, ``max``,
- ``sum``, and ``fastest``, a minimum that skips runs that do not fit the graph; over pairs: ``spearman``
-and ``kendall``. ``where_run`` around an aggregate's generator also skips runs that failed or were wrong.
-**Scalars**: ``abs``, ``log2``, ``ceil``. Operators: ``+ - * / **`` and comparisons, which are 1 or 0. Names
-are sets of graphs, tuples of numbers, or loop variables. Nothing else is accepted, and no Python code is executed.
+``gm(T("jucele-cuda", g) / T("ecl-mst-cuda", g) for g in ECL9)`` is one. ``docs/papers.md`` describes selections of
+runs, leaves, whose values come from a `Source`, and aggregates. Nothing else is accepted, and no Python code is executed.
 
 **Uncertainty.** A quantity is an array: the estimate, then `DRAWS` draws of each run's median
 (`mst.bench.statistics.median_draws`). Arithmetic on such arrays carries the uncertainty of every run to the result, and

@@ -59,12 +59,10 @@ class Measured(Source):
 
     def leaf(self, quantity: str, selection: Selection, graph: str, name: str = "") -> Leaf:
         """Return a number of a record; raise `Missing` with the best reason known."""
-        algorithm, options = self._looked_up(selection)
-        if quantity == "wrong":
-            return self._wrong(algorithm, options, selection, graph)
-        if quantity == "ran":
-            return self._ran(algorithm, options, selection, graph)
-        found = [self._number(r, quantity, name) for r in self._records(algorithm, options, selection, graph)]
+        key = self._key(selection, graph)
+        if quantity in ("wrong", "ran"):
+            return self._wrong(key, selection) if quantity == "wrong" else self._ran(key, selection)
+        found = [self._number(record, quantity, name) for record in self._records(key, selection)]
         # The best of several widths is the best of those that judge, if any do.
         judging = [leaf for leaf in found if leaf and not leaf.objection] if self.judging else []
         best = (judging or found)[0]
@@ -101,14 +99,10 @@ class Measured(Source):
 
     def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
         """Return the widths that have a shown record, ascending."""
-        algorithm, options = self._looked_up(selection)
-        found = [
-            key[3]
-            for key, record in self.runs.items()
-            if key[:3] == (graph, algorithm, options) and _shown(record, selection.over)
-        ]
+        key = self._key(selection, graph)
+        found = [k[3] for k, record in self.runs.items() if k[:3] == key and _shown(record, selection.over)]
         if not found:
-            raise Missing(self._why(algorithm, options, selection, graph))
+            raise Missing(self._why(key, selection))
         return tuple(sorted(found))
 
     def has(self, graph: str) -> bool:
@@ -135,32 +129,33 @@ class Measured(Source):
     def _graphs(self) -> set[str]:
         return {key[0] for key in self.runs}
 
-    def _looked_up(self, selection: Selection) -> tuple[str, str]:
+    def _key(self, selection: Selection, graph: str) -> tuple[str, str, str]:
+        """Return the graph, the algorithm and the options that are looked up."""
         if self.programs is not None:
             selection = program_of(selection, self.programs)
-        return selection.algorithm, options_text(selection)
+        return graph, selection.algorithm, options_text(selection)
 
-    def _records(self, algorithm: str, options: str, selection: Selection, graph: str) -> list[Record]:
+    def _records(self, key: tuple[str, str, str], selection: Selection) -> list[Record]:
         """Return the records of a selection, the fastest first."""
+        graph = key[0]
         widths = [selection.width] if selection.width else self.widths(selection, graph)
-        found = [self.runs.get((graph, algorithm, options, width)) for width in widths]
-        shown = [record for record in found if record is not None and _shown(record, selection.over)]
+        found = [record for width in widths if (record := self.runs.get((*key, width)))]
+        shown = [record for record in found if _shown(record, selection.over)]
         if not shown:
             if reason := self._unfit(selection, graph):
                 raise Unfit(f"{selection} on {graph}: {reason}")
-            failed = any(record is not None and record.status != "ok" for record in found)
-            raise (Failed if failed else Missing)(self._why(algorithm, options, selection, graph))
+            failed = any(record.status != "ok" for record in found)
+            raise (Failed if failed else Missing)(self._why(key, selection))
         return sorted(shown, key=lambda record: _median(record) or np.inf)
 
-    def _ran(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
-        width = selection.width or 1
-        record = self.runs.get((graph, algorithm, options, width))
-        if record is not None:
+    def _ran(self, key: tuple[str, str, str], selection: Selection) -> Leaf:
+        graph, width = key[0], selection.width or 1
+        if record := self.runs.get((*key, width)):
             ran = Leaf(float(_shown(record, "+")), (), str(record.path), width, objection(record))
             return self._leaf(ran, graph)
         if self._unfit(selection, graph):
             return Leaf(0.0)
-        raise Missing(self._why(algorithm, options, selection, graph))
+        raise Missing(self._why(key, selection))
 
     def _unfit(self, selection: Selection, graph: str) -> str | None:
         """Return why the algorithm takes this graph on no machine."""
@@ -181,33 +176,32 @@ class Measured(Source):
             if k[0] == graph and r.proved and (r.proof or {}).get("grade") == "identical"
         )
         least = next((r.measurement["forest"]["weight"] for r in exact), None)
-        own = (record.measurement.get("forest") or {}).get("weight")
+        own = (record.measurement["forest"] or {}).get("weight")
         return None if least is None or own is None or not float(least) else float(own) / float(least) - 1
 
-    def _wrong(self, algorithm: str, options: str, selection: Selection, graph: str) -> Leaf:
-        same = [r for k, r in self.runs.items() if k[:3] == (graph, algorithm, options)]
-        judged = [r for r in same if r.status == "wrong" or r.proved]
+    def _wrong(self, key: tuple[str, str, str], selection: Selection) -> Leaf:
+        judged = [r for k, r in self.runs.items() if k[:3] == key and (r.status == "wrong" or r.proved)]
         judged = [r for r in judged if not objection(r)] or judged
         if not judged:
-            raise Missing(self._why(algorithm, options, selection, graph))
+            raise Missing(self._why(key, selection))
         first, wrong = judged[0], float(sum(r.status == "wrong" for r in judged))
-        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first)), graph)
+        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first)), key[0])
 
-    def _why(self, algorithm: str, options: str, selection: Selection, graph: str) -> str:
+    def _why(self, key: tuple[str, str, str], selection: Selection) -> str:
+        """Return why a selection has no number, as the record, the plan or the graph's manifest says."""
+        (graph, algorithm, options), width = key, selection.width or 1
         run = f"{algorithm}[{options}]" if options != "default" else algorithm
-        run += f" at width {selection.width}" if selection.width > 1 else ""
-        width = selection.width or 1
-        record = self.runs.get((graph, algorithm, options, width))
-        if record is not None:
-            reason = record.measurement.get("reason") or (record.proof or {}).get("reason") or "not proved"
+        run += f" at width {width}" * (width > 1)
+        if record := self.runs.get((*key, width)):
+            reason = record.measurement["reason"] or (record.proof or {}).get("reason") or "not proved"
             return f"{run} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {reason}"
-        # A program or algorithm that is not installed has one row for all its options.
-        reasons = (self.reasons.get((graph, algorithm, *key)) for key in ((options, width), ("default", 1)))
-        reason = next((r for r in reasons if r is not None), None)
-        if reason is not None:
-            return f"{run} on {graph}: {reason}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
-        return f"{run} on {graph}: " + ("the graph is unavailable" if unavailable else "not run")
+        otherwise = "the graph is unavailable" if unavailable else "not run"
+        # A program or algorithm that is not installed has one row for all its options.
+        reason = (
+            self.reasons.get((*key, width)) or self.reasons.get((graph, algorithm, "default", 1)) or otherwise
+        )
+        return f"{run} on {graph}: {reason}"
 
 
 def program_of(selection: Selection, originals: Mapping[str, str]) -> Selection:
@@ -240,7 +234,7 @@ def options_text(selection: Selection) -> str:
 
 
 def _shown(record: Record, over: str) -> bool:
-    flags = (record.measurement.get("conditions") or {}).get("flags", [])
+    flags = record.measurement["conditions"]["flags"]
     fits = over == "+" or ("oversubscribed" in flags) == (over == "!")
     return record.proved and "width-not-granted" not in flags and fits
 
