@@ -22,9 +22,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mst.bench.records import merge
-from mst.bench.records.bundle import HEADER, difference, export_bundle, json_bytes, unpack_bundle
+from mst.bench.records.bundle import HEADER, difference, export_bundle, unpack_bundle
 from mst.bench.records.merge import import_bundle
 from mst.bench.records.store import (
+    json_bytes,
     load_records,
     proof_path,
     put_invalid_aside,

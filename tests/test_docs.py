@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -108,26 +109,31 @@ def test_library_examples_succeed(tmp_path):
                 exec(compile(block.text, str(page), "exec"), {})
 
 
-def test_opening_picture_shows_one_machine():
-    from mst.reporting.charts import opening
+def module_of(name: str) -> ModuleType:
+    """Return a module of the folder of documents, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
+
+def test_opening_picture_shows_one_machine():
+    pytest.importorskip("seaborn")
+    opening = module_of("opening")
     key = ("USA-road-d.NY", "filter-boruvka", 1)
     few, many = {key: 1.0, ("else", "kruskal", 1): 1.0, ("else", "prim-heap", 1): 1.0}, {key: 9.0}
     many["sparse-medium", "filter-boruvka", 1] = 9.0
     assert opening.fullest([few, many, few]) is many
 
 
-def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path, monkeypatch):
+def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path):
     pytest.importorskip("seaborn")
-    from mst.reporting.charts import opening
-
-    monkeypatch.chdir(ROOT)
-    opening.main(str(tmp_path / "opening.svg"))
+    opening = module_of("opening")
+    opening.main(tmp_path / "opening.svg")
     drawn = (tmp_path / "opening.svg").read_text()
     assert all(words in drawn for words, *_ in opening.SHOWN.values())
-    assert drawn == (ROOT / "docs/opening.svg").read_text(), (
-        "run: python -m mst.reporting.charts.opening docs/opening.svg"
-    )
+    assert drawn == opening.PICTURE.read_text(), "run: python docs/opening.py"
 
 
 def test_page_of_algorithms_equals_the_registry():
@@ -139,9 +145,7 @@ def test_page_of_algorithms_equals_the_registry():
 def test_verdicts_on_the_papers_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 
-    spec = importlib.util.spec_from_file_location("verdicts", ROOT / "docs/verdicts.py")
-    verdicts = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(verdicts)
+    verdicts = module_of("verdicts")
     assert verdicts.PAGE.read_text() == verdicts.page(references(ROOT / "results")), (
         "run: python docs/verdicts.py"
     )
@@ -150,9 +154,7 @@ def test_verdicts_on_the_papers_are_made_from_the_reference_records():
 def test_measurements_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 
-    spec = importlib.util.spec_from_file_location("measurements", ROOT / "docs/measurements.py")
-    measurements = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(measurements)
+    measurements = module_of("measurements")
     assert measurements.PAGE.read_text() == measurements.page(references(ROOT / "results")), (
         "run: python docs/measurements.py"
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
+import threading
 
 WORKFLOW = "MST_WORKFLOW"
 """Variable with the host and the process of the workflow engine that starts commands."""
@@ -25,12 +27,24 @@ def interrupt_with_workflow() -> None:
 
     The engine starts commands through shells, which a killed engine leaves behind.
     """
-    from mst.bench.measure.processes import interrupt_after
-
     interrupt_on_sigterm()
     host, _, engine = os.environ.get(WORKFLOW, "").rpartition(" ")
     if host == socket.gethostname():
-        interrupt_after(int(engine))
+        _interrupt_after(int(engine))
+
+
+def _interrupt_after(pid: int) -> None:
+    """Have this process receive SIGTERM when another process of this host has ended, however that happens."""
+    try:
+        process = os.pidfd_open(pid)
+    except OSError:
+        return  # Not a process of this host, or of this container; or a kernel before 5.3.
+
+    def wait() -> None:
+        select.select([process], [], [])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _raise(*_: object) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import select
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -130,20 +128,6 @@ def end_descendants() -> None:
         for child in children:
             end_tree(child)
         time.sleep(0.01)
-
-
-def interrupt_after(pid: int) -> None:
-    """Have this process receive SIGTERM when another process of this host has ended, however that happens."""
-    try:
-        process = os.pidfd_open(pid)
-    except OSError:
-        return  # Not a process of this host, or of this container; or a kernel before 5.3.
-
-    def wait() -> None:
-        select.select([process], [], [])
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def _signal(pid: int, number: int) -> None:

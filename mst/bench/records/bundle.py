@@ -31,7 +31,7 @@ from pydantic import ValidationError
 
 from mst.atomic import naming, replacing
 from mst.bench.records.schema import check_hardware, check_proof, parse_json
-from mst.bench.records.store import Run, valid_measurement
+from mst.bench.records.store import Run, json_bytes, valid_measurement
 from mst.catalog.manifest import Manifest
 from mst.errors import FormatError, InputError
 from mst.names import MACHINE, PART, path_part
@@ -183,11 +183,6 @@ def shareable(value: Any) -> Any:
             for key, item in value.items()
         }
     return [shareable(item) for item in value] if isinstance(value, list) else value
-
-
-def json_bytes(value: Any) -> bytes:
-    """Return JSON as `mst.bench.records.store.write_json` writes it."""
-    return (json.dumps(value, indent=1, allow_nan=True) + "\n").encode()
 
 
 # --- packing

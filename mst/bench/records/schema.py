@@ -107,7 +107,7 @@ class ForestFacts(_Strict):
 
 
 class MachineFacts(_Strict):
-    """A machine, as in `mst.bench.machine.Machine`."""
+    """A machine, as in `mst.bench.machine.Machine`, and the fingerprint of these facts."""
 
     cpu: str
     sockets: Count
@@ -117,6 +117,19 @@ class MachineFacts(_Strict):
     gpus: list[str]
     driver: str | None
     fingerprint: Fingerprint
+
+    @model_validator(mode="after")
+    def _its_own(self) -> MachineFacts:
+        facts = self.model_dump(exclude={"fingerprint"}) | {"gpus": tuple(self.gpus)}
+        if _machine_fingerprint(**facts) != self.fingerprint:
+            raise ValueError("its fingerprint is that of other facts")
+        return self
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _machine_fingerprint(**facts: Any) -> str:
+    # All records of a machine have the same facts.
+    return Machine(**facts).fingerprint
 
 
 class Conditions(BaseModel):
@@ -220,7 +233,6 @@ def check_measurement(value: Mapping[str, Any]) -> None:
     """Refuse all but a measurement of the current schema; raise `InputError` as `parse_json` does."""
     check_version(value, MEASUREMENT_VERSIONS, "measurement")
     _check(Measurement, value, "measurement")
-    _check_fingerprint(value["machine"])
 
 
 def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:
@@ -249,18 +261,6 @@ def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
 def check_hardware(value: Mapping[str, Any]) -> None:
     """Refuse all but facts of a machine that match its fingerprint; raise `InputError` as `parse_json` does."""
     _check(MachineFacts, value, "machine")
-    _check_fingerprint(value)
-
-
-def _check_fingerprint(value: Mapping[str, Any]) -> None:
-    if _machine_fingerprint(**{**value, "gpus": tuple(value["gpus"])}) != value["fingerprint"]:
-        raise InputError("not a machine: its fingerprint is that of other facts")
-
-
-@lru_cache(maxsize=1024, typed=True)
-def _machine_fingerprint(*, fingerprint: str, **facts: Any) -> str:
-    # All records of a machine have the same facts.
-    return Machine(**facts).fingerprint
 
 
 def _check(model: type[Model], value: Mapping[str, Any], kind: str) -> None:

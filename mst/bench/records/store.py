@@ -101,11 +101,16 @@ def ids_path(record: Path) -> Path:
     return record.with_suffix(".ids.npz")
 
 
+def json_bytes(value: Any) -> bytes:
+    """Return JSON as files have it."""
+    return (json.dumps(value, indent=1, allow_nan=True) + "\n").encode()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file, replacing it as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1, allow_nan=True) + "\n")
+        temporary.write_bytes(json_bytes(value))
 
 
 def save_ids(record: Path, edge_ids: np.ndarray, m: int) -> None:

@@ -42,6 +42,15 @@ class Figure:
     note: str = ""
 
 
+def new_axes(width: float, height: float, title: str = "") -> Any:
+    """Return the axes of a new figure of this size, in inches."""
+    import matplotlib.pyplot as plt
+
+    axes: Any = plt.subplots(figsize=(width, height))[1]
+    axes.set_title(title)
+    return axes
+
+
 def finished(axes: Any, file: Path, **labels: str) -> Panel:
     """Set the labels of axes, write their figure as SVG and PDF, and return the panel; `file` has no suffix."""
     axes.set(**labels)

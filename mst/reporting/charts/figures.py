@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mst.bench.statistics import geometric_mean
-from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, readable, slug
+from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, new_axes, readable, slug
 from mst.reporting.charts.landscape import landscape
 from mst.reporting.charts.style import DASHES, GREY, MOST_MARKS, PARADIGMS, mark
 from mst.reporting.charts.workers import Run, Task, one_by_one
@@ -106,10 +106,7 @@ def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | Non
 
 
 def _rows(rows: pd.DataFrame, order: Sequence[str], means: dict[str, Any], bars: Bars, file: Path) -> Panel:
-    import matplotlib.pyplot as plt
-
-    axes: Any
-    _, axes = plt.subplots(figsize=(5.4, 0.235 * len(order) + 1.0))
+    axes = new_axes(5.4, 0.235 * len(order) + 1.0)
     axes.set_xscale("log")
     if bars.reference is not None:
         axes.axvline(bars.reference, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
@@ -187,11 +184,8 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
 
 
 def _lines(points: pd.DataFrame, file: Path) -> Panel:
-    import matplotlib.pyplot as plt
-
-    axes: Any
     names = points.groupby("name")["self_speedup"].max().sort_values(ascending=False).index
-    _, axes = plt.subplots(figsize=(6.0, max(3.0, 0.19 * len(names) + 1.2)))
+    axes = new_axes(6.0, max(3.0, 0.19 * len(names) + 1.2))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     ideal = sorted(points["width"].unique())

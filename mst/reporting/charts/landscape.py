@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mst.reporting.charts.axes import Figure, Panel, finished, readable
+from mst.reporting.charts.axes import Figure, Panel, finished, new_axes, readable
 from mst.reporting.charts.style import MOST_MARKS, PARADIGMS, mark
 from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE_KINDS
@@ -52,10 +52,7 @@ def _kinds(exact: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _drawn(rows: pd.DataFrame, file: Path) -> Panel:
-    import matplotlib.pyplot as plt
-
-    axes: Any
-    _, axes = plt.subplots(figsize=(10.6, 4.3))
+    axes = new_axes(10.6, 4.3)
     axes.set(xscale="log", yscale="log")
     titles = {}
     crowded = len(rows) > MOST_MARKS

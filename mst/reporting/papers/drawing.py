@@ -7,14 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mst.reporting.charts.axes import Panel, label_ratios, readable, slug
+from mst.reporting.charts.axes import Panel, label_ratios, new_axes, readable, slug
 from mst.reporting.charts.style import GREY, LIGHT, mark, published_mark, save
 from mst.reporting.papers.exhibits import Cell, Filled, Grid
 from mst.reporting.papers.tables import SCALE, kind_of, unit_of
 
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
-
-
 FEWEST = 3
 """Fewest points of a picture."""
 
@@ -38,26 +36,18 @@ def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[
                 # Its axis has no place for the marks of rows.
                 title += " (stand-in)"
             hollow = set(grid.source.split(", ")) <= set(elsewhere)
-            figure = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title, hollow)
-            if figure is not None:
-                drawn.append(Panel(name, save(figure, folder / name)))
+            axes = _DRAWERS[filled.exhibit.draw](filled, grid, beside, title, hollow)
+            if axes is not None:
+                drawn.append(Panel(name, save(axes.figure, folder / name)))
     return drawn
 
 
-def _axes(width: float, height: float, title: str) -> tuple[Any, Any]:
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(width, height))
-    axes.set_title(title)
-    return figure, axes
-
-
-def _rows(grid: Grid, rows: Sequence[int], width: float, height: float, title: str) -> tuple[Any, Any]:
-    """Return a figure and axes with these rows of a grid from top to bottom."""
-    figure, axes = _axes(width, height, title)
+def _rows(grid: Grid, rows: Sequence[int], width: float, height: float, title: str) -> Any:
+    """Return axes with these rows of a grid from top to bottom."""
+    axes = new_axes(width, height, title)
     axes.set_yticks(range(len(rows)), [grid.labels[row] for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    return figure, axes
+    return axes
 
 
 class _Series(NamedTuple):
@@ -95,7 +85,7 @@ def _legend(axes: Any, below: float) -> None:
 def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
     """Rows from top to bottom, a marker for each column; a thin line joins printed and measured."""
     rows = _with_numbers(grid, printed)
-    figure, axes = _rows(grid, rows, 5.2, 0.27 * len(rows) + 1.3 + 0.17 * len(grid.columns), title)
+    axes = _rows(grid, rows, 5.2, 0.27 * len(rows) + 1.3 + 0.17 * len(grid.columns), title)
     series = _series(filled, grid, printed, rows, hollow)
     for one in series:
         for at, (here, there) in enumerate(zip(one.here, one.there)):
@@ -112,14 +102,14 @@ def _points(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow
         readable(axes.xaxis)
     axes.set_xlabel(_label(filled))
     _legend(axes, 0.9)
-    return figure
+    return axes
 
 
 def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
     """Rows from top to bottom, a bar for each column and a diamond for its printed number."""
     number, rows = len(grid.columns), _with_numbers(grid, printed)
     high = max(1.6, 0.2 * len(rows) * max(number, 1.3) + 1.1 + 0.17 * (number > 1) * number)
-    figure, axes = _rows(grid, rows, 4.6, high, title)
+    axes = _rows(grid, rows, 4.6, high, title)
     height = 0.8 / number
     for place, one in enumerate(_series(filled, grid, printed, rows, hollow)):
         face = "none" if hollow else one.colour
@@ -136,13 +126,13 @@ def _bars(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: 
         axes.axvline(1, color=GREY, linewidth=1)
     if number > 1:
         _legend(axes, 0.65)
-    return figure
+    return axes
 
 
 def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
     """Numeric rows along the axis, a line for each column: measured in full, printed dashed."""
     xs = [float(row) for row in grid.rows[: len(grid.rows) - grid.means]]
-    figure, axes = _axes(4.2, 3.0, title)
+    axes = new_axes(4.2, 3.0, title)
     for one in _series(filled, grid, printed, range(len(xs)), hollow):
         looks = (
             (one.here, "-", {**one.look, "markersize": 4.5}),
@@ -168,7 +158,7 @@ def _curves(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow
     axes.set_ylabel(_label(filled))
     if len(grid.columns) > 1:
         axes.legend(frameon=False, fontsize=8)
-    return figure
+    return axes
 
 
 def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow: bool) -> Any:
@@ -180,7 +170,7 @@ def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow:
             rows.append((label, values))
     if not rows:
         return None
-    figure, axes = _axes(4.6, 0.27 * len(rows) + 1.0, title)
+    axes = new_axes(4.6, 0.27 * len(rows) + 1.0, title)
     axes.boxplot(
         [values for _, values in rows],
         orientation="horizontal",
@@ -192,7 +182,7 @@ def _boxes(filled: Filled, grid: Grid, printed: Grid | None, title: str, hollow:
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xlabel(_label(filled))
-    return figure
+    return axes
 
 
 _DRAWERS = {"points": _points, "bars": _bars, "curves": _curves, "boxes": _boxes}

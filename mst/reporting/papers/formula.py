@@ -1,7 +1,7 @@
 """The language of claims and exhibits: arithmetic over measurements, a subset of Python's expressions.
 
 ``gm(T("jucele-cuda", g) / T("ecl-mst-cuda", g) for g in ECL9)`` is one. ``docs/papers.md`` describes selections of
-runs, leaves, whose values come from a `Source`, and aggregates. Nothing else is accepted, and no Python code is executed.
+runs, leaves, whose values come from a `Source`, and aggregates. Nothing else is accepted; no Python code is executed.
 
 **Uncertainty.** A quantity is an array: the estimate, then `DRAWS` draws of each run's median
 (`mst.bench.statistics.median_draws`). Arithmetic on such arrays carries the uncertainty of every run to the result, and

@@ -1,12 +1,11 @@
 """The picture that opens the README, from the committed reference measurements.
 
-``python -m mst.reporting.charts.opening docs/opening.svg`` draws it: the time to find a forest on a few graphs, of
-other libraries and programs and of this package on one core, on sixteen and on a GPU.
+``python docs/opening.py`` draws it: the time to find a forest on a few graphs, of other libraries and programs and of
+this package on one core, on sixteen and on a GPU.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from mst.bench.records.reference import references
 from mst.bench.records.store import CLAIMED, Record, load_records, table_row
 from mst.reporting.charts.style import LIGHT, setup
 
+ROOT = Path(__file__).resolve().parent.parent
+PICTURE = ROOT / "docs/opening.svg"
 Times = Mapping[tuple[str, str, int], float]
 GRAPHS = {
     "USA-road-d.NY": "roads of New York\n0.37 M edges",
@@ -73,11 +74,11 @@ def fullest(bundles: Iterable[Times]) -> Times:
     return max(bundles, key=lambda times: len(shown & times.keys()))
 
 
-def main(out: str) -> None:
+def main(out: Path = PICTURE) -> None:
     """Draw the committed reference measurements of one machine."""
-    found = references(Path("results"))
-    draw(fullest(milliseconds(load_records(reference.records)) for reference in found), Path(out))
+    found = references(ROOT / "results")
+    draw(fullest(milliseconds(load_records(reference.records)) for reference in found), out)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
