@@ -57,9 +57,6 @@ class Fake:
     def widths(self, selection, graph):
         return (1, 2, 4)
 
-    def published(self, table, column, row):
-        return 3.0
-
     def has(self, graph):
         return graph != "original"
 
@@ -97,7 +94,7 @@ def value(text, source=None, **bound):
         ("memory('quick', 'a') + spread('quick', 'a') + excess('quick', 'a')", 64.01),
         ("ran('quick', 'a') + wrong('quick', 'a')", 2),
         ("2 * m('a') / n('a') + components('a') + degree('a') + max_degree('a')", 18),
-        ("published('table', 'column', 'row')", 3),
+        ("published('ecl-mst/table-5', 'rung_0', 'citationCiteseer')", 0.0007),
         ("sum(T('slow', g) for g in ALT)", 10),
         ("gm(T('slow', g) for g in G for p in P)", 8),
     ],

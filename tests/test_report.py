@@ -117,7 +117,7 @@ def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
         assert cell is not None and cell.kind == "wrong" and cell.reason == row.reason
 
 
-@pytest.mark.parametrize("kind", data.SYMBOLS)
+@pytest.mark.parametrize("kind", data.KINDS)
 def test_matrix_has_a_cell_for_every_outcome(kind):
     proved = kind in ("identical", "edges", "weight", "claimed")
     row = dict(origin="local", machine="m", algorithm="a", graph="g", m=3, reason=None)

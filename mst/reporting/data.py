@@ -120,42 +120,24 @@ def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "alg
 
 
 class Cell(NamedTuple):
-    """One cell of the verification matrix."""
+    """One cell of the verification matrix: its kind, one of `KINDS`, and the reason for it."""
 
     kind: str
-    symbol: str
-    word: str
     reason: str
 
 
-SYMBOLS = {
-    "identical": ("✓", "identical edge ids"),
-    "edges": ("≈", "right forest, ties broken otherwise or within its bound"),
-    "weight": ("Σ", "right total; its edges are not known"),
-    "wrong": ("✗", "wrong"),
-    CLAIMED: ("c", "claimed by an imported bundle, not proved here"),
-    "timeout": ("T", "timed out"),
-    "out-of-memory": ("M", "out of memory"),
-    "error": ("!", "failed"),
-    "unproved": ("?", "not proved"),
-    "unsupported": ("–", "not run: unsupported"),
-    "unavailable": ("∅", "not run: graph unavailable"),
-}
-"""Symbol and meaning of every kind of cell."""
 _PROVED = ("identical", "edges", "weight")
-_SEVERITY = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
+KINDS = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
+"""The kinds of cells, the worst last."""
 
 
 def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cell | None]]]]:
     """Return the graphs, and for each machine and algorithm the cell of each graph (the worst of its runs)."""
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     kind = rows["status"].where(rows["status"] != "ok", rows["grade"].fillna("unproved"))
-    rows = rows.assign(kind=kind, severity=kind.map(_SEVERITY.index), reason=rows["reason"].fillna(""))
+    rows = rows.assign(kind=kind, severity=kind.map(KINDS.index), reason=rows["reason"].fillna(""))
     worst = rows.loc[rows.groupby(["machine", "algorithm", "graph"])["severity"].idxmax()]
-    cells = {
-        (row.machine, row.algorithm, row.graph): Cell(row.kind, *SYMBOLS[row.kind], row.reason)
-        for row in worst.itertuples()
-    }
+    cells = {(row.machine, row.algorithm, row.graph): Cell(row.kind, row.reason) for row in worst.itertuples()}
     return graphs, [
         (machine, algorithm, [cells.get((machine, algorithm, graph)) for graph in graphs])
         for machine, own in by_machine(rows)

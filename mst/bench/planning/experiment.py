@@ -66,6 +66,12 @@ class Block(StrictModel):
         """Return whether a graph is one of this block's."""
         return graph not in self.without_graphs and (self.graphs is None or graph in self.graphs)
 
+    def takes(self, algorithm: registry.Algorithm) -> bool:
+        """Return whether an algorithm is one of this block's."""
+        named = self.algorithms == "all" or algorithm.id in self.algorithms
+        of_paradigm = self.paradigms is None or algorithm.paradigm in self.paradigms
+        return named and of_paradigm and algorithm.id not in self.without
+
     @property
     def absent(self) -> list[str]:
         """Programs that are named and not configured, or configured without an option of an optional block."""
@@ -178,11 +184,7 @@ def option_sets(block: Block, algorithm: registry.Algorithm) -> Iterator[dict[st
 
 def wants(block: Block, algorithm: registry.Algorithm, graph: str, options: str, width: int) -> bool:
     """Return whether a block requests this run; widths that depend on the machine count as requested."""
-    if block.left_out or not block.covers(graph):
-        return False
-    if algorithm.id in block.without or (block.algorithms != "all" and algorithm.id not in block.algorithms):
-        return False
-    if block.paradigms is not None and algorithm.paradigm not in block.paradigms:
+    if block.left_out or not block.covers(graph) or not block.takes(algorithm):
         return False
     is_parallel = algorithm.paradigm in ("threads", "mpi")
     if isinstance(block.widths, list) and is_parallel and width not in block.widths:

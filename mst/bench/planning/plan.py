@@ -159,10 +159,8 @@ def _absence(name: str, block: Block) -> str:
 
 
 def _algorithms_of(block: Block) -> list[registry.Algorithm]:
-    left = {*block.without, *block.absent}
     names = registry.algorithms() if block.algorithms == "all" else block.algorithms
-    chosen = [registry.get(name) for name in names if name not in left]
-    return [a for a in chosen if block.paradigms is None or a.paradigm in block.paradigms]
+    return [a for a in (registry.get(name) for name in names if name not in block.absent) if block.takes(a)]
 
 
 def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, place: Place) -> tuple[str, str]:

@@ -78,9 +78,13 @@ def comparable(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def mean_of(rows: pd.DataFrame, column: str) -> tuple[float, float, float]:
     """Return the geometric mean of a column and its 95 % interval from the runs' intervals; NaN where unknown."""
-    mean = geometric_mean(rows[column])
-    error = NORMAL_95 * math.sqrt((errors(rows) ** 2).sum(skipna=False)) / len(rows)
+    mean, error = geometric_mean(rows[column]), _error(rows)
     return mean, mean * math.exp(-error), mean * math.exp(error)
+
+
+def _error(rows: pd.DataFrame) -> float:
+    """Return half the 95 % interval of the mean of the logarithms of the runs' medians; NaN where unknown."""
+    return NORMAL_95 * math.sqrt((errors(rows) ** 2).sum(skipna=False)) / len(rows)
 
 
 def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
@@ -161,14 +165,12 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
         lines = []
         for _, own in group.groupby("name"):
             if len(own := all_widths(own)):
-                narrow = errors(own[own["width"] == 1])
+                narrow = _error(own[own["width"] == 1])
                 for width, at in own.groupby("width"):
-                    mean, low, high = mean_of(at, "self_speedup")
-                    if width > 1:
-                        # T(1) has an interval of its own.
-                        more = NORMAL_95 * math.sqrt((narrow**2).sum(skipna=False)) / len(narrow)
-                        error = math.hypot(math.log(high / mean), more)
-                        low, high = mean * math.exp(-error), mean * math.exp(error)
+                    mean, error = geometric_mean(at["self_speedup"]), _error(at)
+                    # T(1) has an interval of its own.
+                    error = math.hypot(error, narrow) if width > 1 else error
+                    low, high = mean * math.exp(-error), mean * math.exp(error)
                     same = at[["machine", "name", "paradigm", "origin"]].iloc[0].to_dict()
                     point = {"graphs": len(at), "width": width, "self_speedup": mean, "low": low, "high": high}
                     lines.append(same | point)

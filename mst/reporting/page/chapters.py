@@ -237,8 +237,7 @@ def _explorer(shown: Shown) -> dict[str, Any]:
 
 def _verification(shown: Shown) -> dict[str, Any]:
     parts = _apart(shown.rows)
-    matrices = [(words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts]
-    return {"legend": data.SYMBOLS, "matrices": matrices}
+    return {"matrices": [(words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts]}
 
 
 def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:
