@@ -8,6 +8,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import mst
@@ -84,8 +85,10 @@ def test_partitions_are_respected(minimum):
         [2**53, 2**53 + 1, float(2**53), 7, 1, 0.5],
         [Fraction(1, 3), Fraction(1, 7), 1, 2, Fraction(2, 3), 1],
         [True, False, True, True, False, True],
+        [np.float64(0.5), 1, 0.25, np.float64(1.0), 0, 2],
+        [np.int64(3), 1, np.int32(1), True, np.bool_(False), -(2**63)],
     ],
-    ids=["int", "float", "beyond-int64", "mixed", "fractions", "bools"],
+    ids=["int", "float", "beyond-int64", "mixed", "fractions", "bools", "numpy-floats", "numpy-integers"],
 )
 @pytest.mark.parametrize("name", ["minimum_spanning_tree", "maximum_spanning_tree"])
 def test_any_kind_of_weight_gives_networkx_kruskal_tree(weights, name):
@@ -105,6 +108,34 @@ def test_random_graphs_edge_by_edge():
         for minimum in ("minimum", "maximum"):
             function = getattr(nx, f"{minimum}_spanning_edges")
             assert list(function(graph, backend="mst")) == list(function(graph))
+
+
+def views():
+    graph = nx.gnm_random_graph(30, 90, seed=1)
+    graph.add_edge(3, 3)
+    for k, (*_, data) in enumerate(graph.edges(data=True)):
+        data["weight"] = k * 37 % 23
+    graph.add_node("alone", colour="red")
+    directed = nx.gnm_random_graph(20, 80, seed=1, directed=True)
+    yield graph.subgraph([*range(20), "alone"])
+    yield nx.subgraph_view(graph, filter_edge=lambda a, b: (a + b) % 3)
+    yield nx.MultiGraph(graph).subgraph(range(25))
+    yield directed.to_undirected(as_view=True)
+    yield nx.freeze(graph.copy())
+    yield nx.Graph()
+
+
+@pytest.mark.parametrize("graph", views(), ids=["nodes", "edges", "multigraph", "directed", "frozen", "empty"])
+def test_views_of_graphs_have_the_trees_of_networkx(graph):
+    ours, theirs = nx.minimum_spanning_tree(graph, backend="mst"), nx.minimum_spanning_tree(graph)
+    assert list(ours.nodes(data=True)) == list(theirs.nodes(data=True))
+    assert list(ours.edges(data=True)) == list(theirs.edges(data=True))
+    for node in set(ours) & {"alone"}:
+        ours.nodes[node]["colour"] = "blue"
+        assert graph.nodes[node]["colour"] == "red"
+    for *_, data in ours.edges(data=True):
+        data["weight"] = "changed"
+    assert all(weight != "changed" for *_, weight in graph.edges(data="weight"))
 
 
 def test_nan_is_refused_with_its_edge_or_ignored():
