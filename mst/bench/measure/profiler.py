@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -59,12 +60,9 @@ def parse_ncu(text: str) -> Iterator[Launch]:
     if start is None:
         return
     for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))):
-        try:
-            value = float(row["Metric Value"].replace(",", ""))
-        except (TypeError, ValueError, AttributeError):
-            continue
-        if math.isfinite(value):
-            yield row["Kernel Name"].split("(")[0], row["Metric Name"], value
+        with suppress(TypeError, ValueError, AttributeError):
+            if math.isfinite(value := float(row["Metric Value"].replace(",", ""))):
+                yield row["Kernel Name"].split("(")[0], row["Metric Name"], value
 
 
 def profile_solve(solve: Callable[[Any], Any], problem: Any) -> None:

@@ -108,14 +108,12 @@ def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> s
         header = _header(bundle, archive, names)
         measured: tuple[str, dict[str, Any]] = "", {}
         for name, digest in sorted(header["members"].items()):
-            content = _content(bundle, archive, name)
-            if hashlib.sha256(content).hexdigest() != digest:
-                raise FormatError(bundle, "a member that differs from its checksum in bundle.json", text=name)
-            value = _parsed(bundle, name, content)
-            try:
+            with _naming_member(bundle, name):
+                content = archive.read(name)
+                if hashlib.sha256(content).hexdigest() != digest:
+                    raise InputError("a member that differs from its checksum in bundle.json")
+                value = parse_json(content)
                 _check(name, value, header, measured)
-            except InputError as error:
-                raise FormatError(bundle, str(error), text=name) from None
             # The proof of a record follows it.
             measured = name, value
             if rename is not None:
@@ -259,9 +257,13 @@ def _opened(bundle: Path) -> Iterator[zipfile.ZipFile]:
         yield archive
 
 
-def _content(bundle: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+@contextmanager
+def _naming_member(bundle: Path, name: str) -> Iterator[None]:
+    """Have errors over a member name the bundle and the member."""
     try:
-        return archive.read(name)
+        yield
+    except InputError as error:
+        raise FormatError(bundle, str(error), text=name) from None
     except _DAMAGED as error:
         raise FormatError(bundle, f"a damaged member: {error}", text=name) from None
 
@@ -294,7 +296,8 @@ def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
 def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str, Any]:
     if HEADER not in names:
         raise FormatError(bundle, "not a bundle of mst export: it has no bundle.json")
-    header = _parsed(bundle, HEADER, _content(bundle, archive, HEADER))
+    with _naming_member(bundle, HEADER):
+        header = parse_json(archive.read(HEADER))
     version, machine, members = header.get("version"), header.get("machine"), header.get("members")
     if header.get("format") != FORMAT or not isinstance(version, int) or "fingerprint" not in header:
         raise FormatError(bundle, "not a bundle of mst export: bundle.json does not say so")
@@ -354,10 +357,3 @@ def _renamed(name: str, content: bytes, value: dict[str, Any], machine: str) -> 
     elif kind != "manifest":
         parts[1] = machine
     return "/".join(parts), content
-
-
-def _parsed(bundle: Path, name: str, content: bytes) -> dict[str, Any]:
-    try:
-        return parse_json(content)
-    except InputError as error:
-        raise FormatError(bundle, str(error), text=name) from None

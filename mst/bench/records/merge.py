@@ -186,7 +186,7 @@ def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
     """Yield the names of the staged files that move, relative to `tree`."""
     for source, _ in moves:
         if source.is_relative_to(tree):
-            files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
+            files = filter(Path.is_file, (source, *source.rglob("*")))
             yield from (file.relative_to(tree).as_posix() for file in files)
 
 

@@ -114,11 +114,9 @@ class Needs(StrictModel):
             return "needs a GPU, this machine has none"
         if self.gpu_memory and not re.search(r"H[12]00|B[23]00|80 ?GB", (names := " ".join(machine["gpus"]))):
             return f"needs a GPU of 80 GB, this machine has {names}"
-        cores, threads = machine["cores"], machine["hardware_threads"]
-        if cores < self.cores:
-            return f"needs {self.cores} cores, this machine has {cores}"
-        if threads < self.threads:
-            return f"needs {self.threads} hardware threads, this machine has {threads}"
+        for name, needed in (("cores", self.cores), ("hardware_threads", self.threads)):
+            if machine[name] < needed:
+                return f"needs {needed} {name.replace('_', ' ')}, this machine has {machine[name]}"
         return None
 
 
@@ -246,8 +244,6 @@ class Outcome:
         Whether this is the paper's kind of machine.
     by : str
         Whose runs gave the `result`: ``original``, ``port``, ``facts``, or ``tests``.
-    agrees : bool or None
-        Where our port was measured in place of a program: whether it points the same way.
     """
 
     claim: str
@@ -257,7 +253,6 @@ class Outcome:
     on_kind: bool
     by: str = ""
     result: Result | None = None
-    agrees: bool | None = None
     on_stand_ins: Outcome | None = None
 
 
@@ -296,14 +291,12 @@ class _Case:
         kind = self.book.machines.get(self.claim.machine or "")
         return kind is not None and kind.matches(self.source.machine)
 
-    def outcome(
-        self, verdict: str, reason: str, result: Result | None = None, by: str = "", agrees: bool | None = None
-    ) -> Outcome:
+    def outcome(self, verdict: str, reason: str, result: Result | None = None, by: str = "") -> Outcome:
         if result and result.failed and verdict != NOT_MEASURED:
             reason += f"; skipped: {'; '.join(result.failed)}"
         if result and result.best:
             reason += f"; {_best_widths(result.best)}"
-        return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result, agrees)
+        return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result)
 
     def measure(self, formula: str, criterion: Criterion | None, *, stand_ins: bool = False) -> _Found:
         """Return the formula's value and whose runs gave it: the original programs where they decide."""
@@ -346,7 +339,7 @@ class _Case:
         if lacks:
             way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
             port = f"the program itself was not measured ({lacks}); our port {way}"
-            return self.outcome(NOT_MEASURED, port, result, by, holds)
+            return self.outcome(NOT_MEASURED, port, result, by)
         if result.missing and not self.counterexample(result, criterion):
             missing = list(dict.fromkeys(result.missing))
             text = f"{len(missing)} of its numbers are missing, the first: {missing[0]}"

@@ -98,7 +98,6 @@ class Grid:
     """
 
     source: str
-    panel: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
@@ -190,13 +189,11 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
         panel = " ".join(map(_label, bound.values()))
         grid = None
         if exhibit.values == "printed":
-            grid = _grid(exhibit, Printed(paper, exhibit.machine), names, panel, bound)
+            grid = _grid(exhibit, Printed(paper, exhibit.machine), names, bound)
         kinds = (
             [False, True] if any(_about_programs(c, programs) for c in exhibit.columns.values()) else [False]
         )
-        own = [
-            _grid(exhibit, s, names, panel, bound, programs, ports=ports) for s in sources for ports in kinds
-        ]
+        own = [_grid(exhibit, s, names, bound, programs, ports=ports) for s in sources for ports in kinds]
         measured = _merged([g for g in own if (g.has_ports if g.ports else g.known)])
         filled.panels.append(PanelGrids(panel, grid if grid and grid.known else None, measured))
     return filled
@@ -240,7 +237,6 @@ def _grid(
     exhibit: Exhibit,
     source: Measured | Printed,
     names: Names,
-    panel: str,
     bound: Mapping[str, Any],
     programs: Mapping[str, str] = MappingProxyType({}),
     *,
@@ -274,7 +270,7 @@ def _grid(
     labels = (*map(_label, members), *exhibit.means)
     loops = [*members, *[""] * len(exhibit.means)]
     marks = tuple(_mark(member, row) for member, row in zip(loops, cells, strict=True))
-    return Grid(source.name, panel, labels, tuple(columns), tuple(cells), len(exhibit.means), marks, ports)
+    return Grid(source.name, labels, tuple(columns), tuple(cells), len(exhibit.means), marks, ports)
 
 
 def _mark(member: Any, cells: Sequence[Cell]) -> str:
