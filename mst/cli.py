@@ -11,7 +11,7 @@ from typing import Any, TextIO, cast
 
 from mst import progress
 from mst.commands._parsers import EVERYWHERE, commands, parser
-from mst.errors import MSTError, nearest, printable
+from mst.errors import MSTError, names_missing_numba, nearest, printable
 from mst.version import __version__
 
 EXIT_ERROR = 2
@@ -69,7 +69,7 @@ def _main(arguments: list[str]) -> int:
     try:
         parsed = parser(name, module).parse_args(arguments[1:])
         with _verbosity(given, json=getattr(parsed, "json", False)):
-            return int(module.run(parsed) or 0)
+            return int(names_missing_numba(module.run)(parsed) or 0)
     except MSTError as error:
         if debug:
             raise

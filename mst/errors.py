@@ -5,9 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class MSTError(Exception):
@@ -66,6 +71,24 @@ class DependencyError(MSTError):
 
 class OutOfMemoryError(MSTError):
     """More memory is needed than is free; the message names both amounts where they are known."""
+
+
+def names_missing_numba(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Have a function raise a `DependencyError` where compiled code is needed and numba is not installed."""
+
+    @wraps(function)
+    def call(*arguments: _P.args, **options: _P.kwargs) -> _T:
+        try:
+            return function(*arguments, **options)
+        except ModuleNotFoundError as error:
+            if error.name != "numba":
+                raise
+            raise DependencyError(
+                "this needs numba, which compiles it, and numba is not installed: pip install numba, on a Python "
+                "that numba has wheels for; without it, only forests of graphs in memory are found"
+            ) from error
+
+    return call
 
 
 def printable(text: str, keep: str = "") -> str:

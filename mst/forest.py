@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mst.arrays import as_numpy
-from mst.errors import InputError, UnsupportedError
+from mst.errors import InputError, UnsupportedError, names_missing_numba
 from mst.graph import MANY, Graph, LabelledGraph
 from mst.order import total
 
@@ -420,6 +420,7 @@ class Forest:
         return Forest(graph, edge_ids, algorithm=self.algorithm, exact=self.exact)
 
     @cached_property
+    @names_missing_numba
     def _merges(self) -> MergeTree:
         """The merges by the forest's edges, built at the first query and kept."""
         from mst.tree import MergeTree

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from mst.arrays import as_numpy
-from mst.errors import InputError, OutOfMemoryError, UnsupportedError
+from mst.errors import InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.interop.arrays import ArrayForest, like
@@ -72,6 +72,7 @@ def from_points(
 ) -> Forest | ArrayForest: ...
 
 
+@names_missing_numba
 def from_points(
     X: Any,
     *,

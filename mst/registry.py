@@ -201,7 +201,7 @@ class Algorithm:
         """Return why this algorithm cannot be imported here, or None."""
         if self.program and (reason := self.program.missing()):
             return reason
-        absent = [p for p in self.requires if not _importable(p)]
+        absent = [p for p in self.requires if not is_importable(p)]
         return f"needs {', '.join(absent)}, not installed" if absent else None
 
     @cached_property
@@ -221,7 +221,7 @@ class Algorithm:
 
     def _load(self) -> ModuleType:
         if reason := self.missing():
-            remedy = "" if self.program else f": pip install '.[{_extra(self)}]' in a clone of mst"
+            remedy = "" if self.program else f": {_remedy(self)}"
             raise DependencyError(f"{self.id} {reason}{remedy}")
         if self.program:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
@@ -407,7 +407,8 @@ def _text(value: Any) -> str:
 
 
 @cache
-def _importable(package: str) -> bool:
+def is_importable(package: str) -> bool:
+    """Return whether a package can be imported here, without importing it."""
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):
@@ -424,7 +425,9 @@ def _version(package: str) -> str:
         return "absent"
 
 
-def _extra(algorithm: Algorithm) -> str:
-    if "igraph" in algorithm.requires:
-        return "peers-gpl"
-    return {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}.get(algorithm.paradigm, "workflow")
+def _remedy(algorithm: Algorithm) -> str:
+    if algorithm.paradigm in ("sequential", "threads"):
+        return "pip install numba, on a Python that numba has wheels for"
+    extra = {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}[algorithm.paradigm]
+    extra = "peers-gpl" if "igraph" in algorithm.requires else extra
+    return f"pip install '.[{extra}]' in a clone of mst"

@@ -14,7 +14,13 @@ import numpy as np
 
 from mst import advice, arrays, registry
 from mst.advice import first
-from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError
+from mst.errors import (
+    DependencyError,
+    InputError,
+    OutOfMemoryError,
+    UnsupportedError,
+    names_missing_numba,
+)
 from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import MANY, Graph, columns_of
@@ -49,6 +55,7 @@ def minimum_spanning_forest(
 ) -> Forest | ArrayForest | DeviceForest | StreamForest: ...
 
 
+@names_missing_numba
 def minimum_spanning_forest(
     graph: Any,
     *,
@@ -447,6 +454,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     return converted
 
 
+@names_missing_numba
 def read_graph(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     """Read a graph file; the content decides the format unless `format` names it.
 

@@ -127,6 +127,63 @@ def test_options_and_named_algorithms_are_taken_at_their_word(new_process):
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm in ("numpy-boruvka", "kruskal")
 
 
+WITHOUT_NUMBA = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+import importlib.metadata
+import numpy as np, mst, mst.cli
+from mst.advice import first
+
+first._LOADING = first._IMPORTING = 0.0
+versions = importlib.metadata.version
+
+def version(name):
+    if name in ("numba", "llvmlite"):
+        raise importlib.metadata.PackageNotFoundError(name)
+    return versions(name)
+
+importlib.metadata.version = version
+
+rng = np.random.default_rng(0)
+graph = mst.Graph(50_000, *rng.integers(0, 50_000, (2, 200_000)), rng.random(200_000))
+forest = mst.minimum_spanning_forest(graph)
+assert forest.algorithm == "numpy-boruvka", forest.algorithm
+calls = (
+    lambda: mst.minimum_spanning_forest(graph, algorithm="kruskal"),
+    lambda: mst.minimum_spanning_forest([([0], [1], [5])]),
+    lambda: mst.from_points([[0.0], [1.0]]),
+    lambda: forest.labels(k=forest.components),
+    lambda: mst.read_graph(sys.argv[1]),
+)
+for k, call in enumerate(calls):
+    try:
+        call()
+    except mst.DependencyError as error:
+        assert "numba" in str(error) and "not installed: pip install numba" in str(error), error
+    else:
+        raise AssertionError(k)
+assert mst.cli.main(["info", sys.argv[1]]) == 2
+print(forest.weight)
+"""
+
+
+def test_without_numba_forests_are_found_and_everything_else_says_so(tmp_path):
+    random = np.random.default_rng(0)
+    graph = mst.Graph(50_000, *random.integers(0, 50_000, (2, 200_000)), random.random(200_000))
+    formats.write(tmp_path / "a.graph", mst.Graph(3, [0, 1], [1, 2], [5, 6]))
+    command = [sys.executable, "-c", WITHOUT_NUMBA, str(tmp_path / "a.graph")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=registry.PACKAGE.parent)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == mst.minimum_spanning_forest(graph, algorithm="kruskal").weight
+    assert done.stderr.startswith("mst info: this needs numba") and "Traceback" not in done.stderr
+
+
 def test_totals_without_numba_are_those_with_it():
     code = (
         "import sys, numpy as np; from mst.order import total\n"

@@ -73,7 +73,7 @@ def test_copyleft_peers_are_an_extra_of_their_own():
 def test_an_algorithm_without_its_copyleft_package_names_the_extra(monkeypatch):
     from mst import DependencyError, registry
 
-    monkeypatch.setattr(registry, "_importable", lambda package: package != "igraph")
+    monkeypatch.setattr(registry, "is_importable", lambda package: package != "igraph")
     with pytest.raises(DependencyError, match=r"igraph, not installed: pip install '.\[peers-gpl\]'"):
         registry.get("igraph").load()
 

@@ -84,9 +84,12 @@ def choose(graph: Any, width: int) -> Choice | None:
     Returns
     -------
     Choice or None
-        NumPy's Borůvka; or an algorithm of one core whose code is compiled, or is compiled soonest.
+        NumPy's Borůvka, always where numba is not installed; or an algorithm of one core whose code is compiled, or
+        is compiled soonest.
     """
     global _passed_up
+    if not (numba_is_loaded() or registry.is_importable("numba")):
+        return IN_NUMPY
     kind = (graph.n.bit_length(), graph.m.bit_length(), graph.w.dtype, width)
     if kind in _settled:
         return None
