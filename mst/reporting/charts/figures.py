@@ -160,7 +160,7 @@ def all_widths(rows: pd.DataFrame) -> pd.DataFrame:
 def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
     """Draw the geometric mean over graphs of T(1)/T(p): a line for each algorithm, a panel for each machine."""
     wide = shown[shown["self_speedup"].notna() & shown["paradigm"].isin(["threads", "mpi"])]
-    panels, points = [], []
+    panels, points, notes = [], [], []
     for machine, group in by_machine(wide):
         lines = []
         for _, own in group.groupby("name"):
@@ -176,17 +176,19 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
                     lines.append(same | point)
         if lines:
             table = pd.DataFrame(lines)
-            panels.append(_lines(table, folder / slug(f"self-speedup-{machine}")))
             points.append(table.drop(columns="origin"))
+            best = table.groupby("name")["self_speedup"].max().sort_values(ascending=False).index
+            if len(best) > MOST_ROWS:
+                notes.append(f"Of {machine} the {MOST_ROWS} steepest of {len(best)} lines are drawn.")
+            panels.append(_lines(table, best[:MOST_ROWS], folder / slug(f"self-speedup-{machine}")))
     if not panels:
         return None
     pd.concat(points).to_csv(folder / "self-speedup.csv", index=False)
     alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
-    return Figure("self-speedup", "Self-speedup", alt, panels, "Self-speedup")
+    return Figure("self-speedup", "Self-speedup", alt, panels, "Self-speedup", " ".join(notes))
 
 
-def _lines(points: pd.DataFrame, file: Path) -> Panel:
-    names = points.groupby("name")["self_speedup"].max().sort_values(ascending=False).index
+def _lines(points: pd.DataFrame, names: Sequence[str], file: Path) -> Panel:
     axes = new_axes(6.0, max(3.0, 0.19 * len(names) + 1.2))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
