@@ -63,13 +63,15 @@ def papers_of(
         Draws the pictures: `mst.reporting.charts.workers.one_by_one`, or several processes.
     """
     book = claims.document()
-    names, chosen = book.names(), [only] if only else list(book.claims)
-    judged = {paper: _claims(paper, sources, book, pages) for paper in chosen}
-    rows = [row for own in judged.values() for row in own]
+    names, chosen = book.names(), [paper for paper in book.claims if only in (None, paper)]
+    claims_of = {paper: _claims(paper, sources, book, pages) for paper in chosen}
+    rows = [row for own in claims_of.values() for row in own]
     for outcome in (o for row in rows for o in (*row["outcomes"], *row["stand_ins"])):
         outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
     filled = {
-        paper: [fill(paper, exhibit, sources, names) for exhibit in exhibits()[paper]] for paper in chosen
+        paper: [fill(paper, exhibit, sources, names) for exhibit in made]
+        for paper, made in exhibits().items()
+        if paper in chosen
     }
     tasks = {
         one.slug: partial(drawing.draw, one, folder, elsewhere)
@@ -82,10 +84,10 @@ def papers_of(
         {
             "id": paper,
             "title": book.papers[paper].title,
-            "tally": _tally(row["overall"] for row in judged[paper]),
+            "tally": _tally(row["overall"] for row in claims_of[paper]),
             # Counted by themselves.
             "on_stand_ins": _tally(
-                v for row in judged[paper] for v in {o["verdict"] for o in row["stand_ins"]}
+                v for row in claims_of[paper] for v in {o["verdict"] for o in row["stand_ins"]}
             ),
             "exhibits": [_exhibit(one, pictures.get(one.slug, []), pages, folder) for one in made],
         }
