@@ -125,28 +125,15 @@ def _planned(wanted: _Wanted, state: GraphState, place: Place, records: Path) ->
         return Planned(place.name, state.name, algorithm, "peer", "default", width, "unsupported", reason)
     status, reason = _status(wanted, algorithm, state, place)
     slug, layout = algorithm.options_slug(wanted.options), place.layout(algorithm.paradigm, width)
-    run = seconds = None
-    if status == "planned":
-        fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
-        run = Run(place.name, state.name, algorithm.id, slug, width, fingerprint, layout)
-        seconds = _seconds_before(records, run)
-        if (records / run.path).is_file() and proof_path(records / run.path).is_file():
-            status = "done"
-    return Planned(
-        machine=place.name,
-        graph=state.name,
-        algorithm=algorithm.id,
-        paradigm=algorithm.paradigm,
-        options=slug,
-        width=width,
-        status=status,
-        reason=reason,
-        layout=layout,
-        run=run,
-        measure=wanted.measure,
-        oversubscribe=wanted.block.oversubscribe,
-        seconds=seconds,
-    )
+    what = (place.name, state.name, algorithm.id, algorithm.paradigm, slug, width, status, reason, layout)
+    row = Planned(*what, measure=wanted.measure, oversubscribe=wanted.block.oversubscribe)
+    if status != "planned":
+        return row
+    fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
+    run = Run(place.name, state.name, algorithm.id, slug, width, fingerprint, layout)
+    record = records / run.path
+    done = record.is_file() and proof_path(record).is_file()
+    return replace(row, status="done" if done else status, run=run, seconds=_seconds_before(records, run))
 
 
 def _absence(name: str, block: Block) -> str:
