@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -246,3 +249,20 @@ def test_what_cannot_be_streamed_is_said(tmp_path, capsys):
     assert "did you mean 'kruskal'" in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "e.mtx"), str(tmp_path / "e.mtx"), "--memory", "1G"]) == 2
     assert "expected a Parquet file of a forest" in capsys.readouterr().err
+
+
+def test_arrow_data_are_read_and_written_without_pandas(tmp_path):
+    """Importing it takes half a second."""
+    write(tmp_path, "e.parquet", graph())
+    script = """
+        import sys
+        from pathlib import Path
+        import mst, mst.formats
+        from mst.cli import main
+        assert main(["solve", "e.parquet", "--out", "f.parquet"]) == 0
+        assert main(["verify", "e.parquet", "f.parquet", "--memory", "1G"]) == 0
+        mst.formats.write(Path("f.arrow"), mst.Graph(2, [0], [1], [5]))
+        assert mst.minimum_spanning_forest("f.arrow").weight == 5
+        assert "pandas" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=True)

@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike
 
 from mst.errors import FormatError, InputError
 from mst.formats.base import FileSummary, Format, RawGraph, replacing
+from mst.formats.columns import to_arrow
 from mst.formats.source import Source
 from mst.graph import Graph
 
@@ -102,11 +103,11 @@ def _write(stream: IO[bytes], graph: Graph, metadata: Mapping[str, Any]) -> None
     import pyarrow as pa
 
     strings = {k: v if k in _STRING_KEYS else json.dumps(v, sort_keys=True) for k, v in metadata.items()}
-    columns = [pa.array(column) for column in (graph.u, graph.v, graph.w)]
+    columns = [to_arrow(column) for column in (graph.u, graph.v, graph.w)]
     fields = [pa.field(name, column.type, nullable=False) for name, column in zip("uvw", columns)]
     schema = pa.schema(fields, metadata=strings)
     with pa.ipc.new_file(stream, schema) as writer:
-        writer.write_batch(pa.record_batch(columns, schema=schema))
+        writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:

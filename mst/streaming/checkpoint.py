@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst.formats.base import replacing
+from mst.formats.columns import to_arrow
 from mst.graph import WEIGHT_DTYPES
 
 _NAMES = ("u", "v", "w", "id")
@@ -68,7 +69,8 @@ class Checkpoint:
         """
         import pyarrow as pa
 
-        table = pa.record_batch([pa.array(column) for column in state.columns], names=list(_NAMES))
+        columns = [to_arrow(column) for column in state.columns]
+        table = pa.RecordBatch.from_arrays(columns, names=list(_NAMES))
         facts = {"identity": self._identity, "n": str(state.n), "seen": str(state.seen)}
         table = table.replace_schema_metadata(facts)
         self._written = monotonic()
@@ -87,7 +89,7 @@ class Checkpoint:
                 facts = {key.decode(): value.decode() for key, value in (reader.schema.metadata or {}).items()}
                 if facts.get("identity") != self._identity or reader.schema.names != list(_NAMES):
                     return None
-                columns = tuple(column.to_numpy(zero_copy_only=False) for column in reader.get_batch(0).columns)
+                columns = tuple(np.from_dlpack(column) for column in reader.get_batch(0).columns)
                 state = State(int(facts["n"]), int(facts["seen"]), columns)
         except (pa.ArrowException, OSError, ValueError, KeyError):
             return None

@@ -12,6 +12,7 @@ import numpy as np
 
 from mst import formats
 from mst.errors import FormatError
+from mst.formats.columns import to_arrow
 from mst.formats.source import Source, is_parquet
 from mst.graph import WEIGHT_DTYPES
 from mst.streaming.batches import Batch, batch_of, map_ahead
@@ -26,6 +27,7 @@ _ROW_BYTES = 32
 _BATCHES_AHEAD = 3
 """Batches that wait, beside those that are decoded: as many as are read ahead, and the one that is cut into slices."""
 _MOST_DIGITS = 18
+_FOREST = ("u", "v", "w", "id")
 
 
 class EdgeFile(NamedTuple):
@@ -109,8 +111,8 @@ def write_parquet(path: Path, forest: Any) -> None:
 
     u, v, w = forest.edges()
     n, m = (forest.n, forest.m) if isinstance(forest, StreamForest) else (forest.graph.n, forest.graph.m)
-    table = pa.table({"u": u, "v": v, "w": w, "id": forest.edge_ids})
-    table = table.replace_schema_metadata({"n": str(n), "m": str(m)})
+    columns = [to_arrow(np.ascontiguousarray(column)) for column in (u, v, w, forest.edge_ids)]
+    table = pa.Table.from_arrays(columns, list(_FOREST), metadata={"n": str(n), "m": str(m)})
     with formats.base.replacing(path) as temporary:
         parquet.write_table(table, temporary)
 
@@ -136,7 +138,7 @@ def read_forest(path: Path) -> StreamForest:
     try:
         table = parquet.read_table(path)
         n, m = (int(table.schema.metadata[key]) for key in (b"n", b"m"))
-        u, v, w, ids = (table.column(name).to_numpy() for name in ("u", "v", "w", "id"))
+        u, v, w, ids = (np.from_dlpack(table.column(name).combine_chunks()) for name in _FOREST)
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise FormatError(path, expected) from error
     kinds = [column.dtype.kind for column in (u, v, ids)]
