@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -26,7 +27,7 @@ WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.fl
 def small_table(monkeypatch):
     """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
     monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
-    budget = memory.Budget(2**30, 2**24, 16)
+    budget = memory.Budget(2**30, 2**24, 16, 64, 64)
     monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
 
 
@@ -64,7 +65,7 @@ def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, wei
     w = rng.integers(0, most, m).astype(weight_type)  # with ties
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "_SMALLEST_TABLE", 0)
-        budget = memory.Budget(2**30, 2**24, 16)
+        budget = memory.Budget(2**30, 2**24, 16, 64, 64)
         patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
         agrees(n, (u, v, w), [min(c, m) for c in cuts])
 
@@ -83,9 +84,7 @@ def test_filter_drops_most_edges_and_keeps_the_forest(small_table, weights, monk
     }[weights]()
     kept = []
     add = running.RunningForest.add
-    monkeypatch.setattr(
-        running.RunningForest, "add", lambda self, k: (kept.append(len(k.places)), add(self, k))
-    )
+    monkeypatch.setattr(running.RunningForest, "add", lambda self, k: (kept.append(len(k)), add(self, k)))
     agrees(n, (u, v, w), range(0, m, 777))
     limit = {"random": 0.25, "constant": 0.1, "ascending": 0.1}.get(weights, 1)
     assert sum(kept) <= limit * m
@@ -112,12 +111,33 @@ def test_ids_beyond_32_bits(small_table):
     expected = mst.minimum_spanning_forest((50, u, v, w)).edge_ids
     offset = 2**32 - 1000
     with ThreadPoolExecutor(2) as pool:
-        threads, budget = Threads(pool, 2), memory.Budget(2**30, 2**24, 16)
+        threads, budget = Threads(pool, 2), memory.Budget(2**30, 2**24, 16, 64, 64)
         state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50, seen=offset)
         solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))))
         state.reduce()
         ids = state.take()[3]
     assert (ids == expected + offset).all() and ids[-1] >= 2**32
+
+
+def test_edges_are_read_and_filtered_during_a_solve(small_table):
+    rng, n, ended, solved = np.random.default_rng(13), 100, threading.Event(), []
+    ends = [rng.integers(0, n, 720) for _ in range(2)]
+    loops = np.zeros(5000, np.int64)  # which the filter drops
+    w = np.concatenate([rng.integers(1000, 2000, 450), rng.integers(0, 1000, 270), np.full(5000, 3000)])
+    columns = [*(np.concatenate([column, loops]) for column in ends), w]
+
+    def batches():
+        yield from cut(columns, range(0, len(w), 100))
+        ended.set()
+
+    def solve_later(graph):
+        solved.append(graph.m)
+        assert len(solved) != 2 or ended.wait(20)
+        return mst.minimum_spanning_forest(graph)
+
+    found = solve.forest_of_batches(batches(), solve=solve_later, n=n)
+    assert len(solved) == 3
+    assert (found.edge_ids == mst.minimum_spanning_forest((n, *columns)).edge_ids).all()
 
 
 def test_tables_and_datasets(small_table, tmp_path):

@@ -24,7 +24,7 @@ from mst.streaming.checkpoint import Checkpoint
 @pytest.fixture(autouse=True)
 def small_table(monkeypatch):
     monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
-    budget = memory.Budget(2**30, 2**24, 16)
+    budget = memory.Budget(2**30, 2**24, 16, 64, 64)
     monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from time import perf_counter
@@ -19,6 +19,7 @@ from mst.graph import WEIGHT_DTYPES, frozen
 from mst.interop.tables import edge_columns
 
 _T = TypeVar("_T")
+_Sized = TypeVar("_Sized", bound=Sized)
 
 
 class Batch(NamedTuple):
@@ -130,17 +131,6 @@ def batches_of(stream: Any) -> Iterator[Batch]:
         yield given if isinstance(given, Batch) else batch_of(given, f"batch {number}")
 
 
-def timed(batches: Iterator[Batch], seconds: dict[str, float]) -> Iterator[Batch]:
-    """Yield the batches, and add the time that they take to ``seconds["read"]``."""
-    while True:
-        started = perf_counter()
-        batch = next(batches, None)
-        seconds["read"] += perf_counter() - started
-        if batch is None:
-            return
-        yield batch
-
-
 def slices(
     batches: Iterable[Batch], start: int, rows: int, dtype: np.dtype | None = None
 ) -> Iterator[tuple[Batch, int]]:
@@ -181,6 +171,95 @@ def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple
             yield pending.popleft().result()
     while pending:
         yield pending.popleft().result()
+
+
+class Room:
+    """Space for edges between reading and the table, which the reading thread waits for.
+
+    Parameters
+    ----------
+    edges : int
+        As many as may wait. It may be set to more at any time.
+    """
+
+    def __init__(self, edges: int):
+        self.edges, self._taken, self._closed = edges, 0, False
+        self._changed = threading.Condition()
+
+    def take(self, edges: int) -> bool:
+        """Wait for so much space, or for all of it, and take it; return False where there is none any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not self._taken or self._taken + edges <= self.edges)
+            self._taken += edges
+            return not self._closed
+
+    def give(self, edges: int) -> None:
+        """Give back space."""
+        with self._changed:
+            self._taken -= edges
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Let nobody wait any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+
+def filter_ahead(
+    pool: Executor,
+    function: Callable[[Batch, int], _Sized],
+    parts: Iterator[tuple[Batch, int]],
+    room: Room,
+    seconds: dict[str, float],
+) -> Generator[_Sized, None, None]:
+    """Yield the results of a pool for the slices of a stream, in their order.
+
+    A thread reads, and hands slices to the pool, as long as there is room: a slice takes that of its edges, and its
+    result that of the edges in it. So reading and filtering go on while a result is used.
+
+    Parameters
+    ----------
+    pool : Executor
+    function : callable
+        ``function(slice, start)`` returns something that has a length.
+    parts : iterator of (Batch, int)
+    room : Room
+    seconds : dict
+        The time spent waiting for the thread is added to ``seconds["read"]``.
+    """
+    found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
+
+    def work(part: Batch, start: int) -> _Sized:
+        result = function(part, start)
+        room.give(len(part.w) - len(result))
+        return result
+
+    def read() -> None:
+        failed: Future[_Sized] = Future()
+        try:
+            for part, start in parts:
+                if not room.take(len(part.w)):
+                    return
+                found.put(pool.submit(work, part, start))
+            found.put(None)
+        except BaseException as error:
+            failed.set_exception(error)
+            found.put(failed)
+
+    threading.Thread(target=read, daemon=True, name="mst reads ahead").start()
+    try:
+        while True:
+            started = perf_counter()
+            future = found.get()
+            seconds["read"] += perf_counter() - started
+            if future is None:
+                return
+            result = future.result()
+            yield result
+            room.give(len(result))
+    finally:
+        room.close()
 
 
 _END = object()

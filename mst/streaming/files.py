@@ -24,8 +24,8 @@ _COLUMNS = {"u", "v", "w", "source", "target", "src", "dst", "from", "to", "weig
 _ROW_BYTES = 32
 """Of a row while it is decoded: 12 to 24 bytes, and its text or compressed bytes."""
 
-_BATCHES_AHEAD = 3
-"""Batches that wait, beside those that are decoded: as many as are read ahead, and the one that is cut into slices."""
+_BATCHES_AHEAD = 1
+"""Batches beside those that are decoded or wait for that: the one that is cut into slices."""
 _MOST_DIGITS = 18
 _FOREST = ("u", "v", "w", "id")
 
@@ -136,7 +136,8 @@ def read_forest(path: Path) -> StreamForest:
     if not is_parquet(path):
         raise FormatError(path, expected)
     try:
-        table = parquet.read_table(path)
+        with parquet.ParquetFile(path) as opened:
+            table = opened.read()
         n, m = (int(table.schema.metadata[key]) for key in (b"n", b"m"))
         u, v, w, ids = (np.from_dlpack(table.column(name).combine_chunks()) for name in _FOREST)
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:

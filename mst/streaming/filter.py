@@ -38,7 +38,7 @@ class Filter(NamedTuple):
     joined: Joined
 
 
-NO_FILTER = Filter(None, Joined(np.empty(0, np.uint32), np.empty(0, np.uint64)))
+NO_FILTER = Filter(None, Joined(np.empty(0, np.uint32), np.zeros(1, np.uint64)))
 
 
 def filter_of(u: np.ndarray, v: np.ndarray, w: np.ndarray, n: int, seen: int, threads: Threads) -> Filter:

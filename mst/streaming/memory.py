@@ -23,9 +23,11 @@ _PROOF_BYTES = 110
 _CODE_BYTES = 300 * 2**20
 """Machine code and libraries that are loaded on the way."""
 
-_SLICE_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 24, 1 << 18, 1 << 14
-SLICES_AHEAD = 2
-"""Slices for each thread that are filtered, or have been, before they are added to the table."""
+_AHEAD_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 32, 1 << 18, 1 << 14
+"""Bytes of an edge that waits to be filtered, or to be added to the table; bounds on the edges of a slice."""
+
+_SLICES_AHEAD = 3
+"""Slices for each thread that wait at least."""
 
 
 def parse_memory(text: int | str) -> int:
@@ -69,11 +71,15 @@ class Budget(NamedTuple):
         Those left for the table and the vertices.
     slice : int
         Edges that a thread filters at a time.
+    least_ahead, most_ahead : int
+        Bounds on the edges that wait to be filtered, or to be added to the table.
     """
 
     memory: int
     free: int
     slice: int
+    least_ahead: int
+    most_ahead: int
 
     @classmethod
     def of(cls, memory: int | str | None, width: int, reading: int = 0) -> Budget:
@@ -90,19 +96,28 @@ class Budget(NamedTuple):
         else:
             given = parse_memory(memory)
         free = given - taken - _CODE_BYTES - reading
-        slices = (SLICES_AHEAD + 1) * width
-        rows = min(max(free // 4 // (slices * _SLICE_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
-        free -= slices * rows * _SLICE_BYTES
+        slices = _SLICES_AHEAD * width
+        rows = min(max(free // 4 // (slices * _AHEAD_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
+        ahead = max(slices * rows, free // 8 // _AHEAD_BYTES)
+        free -= ahead * _AHEAD_BYTES
         if free <= 0:
             least = given - free
             raise OutOfMemoryError(
                 f"{size(given)} of memory are too little: {size(least)} are taken already, or by code and reading"
             )
-        return cls(given, free, rows)
+        return cls(given, free, rows, slices * rows, ahead)
 
     def rows(self, n: int) -> int:
         """Return how many edges the table may hold beside the arrays of `n` vertices; negative if these do not fit."""
         return (self.free - _VERTEX_BYTES * n) // _ROW_BYTES
+
+    def ahead(self, n: int) -> int:
+        """Return how many edges may wait to be filtered, or to be added to the table.
+
+        Threads read and filter them during a solve. During the first one, no filter drops any: hence no more than the
+        vertices, so that few more solves follow.
+        """
+        return min(max(self.least_ahead, n), self.most_ahead)
 
     def refusal(self, n: int) -> OutOfMemoryError:
         """Return the error for `n` vertices that do not fit."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import perf_counter
 from typing import NamedTuple
 
@@ -29,20 +29,20 @@ class Kept(NamedTuple):
 
     Attributes
     ----------
-    batch : Batch
-        The slice, with weights of the stream's dtype.
-    start : int
-        The place of its first edge in the stream.
-    places : numpy.ndarray of uint32, shape (k,)
-        Places of the edges in the slice, ascending.
+    columns : tuple of numpy.ndarray, each of shape (k,)
+        Ends, weights and ids of these edges, ascending by id.
     n : int
         One more than the largest end of all edges of the slice.
+    read : int
+        Edges of the slice.
     """
 
-    batch: Batch
-    start: int
-    places: np.ndarray
+    columns: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     n: int
+    read: int
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
 
 
 class Limit(NamedTuple):
@@ -59,10 +59,17 @@ class Limit(NamedTuple):
     declared: bool
 
 
-def keep(batch: Batch, start: int, filter: Filter, limit: Limit, places: np.ndarray) -> Kept:
-    """Return the edges of a batch, which begins at a place in the stream, that may be in the forest.
+class _Places(threading.local):
+    """An array for each thread, whose pages need not be cleared again for each slice."""
 
-    `places`, uint32 of at least as many elements as the batch has edges, is overwritten and becomes part of the result.
+    array = np.empty(0, np.uint32)
+
+
+_places = _Places()
+
+
+def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
+    """Return the edges of a batch, which begins at a place in the stream, that may be in the forest.
 
     Raises
     ------
@@ -74,10 +81,19 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit, places: np.ndar
     if filter.highest is not None:
         w = frozen(w.astype(np.promote_types(w.dtype, filter.highest.dtype), copy=False))
         highest = w.dtype.type(filter.highest)
-    kept, largest, unordered = keep_open(u, v, w, highest, filter.joined, places)
+    if len(_places.array) < len(u):
+        _places.array = np.empty(len(u), np.uint32)
+    kept, largest, unordered = keep_open(u, v, w, highest, filter.joined, _places.array)
     if largest >= limit.n or unordered:
         raise _fault(batch, limit)
-    return Kept(batch._replace(w=w), start, places[:kept], int(largest) + 1 if len(u) else 0)
+    places = _places.array[:kept].astype(np.int64)
+    ends = batch.u.take(places), batch.v.take(places)
+    return Kept((*ends, w.take(places), places + start), int(largest) + 1 if len(u) else 0, len(u))
+
+
+def _copy(columns: Iterable[np.ndarray], target: Iterable[np.ndarray]) -> None:
+    for values, column in zip(columns, target):
+        column[:] = values
 
 
 def _fault(batch: Batch, limit: Limit) -> InputError:
@@ -147,7 +163,6 @@ class RunningForest:
         self._columns = [np.empty(rows, dtype) for dtype in types]
         self._typed = False
         self._copies: list[Future] = []
-        self._spare: queue.SimpleQueue[np.ndarray] = queue.SimpleQueue()
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -173,40 +188,20 @@ class RunningForest:
             The table cannot hold them.
         """
         self.n = max(self.n, kept.n)
-        if self.size + len(kept.places) > self.budget.rows(self.n):
+        if self.size + len(kept) > self.budget.rows(self.n):
             raise self.budget.refusal(self.n)
         self._fit_types(kept)
-        end = self.size + len(kept.places)
+        end = self.size + len(kept)
         target = [column[self.size : end] for column in self._columns]
         self._copies = [copy for copy in self._copies if not copy.done()]
-        self._copies.append(self.threads.pool.submit(self._copy, kept, target))
+        self._copies.append(self.threads.pool.submit(_copy, kept.columns, target))
         self.size = end
-        self.seen += len(kept.batch.w)
-
-    def _copy(self, kept: Kept, target: list[np.ndarray]) -> None:
-        """Copy edges into the table, and put their places back."""
-        batch, places = kept.batch, kept.places
-        for values, column in zip((batch.u, batch.v, batch.w), target):
-            if values.dtype == column.dtype:
-                np.take(values, places, out=column, mode="clip")  # another mode would copy once more
-            else:
-                column[:] = values[places]
-        np.add(places, np.int64(kept.start), out=target[3])
-        if places.base is not None:
-            self._spare.put(places.base)
-
-    def new_places(self, rows: int) -> np.ndarray:
-        """Return an array for the places of so many edges: a used one, whose pages need not be cleared again."""
-        with suppress(queue.Empty):
-            found = self._spare.get_nowait()
-            if len(found) >= rows:
-                return found
-        return np.empty(max(rows, self.budget.slice), np.uint32)
+        self.seen += kept.read
 
     def _fit_types(self, kept: Kept) -> None:
         """Widen the columns to hold new ends and weights."""
         wanted = np.dtype(np.int32 if self.n < 2**31 else np.int64)
-        weights = kept.batch.w.dtype
+        weights = kept.columns[2].dtype
         if self._typed:
             weights = np.promote_types(weights, self._columns[2].dtype)
         types = [wanted, wanted, weights]

@@ -13,12 +13,12 @@ from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.progress import Step, remark, step
-from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices, timed
+from mst.streaming.batches import Batch, Room, batches_of, filter_ahead, slices
 from mst.streaming.checkpoint import Checkpoint, State
 from mst.streaming.files import EdgeFile
 from mst.streaming.filter import Threads
 from mst.streaming.forest import StreamForest
-from mst.streaming.memory import SLICES_AHEAD, Budget
+from mst.streaming.memory import Budget
 from mst.streaming.running import Kept, RunningForest, keep
 from mst.units import count, counted
 
@@ -146,21 +146,22 @@ def add_batches(
     """
     current = running.filter()
     started, others = perf_counter(), sum(running.seconds.values())
-    pool, width = running.threads
-    with closing(read_ahead(batches)) as ahead:
+    budget, room = running.budget, Room(running.budget.ahead(running.n))
 
-        def kept(part: Batch, start: int) -> Kept:
-            return keep(part, start, current, running.limit, running.new_places(len(part.w)))
+    def kept(part: Batch, start: int) -> Kept:
+        return keep(part, start, current, running.limit)
 
-        parts = slices(timed(ahead, running.seconds), running.seen, running.budget.slice, running.weight_type)
-        for found in map_ahead(pool, kept, parts, SLICES_AHEAD * width):
+    parts = slices(batches, running.seen, budget.slice, running.weight_type)
+    with closing(filter_ahead(running.threads.pool, kept, parts, room, running.seconds)) as ahead:
+        for found in ahead:
             is_due = checkpoint is not None and checkpoint.is_due
-            if is_due or not running.has_space(len(found.places)):
+            if is_due or not running.has_space(len(found)):
                 running.reduce()
                 current = running.filter()
             if is_due and checkpoint:
                 _save(checkpoint, State(running.n, running.seen, running.columns()))
             running.add(found)
+            room.edges = budget.ahead(running.n)
             if working:
                 shown = f"{count(running.seen)} edges read, {count(running.forest)} in the forest so far"
                 working.update(shown, done=running.seen)

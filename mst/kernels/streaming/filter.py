@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.kernels.primitives.bitmap import get_bit
+from mst.kernels.primitives.bitmap import count_trailing_zeros, get_bit
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import unite
 
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO, _ONE, _WORD, _WORDS = np.uint64(0), np.uint64(1), np.uint64(64), np.uint64(64)
 
 
 class Joined(NamedTuple):
@@ -21,7 +21,7 @@ class Joined(NamedTuple):
     label : numpy.ndarray of uint32 or uint64, shape (n,)
         The root of each vertex's tree.
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,)
-        Bitmap of the vertices of the largest tree.
+        Bitmap of the vertices of the largest tree; at least one word, for no vertices, too.
     """
 
     label: np.ndarray
@@ -74,25 +74,50 @@ def keep_open(u, v, w, highest, joined, places):
     label, in_giant = joined
     n = np.uint64(label.size)
     kept = largest = unordered = _ZERO
-    # Without a branch that depends on an edge: it would be mispredicted.
-    last = n - min(n, _ONE)
-    for e in range(np.uint64(u.size)):
-        x, y = np.uint64(u[e]), np.uint64(v[e])
-        largest = max(largest, x, y)
-        unordered += np.uint64(w[e] != w[e])
-        is_open = (w[e] < highest) | (max(x, y) >= n)
-        if n > _ZERO:
-            is_open |= get_bit(in_giant, min(x, last)) & get_bit(in_giant, min(y, last)) == _ZERO
-        places[kept] = e
-        kept += np.uint64(is_open & (x != y))
-    if n == _ZERO:
-        return np.int64(kept), largest, np.int64(unordered)
-    candidates, kept = kept, _ZERO
-    for j in range(candidates):
-        e = places[j]
-        x, y = np.uint64(u[e]), np.uint64(v[e])
-        is_open = (w[e] < highest) | (max(x, y) >= n)
-        is_open |= label[min(x, last)] != label[min(y, last)]
-        places[kept] = e
-        kept += np.uint64(is_open)
+    words = np.empty(_WORDS, np.uint64)
+    for begin in range(_ZERO, np.uint64(u.size), _WORDS * _WORD):
+        end = min(begin + _WORDS * _WORD, np.uint64(u.size))
+        # All words first: a branch on one would keep the next one's bits from being looked up meanwhile.
+        for first in range(begin, end, _WORD):
+            word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, n, in_giant)
+            words[(first - begin) // _WORD] = word
+            largest, unordered = max(largest, np.uint64(far)), unordered + nan
+        for first in range(begin, end, _WORD):
+            word = words[(first - begin) // _WORD]
+            while word:
+                e = first + np.uint64(count_trailing_zeros(word))
+                word &= word - _ONE
+                is_open = w[e] < highest
+                if not is_open:
+                    x, y = np.uint64(u[e]), np.uint64(v[e])
+                    is_open = max(x, y) >= n
+                    if not is_open:
+                        is_open = label[x] != label[y]
+                places[kept] = e
+                kept += np.uint64(is_open)
     return np.int64(kept), largest, np.int64(unordered)
+
+
+@njit(nogil=True)
+def _possibly_open(u, v, w, first, end, highest, n, in_giant):
+    """Look at up to 64 edges without branches or stores, so that vector instructions do.
+
+    Returns
+    -------
+    word : uint64
+        Bit j says whether edge ``first + j`` is no self-loop, and is light or has an end outside the largest tree.
+    largest : scalar of the ends' dtype
+    unordered : uint64
+    """
+    word = unordered = _ZERO
+    largest = u.dtype.type(0)
+    last = u.dtype.type(n - min(n, _ONE))
+    for e in range(first, end):
+        x, y = u[e], v[e]
+        far = max(x, y)
+        largest = max(largest, far)
+        unordered += np.uint64(w[e] != w[e])
+        is_open = (w[e] < highest) | (far > last) | (n == _ZERO)
+        is_open |= get_bit(in_giant, min(x, last)) & get_bit(in_giant, min(y, last)) == _ZERO
+        word |= np.uint64(is_open & (x != y)) << (e - first)
+    return word, largest, unordered
