@@ -605,9 +605,43 @@ def test_runs_whose_interval_is_wide_judge_nothing_but_their_spread_and_counters
     assert verdict(spread, 1.0, 1.0, 1.2).verdict == verdict(rounds, 1.0, 1.0, 1.2).verdict == CONFIRMED
     # Of nine processes one may be disturbed, of two any number.
     assert verdict(times, *[1.0] * 8, 1.2).verdict == CONFIRMED
-    assert verdict(times, *[1.0] * 7, 1.2, 1.2).verdict == NOT_MEASURED
+    share = claim(f"T({at})", anywhere={"low": 0, "high": 2})
+    assert verdict(share, *[1.0] * 8, 1.2).verdict == CONFIRMED
+    assert verdict(share, *[1.0] * 7, 1.2, 1.2).verdict == NOT_MEASURED
     # Microseconds differ by less than the call of a function takes.
     assert verdict(times, 5e-5, 5e-5, 6e-5).verdict == CONFIRMED
+
+
+def test_wide_interval_of_95_percent_judges_a_direction(records, book):
+    """It holds for the noise that widened it: the whole of it lies on one side, or nothing is decided."""
+    records.add("boruvka", ROAD, 2.0)
+
+    def verdict(bound, *medians):
+        source = change(records, samples={"compute": [[median, 1.001 * median] for median in medians]})
+        return judged(claim(f"T('boruvka', '{ROAD.name}')", anywhere=bound), source, book).verdict
+
+    six = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
+    assert verdict({"above": 0.9}, *six) == CONFIRMED and verdict({"below": 0.9}, *six) == CONTRADICTED
+    assert verdict({"above": 1.2}, *six) == UNDECIDED
+    # The range of five covers the median with 93.75 %, and a range may contain a value by luck.
+    assert verdict({"above": 0.9}, *six[:5]) == NOT_MEASURED
+    assert verdict({"low": 0.0, "high": 2.0}, *six) == NOT_MEASURED
+
+
+def test_published_claims_compare_what_alone_differs():
+    """qKruskal with Kruskal of the same sort; and a program that goes by edge index where the claim is about that."""
+    quantity = {made.id: made.quantity for of_paper in claims.document().claims.values() for made in of_paper}
+    assert 'T("qkruskal", "USA-road-d.NY") / T("kruskal", "USA-road-d.NY")' in quantity["ecl-72"]
+    assert quantity["bz-18"] == 'wrong("flat-boruvka-cuda", "ties-100k")'
+
+
+def test_load_changes_no_counter_and_no_forest(records, book):
+    records.add("boruvka", ROAD, 2.0, flags=("stolen",))
+    rounds = claim(f"counter('boruvka', '{ROAD.name}', 'rounds')", anywhere={"above": 0})
+    wrong = claim(f"wrong('boruvka', '{ROAD.name}')", anywhere={"equals": 0})
+    assert [judged(made, records.source(), book).verdict for made in (rounds, wrong)] == [CONFIRMED] * 2
+    ran = claim(f"ran('boruvka', '{ROAD.name}')", anywhere={"equals": 1})
+    assert judged(ran, records.source(), book).verdict == NOT_MEASURED
 
 
 def change(records, **facts):

@@ -302,8 +302,9 @@ class _Case:
         """Return the formula's value and whose runs gave it: the original programs where they decide."""
 
         def value(source: Measured) -> Result:
-            return evaluate(formula, source, self.names, stand_ins=stand_ins)
+            return evaluate(formula, replace(source, direction=direction), self.names, stand_ins=stand_ins)
 
+        direction = criterion is not None and criterion.range is None
         if self.judge != "original":
             return _Found(value(self.source), self.judge)
         try:

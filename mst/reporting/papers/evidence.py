@@ -9,32 +9,36 @@ from typing import Any
 from mst import catalog
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record
-from mst.bench.statistics import FEWEST_PROCESSES, summarise
+from mst.bench.statistics import COVERAGE, FEWEST_PROCESSES, summarise
 from mst.reporting.hardware import on_gpus
 
 IDLE_SECONDS = 2e-5
 """A step that takes no longer is the call of a function that does nothing; nor do times differ that differ by less."""
 SPREAD = 0.1
 """Widest interval of a median that judges, over the median; of a share of the time, in all."""
+COUNTED = frozenset(("counter", "wrong"))
+"""Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""
 SIMILAR = 0.1
 """Largest relative difference between an input and its stand-in."""
 FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
 """Facts of a graph by which a stand-in must resemble its input."""
 
 
-def objection(record: Record, quantity: str = "", numbers: Sequence[float] | None = None) -> str:
+def objection(
+    record: Record, quantity: str = "", numbers: Sequence[float] | None = None, *, direction: bool = False
+) -> str:
     """Return why a record judges nothing by a quantity of it, or an empty string.
 
     A record's flag *spread* is not looked at: the range of many processes is wide if one of them was disturbed, while
     the interval of their median, which enters the verdict, is not. Counters may differ from process to process, and
     the spread itself is what is claimed of it.
 
-    The quantity is a leaf of formulas (`mst.reporting.papers.formula`), and `numbers` are those of each process, if
-    processes have one.
+    The quantity is a leaf of formulas (`mst.reporting.papers.formula`), `numbers` are those of each process, if
+    processes have one, and `direction` says whether a direction is judged, not a range.
     """
     measurement = record.measurement
     disturbed = sorted(DISTURBED & set(measurement["conditions"]["flags"]))
-    if disturbed:
+    if disturbed and quantity not in COUNTED:
         return f"disturbed ({', '.join(disturbed)})"
     git = measurement["git"]
     if git is None or git["dirty"]:
@@ -42,7 +46,7 @@ def objection(record: Record, quantity: str = "", numbers: Sequence[float] | Non
     lacking = _versions_lacking(measurement)
     if lacking:
         return f"does not state the version of {' and '.join(lacking)}"
-    return "" if numbers is None else objection_to_numbers(quantity, numbers)
+    return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
 
 
 def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
@@ -55,13 +59,19 @@ def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
     return [name for name in wanted if not stated.get(name)]
 
 
-def objection_to_numbers(quantity: str, numbers: Sequence[float]) -> str:
+def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: bool = False) -> str:
     """Return why the numbers of a run's processes judge nothing, or an empty string.
+
+    A direction is decided by a whole interval, which a wide one leaves open more often; it only has to cover the median
+    with 95 %, as that of six processes does. Into a range the value of a wide interval may fall by luck.
 
     >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
     'disturbed (spread: 1 to 1.2 s)'
     >>> objection_to_numbers("T", [1.0] * 8 + [1.2]), objection_to_numbers("T", [5e-5] * 4 + [6e-5])
     ('', '')
+    >>> times = [1.0, 1.02, 1.2, 1.1, 1.05, 1.3]
+    >>> objection_to_numbers("T", times), objection_to_numbers("T", times, direction=True)
+    ('disturbed (spread: 1 to 1.3 s)', '')
     """
     is_time = quantity in ("T", "I", "X", "M", "phase")
     if len(numbers) < FEWEST_PROCESSES:
@@ -71,6 +81,8 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float]) -> str:
     found = summarise(numbers)
     assert found.median is not None and found.low is not None and found.high is not None
     widest = max(SPREAD * found.median, IDLE_SECONDS) if is_time else SPREAD
+    if is_time and direction and found.coverage >= COVERAGE:
+        return ""
     if (is_time or quantity == "share") and found.high - found.low > widest:
         return f"disturbed (spread: {found.low:.3g} to {found.high:.3g}{' s' * is_time})"
     return ""

@@ -39,6 +39,8 @@ class Measured(Source):
         The program that is looked up in place of each port (an algorithm with its options).
     judging : bool
         Whether records that judge no claim (`mst.reporting.papers.evidence`) are missing.
+    direction : bool
+        Whether they judge a direction, for which wide intervals serve.
     """
 
     machine: Mapping[str, Any]
@@ -47,6 +49,7 @@ class Measured(Source):
     reasons: dict[Key, str] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
     judging: bool = False
+    direction: bool = False
 
     @property
     def name(self) -> str:
@@ -75,7 +78,7 @@ class Measured(Source):
             excess = self._excess(record)
             return None if excess is None else Leaf(excess, (), str(record.path), objection=objection(record))
         value, behind = _read(record, quantity, name)
-        against = objection(record, quantity, behind)
+        against = objection(record, quantity, behind, direction=self.direction)
         if value is None:
             return None
         return Leaf(float(value), tuple(behind), str(record.path), record.run.width, against)
@@ -181,11 +184,11 @@ class Measured(Source):
 
     def _wrong(self, key: tuple[str, str, str], selection: Selection) -> Leaf:
         judged = [r for k, r in self.runs.items() if k[:3] == key and (r.status == "wrong" or r.proved)]
-        judged = [r for r in judged if not objection(r)] or judged
+        judged = [r for r in judged if not objection(r, "wrong")] or judged
         if not judged:
             raise Missing(self._why(key, selection))
         first, wrong = judged[0], float(sum(r.status == "wrong" for r in judged))
-        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first)), key[0])
+        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first, "wrong")), key[0])
 
     def _why(self, key: tuple[str, str, str], selection: Selection) -> str:
         """Return why a selection has no number, as the record, the plan or the graph's manifest says."""
