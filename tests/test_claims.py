@@ -229,6 +229,14 @@ def test_where_run_skips_wrong_and_failed_runs(records, book):
     assert judged(claim(f"gm({quantity})", anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
 
 
+@pytest.mark.parametrize("whole", ["gm", "mean", "median", "kendall"])
+def test_mean_or_correlation_of_a_part_contradicts_no_claim_about_every_graph(records, book, whole):
+    source = records.add("kruskal", ROAD, 1.0).source()
+    term = "(n(g), T('kruskal', g))" if whole == "kendall" else "T('kruskal', g)"
+    part = claim(f"{whole}({term} for g in BOTH)", every=True, anywhere={"above": 3})
+    assert judged(part, source, book).verdict == NOT_MEASURED
+
+
 def test_smaller_machine_gives_a_counterexample_only(records, book):
     quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     needs = {"needs": {"cores": 64}, "every": True}

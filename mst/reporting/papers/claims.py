@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from mst import resources
 from mst.errors import ConfigError, nearest
 from mst.reporting.papers.evidence import in_words
-from mst.reporting.papers.formula import Missing, Names, Result, evaluate
+from mst.reporting.papers.formula import Missing, Names, Result, evaluate, of_all_terms
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -318,7 +318,9 @@ class _Case:
 
     def counterexample(self, result: Result, criterion: Criterion | None) -> bool:
         """Return whether a part of a claim about every graph or width contradicts it."""
-        return bool(self.claim.every and criterion and criterion.judge(result) is False)
+        if not self.claim.every or criterion is None or of_all_terms(criterion.quantity or self.claim.quantity):
+            return False
+        return criterion.judge(result) is False
 
     def judged(self) -> Outcome:
         """Return the verdict on a machine with the hardware that the claim needs, stand-ins aside."""

@@ -442,6 +442,18 @@ AGGREGATES: dict[str, Callable[..., Quantity]] = {
 }
 
 
+def of_all_terms(text: str) -> bool:
+    """Return whether a formula is a mean or a correlation, whose value over a part of its terms is not one of all.
+
+    >>> of_all_terms("gm(T('kruskal', g) for g in D9)"), of_all_terms("max(T('kruskal', g) for g in D9)")
+    (True, False)
+    """
+    match parse(text):
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("gm", "mean", "median", *_PAIRED)
+    return False
+
+
 def functions() -> tuple[str, ...]:
     """Return the names of all functions."""
     return (*LEAVES, *SCALARS, *AGGREGATES, WHERE_RUN)
