@@ -11,16 +11,16 @@ from functools import partial
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mst.atomic import replacing
 from mst.bench import statistics
 from mst.bench.machine import usable_cores
 from mst.bench.records import schema as record_schema
 from mst.bench.records import store
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CHUNK = 2_000
 """Records that one process reads at once."""
@@ -35,7 +35,7 @@ _VERSION = b"version"
 
 File = tuple[str, str, str]
 """Path of a measurement, its origin and the state that its kept row was made from (empty without one)."""
-Chunk = tuple[list[str], "pa.Table", list[str]]
+Chunk = tuple[list[str], pa.Table, list[str]]
 """Paths of the measurements that have a row, the rows that are not kept, and the reasons of records left out."""
 
 
@@ -62,8 +62,6 @@ def rows_of(
     set_aside : callable
         Takes the reason why a record, or its proof, is left out. Such records are read again each time.
     """
-    import pyarrow as pa
-
     version = _version(columns)
     columns = columns.append(pa.field(_PATH, pa.string())).append(pa.field(_STATE, pa.string()))
     kept = _load(kept_in, columns, version)
@@ -103,8 +101,6 @@ def _each(task: Callable[[list[File]], Chunk], files: Iterator[File]) -> Iterato
 
 
 def _rows_of_chunk(files: Sequence[File], columns: pa.Schema) -> Chunk:
-    import pyarrow as pa
-
     paths: list[str] = []
     rows: list[dict[str, Any]] = []
     reasons: list[str] = []
@@ -143,9 +139,6 @@ def _version(columns: pa.Schema) -> bytes:
 
 
 def _load(file: Path, columns: pa.Schema, version: bytes) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         table = pq.read_table(file, page_checksum_verification=True)
         if (table.schema.metadata or {}).get(_VERSION) == version:
@@ -156,8 +149,6 @@ def _load(file: Path, columns: pa.Schema, version: bytes) -> pa.Table:
 
 
 def _save(table: pa.Table, file: Path, version: bytes) -> None:
-    import pyarrow.parquet as pq
-
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as temporary:
         pq.write_table(table.replace_schema_metadata({_VERSION: version}), temporary, write_page_checksum=True)

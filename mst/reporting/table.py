@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 from mst.atomic import replacing
 from mst.reporting.rows import rows_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
@@ -94,11 +95,6 @@ def write_table(
     stand_ins : mapping of str to str, optional
         Stand-ins by the graphs that they replace: a run that is planned on a graph is planned on its stand-in, too.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.csv
-    import pyarrow.parquet as pq
-
     plan = list(plan_rows)
     set_aside: list[str] = []
     folders = [*((f, "measured") for f in records_folders), *((f, "reference") for f in references)]
@@ -139,8 +135,6 @@ def write_table(
 
 def set_aside_of(table: Path) -> list[str]:
     """Return the files of records that a table leaves out, each with the reason."""
-    import pyarrow.parquet as pq
-
     return json.loads((pq.read_schema(table).metadata or {}).get(_SET_ASIDE, b"[]"))
 
 
@@ -160,6 +154,4 @@ def _key(row: Mapping[str, Any]) -> tuple:
 
 
 def _schema() -> pa.Schema:
-    import pyarrow as pa
-
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])

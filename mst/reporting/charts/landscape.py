@@ -6,16 +6,14 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from mst.reporting.charts.axes import Figure, Panel, finished, new_axes, readable
 from mst.reporting.charts.style import MOST_MARKS, PARADIGMS, mark
 from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.units import count, seconds
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST = 3
 LIBRARY = "Best library without a GPU"
@@ -27,8 +25,6 @@ COLOURS = {
 
 def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
     """Draw throughput against m; None where fewer than three points or two graphs were measured."""
-    import pandas as pd
-
     exact = shown[shown["exact"]]
     kinds = {name: rows.assign(hardware=name) for name, rows in _kinds(exact).items()}
     if sum(map(len, kinds.values())) < FEWEST or exact["graph"].nunique() < 2:

@@ -13,17 +13,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from mst.bench.statistics import geometric_mean
 from mst.reporting.data import NORMAL_95, by_machine, errors, fastest
 from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
 from mst.units import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,26 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
 
 from mst.atomic import write_text
+from mst.bench.machine import usable_cores
+from mst.bench.records.reference import Reference
+from mst.catalog import read_manifest
 from mst.errors import MSTError
+from mst.reporting.charts.figures import draw_all
+from mst.reporting.charts.workers import workers
+from mst.reporting.data import prepare
+from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame, scope_of, verbatim
+from mst.reporting.page.facts import machine_facts
+from mst.reporting.papers.observations import gather
+from mst.reporting.papers.section import papers_of
+from mst.reporting.table import set_aside_of
 from mst.units import count, known, percent, seconds, size, times
-
-if TYPE_CHECKING:
-    import jinja2
-
-    from mst.bench.records.reference import Reference
-    from mst.reporting.page.chapters import Shown
 
 
 def write_report(
@@ -46,18 +55,6 @@ def write_report(
     plan : sequence of mapping
         Planned runs; those without a row in the table are said to be still to come.
     """
-    import pandas as pd
-
-    from mst.bench.machine import usable_cores
-    from mst.reporting.charts.figures import draw_all
-    from mst.reporting.charts.workers import workers
-    from mst.reporting.data import prepare
-    from mst.reporting.page.chapters import Shown, scope_of
-    from mst.reporting.page.facts import machine_facts
-    from mst.reporting.papers.observations import gather
-    from mst.reporting.papers.section import papers_of
-    from mst.reporting.table import set_aside_of
-
     baseline = str(config.get("baseline", "kruskal"))
     rows = prepare(pd.read_parquet(table), baseline)
     set_aside = set_aside_of(table)
@@ -100,8 +97,6 @@ def write_report(
 
 def _read_manifests(files: Iterable[Path], set_aside: list[str]) -> list[dict[str, Any]]:
     """Return the manifests; note the reasons of invalid ones."""
-    from mst.catalog import read_manifest
-
     known = []
     for file in files:
         try:
@@ -128,10 +123,6 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
     apart from what is beside it. The stem of the front page, which is called `front`, is empty; the others are in the
     `folder` beside it.
     """
-    from markupsafe import Markup
-
-    from mst.reporting.page.chapters import chapters, frame, verbatim
-
     templates, around, made = environment(), frame(shown), chapters(shown)
     outside = {"root": "", "pages": f"{folder}/", "front": front}
     inside = {"root": "../", "pages": "", "front": "index.html"}
@@ -148,10 +139,6 @@ def render(shown: Shown, front: str = "report.html", folder: str = "report") -> 
 
 def environment() -> jinja2.Environment:
     """Return the environment of the pages' templates, which escape every value and know the units."""
-    import jinja2
-
-    from mst.reporting.page.chapters import FOLDER
-
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined
     )

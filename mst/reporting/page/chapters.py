@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pandas as pd
 from markupsafe import Markup
 
 from mst import __version__, advice, resources
+from mst.bench.records.reference import About, Reference
 from mst.bench.records.store import CLAIMED
 from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting import data
@@ -20,14 +22,9 @@ from mst.reporting.page import answer, chooser
 from mst.reporting.page.explorer import as_json, explorer_data
 from mst.reporting.page.facts import graph_rows, missing_graphs
 from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED
+from mst.reporting.papers.section import Papers
 from mst.units import counted
 from mst.yaml_models import read_yaml
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mst.bench.records.reference import About, Reference
-    from mst.reporting.papers.section import Papers
 
 FOLDER = resources.path("report")
 _GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}

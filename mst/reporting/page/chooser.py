@@ -7,7 +7,9 @@ that a reader sees where they agree.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from mst.advice import Candidate, Choice, Table
 from mst.advice.traits import SKEWED
@@ -15,9 +17,6 @@ from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page.answer import badge_of, rivals
 from mst.units import count, seconds, times
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COMPLETE = 0.45
 """Edges over squared vertices of a graph that has nine tenths of all pairs."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from mst.reporting.charts.style import DASHES, LIGHT, PARADIGMS
 from mst.reporting.data import representative
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEW_GRAPHS, FEW_ALGORITHMS = 6, 7
 """Most graphs and algorithms that are chosen at first."""
@@ -36,8 +35,6 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     Above `MOST_RUNS` runs, only so many graphs are in them, from the smallest to the largest; ``left_out`` counts the
     others. Speedups are over the baseline until another is chosen. `reference` names the machines of committed records.
     """
-    import pandas as pd
-
     every = rows[rows["shown"]]
     shown = _within_limit(every)
     machines = sorted(shown["machine"].unique(), key=lambda name: (name in reference, name))

@@ -10,6 +10,9 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+from markupsafe import Markup, escape
+
 from mst.bench.statistics import COVERAGE, interval_ranks
 from mst.errors import ConfigError, nearest
 from mst.reporting.charts.axes import Panel
@@ -224,10 +227,8 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
     }
 
 
-def _labelled(svg: str, label: str) -> Any:
+def _labelled(svg: str, label: str) -> Markup:
     """Return a picture for the page with a label for screen readers."""
-    from markupsafe import Markup, escape
-
     return Markup(svg.replace('role="img"', f'role="img" aria-label="{escape(label)}"', 1))
 
 
@@ -244,8 +245,6 @@ def write_exhibit(
 
     If there is no such paper or exhibit, `ConfigError` names the nearest one.
     """
-    import pandas as pd
-
     made = exhibits()
     if paper not in made:
         raise ConfigError(f"no paper {paper!r}{nearest(paper, made)}")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from mst.atomic import replacing, write_text
 from mst.reporting.papers.exhibits import OUR_PORT, OUR_PORTS, Cell, Column, Filled, Grid
 from mst.reporting.papers.published import published
@@ -56,8 +58,6 @@ def write_files(filled: Filled, stem: Path) -> list[Path]:
 
     The paths are `stem` with the suffixes ``.csv`` and ``.tex``.
     """
-    import pandas as pd
-
     static = filled.exhibit.static
     frame = pd.DataFrame(published(static).rows) if static else pd.DataFrame(_lines(filled), columns=_FIELDS)
     # A stem may hold dots.
@@ -146,8 +146,6 @@ def cell_text(cell: Cell, kind: str) -> str:
 
 
 def _tabular(head: list[str], rows: list[list[str]]) -> list[str]:
-    import pandas as pd
-
     frame = pd.DataFrame(rows, columns=head)
     text = frame.to_latex(index=False, escape=True, column_format="l" + "r" * (len(head) - 1))
     return [text.replace("–", "--").replace("·", r"$\cdot$").replace("×", r"$\times$").rstrip()]
