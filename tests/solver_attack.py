@@ -70,27 +70,28 @@ def attack(algorithms, widths: list[int], graphs: int, seconds: float, seed: int
 
     The time begins after the first union, which loads machine code.
     """
-    counts: Counter = Counter()
+    runs = [
+        (a, w) for a in algorithms for w in (widths if a.paradigm == "threads" else [comm.size if comm else 1])
+    ]
+    counts = Counter({f"{algorithm.id} w{width}": 0 for algorithm, width in runs})
     stop = np.inf
-    turn = done = 0
-    while done < graphs and _all(comm, time.monotonic() < stop):
+    turn = 0
+    while _all(comm, min(counts.values()) < graphs and time.monotonic() < stop):
         rng = np.random.default_rng([seed, turn])
         size = SIZES[turn % len(SIZES)]
         graph = tiny_graphs.union(rng, size)
         expected = oracles.by_python_kruskal(graph) if comm is None or comm.rank == 0 else None
-        for algorithm in algorithms:
-            for width in widths if algorithm.paradigm == "threads" else [1]:
-                options = options_at_random(rng, algorithm)
-                found = solve(algorithm, graph, width, options, comm)
-                if found is None:
-                    continue
-                if expected is not None:
-                    assert found.tolist() == expected, (algorithm.id, width, options, [seed, turn], size)
-                counts[f"{algorithm.id} w{comm.size if comm else width}"] += size
+        for algorithm, width in runs:
+            options = options_at_random(rng, algorithm)
+            found = solve(algorithm, graph, width, options, comm)
+            if found is None:
+                continue
+            if expected is not None:
+                assert found.tolist() == expected, (algorithm.id, width, options, [seed, turn], size)
+            counts[f"{algorithm.id} w{width}"] += size
         if turn == 0:
             stop = time.monotonic() + seconds
         turn += 1
-        done += size
     return counts
 
 
