@@ -40,7 +40,10 @@ def verdicts(found: Sequence[Reference]) -> str:
         lines += [f"\n### {title}\n", f"Of {len(claims)} claims: {counts}."]
         decided = [claim for claim in claims if claim["overall"] in DECIDED]
         if decided:
-            lines += ["\n| claim | statement | verdict | measured | published |", "|---|---|---|---|---|"]
+            lines += [
+                "\n| claim | statement | verdict | measured | confirmed if | published |",
+                "|---|---|---|---|---|---|",
+            ]
             lines += [_decided(claim) for claim in sorted(decided, key=_order)]
         stand_ins = [claim for claim in claims if claim["stand_ins"]]
         if stand_ins:
@@ -79,7 +82,11 @@ def _decided(claim: dict[str, Any]) -> str:
         for o in claim["outcomes"]
         if o["verdict"] in DECIDED
     )
-    cells = (claim["id"], claim["says"], claim["overall"], measured, claim["published_text"])
+    reasons = [o["reason"] for o in claim["outcomes"] if o["verdict"] in (CONFIRMED, CONTRADICTED)]
+    counts = next(
+        (r.removeprefix("counts: ").partition(";")[0] for r in reasons if r.startswith("counts: ")), ""
+    )
+    cells = (claim["id"], claim["says"], claim["overall"], measured, counts, claim["published_text"])
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import fake_records
 import pytest
@@ -18,6 +19,7 @@ from mst.errors import ConfigError, FormatError
 from mst.reporting.charts.style import setup
 from mst.reporting.papers import claims, drawing, evidence, section
 from mst.reporting.papers.exhibits import Exhibit, Exhibits, exhibits, fill
+from mst.reporting.papers.formula import Result
 from mst.reporting.papers.observations import Measured, Printed, gather, read_manifests
 from mst.reporting.papers.published import published
 from mst.reporting.papers.section import papers_of
@@ -82,6 +84,17 @@ def test_verdicts_say_which_kind_of_machine_gave_them(tmp_path, monkeypatch):
     assert where["dur-01"] == (claims.CONFIRMED, theirs) and where["dur-02"] == (claims.CONFIRMED, others)
     assert where["dur-13"] == (claims.CONTRADICTED, ""), "facts are of no machine"
     assert where["dur-03"] == (claims.NOT_MEASURED, "")
+
+
+def test_other_hardwares_own_formula_is_shown_as_a_ratio():
+    made = next(c for c in claims.document().claims["shou-he"] if c.id == "sh-13")
+    shown = {
+        on_kind: section._outcome(
+            made, claims.Outcome(made.id, "here", claims.CONFIRMED, "", on_kind, result=Result(0.5)), Path()
+        )["measured"]
+        for on_kind in (True, False)
+    }
+    assert shown == {True: "50 %", False: "0.5"}
 
 
 def test_claims_point_at_exhibits():

@@ -140,9 +140,9 @@ def _claim(
         "paper": paper,
         "quantity": " ".join(claim.quantity.split()),
         "published": number,
-        "published_text": claim.published if isinstance(claim.published, str) else _value(claim, number),
+        "published_text": claim.published if isinstance(claim.published, str) else _value(claim.unit, number),
         "own": own.value if own else None,
-        "own_text": _value(claim, own.value) if own else "",
+        "own_text": _value(claim.unit, own.value) if own else "",
         "machine": book.machines[claim.machine].title if claim.machine else "",
         "judge": claim.judge or book.papers[paper].judge,
         "exhibit": claim.exhibit and claim.exhibit.replace("/", "-"),
@@ -178,13 +178,16 @@ def _outcomes(claim: Claim, outcomes: Sequence[Outcome], pages: Path) -> list[di
 
 def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
     measured, result = "", outcome.result
+    criterion = claim.criterion(on_kind=outcome.on_kind)
+    # A criterion's own formula, for other hardware, is a ratio or a correlation, whatever the paper states.
+    unit = "ratio" if criterion and criterion.quantity else claim.unit
     if result:
-        measured = _value(claim, result.value)
+        measured = _value(unit, result.value)
         if result.low != result.high and result.processes:
             covered = f"{100 * min(interval_ranks(result.processes)[1], COVERAGE):.4g} %"
             if result.compared > 1:
                 covered = f"{100 * COVERAGE:.4g} % for {result.compared} together"
-            measured += f" [{_value(claim, result.low)}, {_value(claim, result.high)}; {covered}]"
+            measured += f" [{_value(unit, result.low)}, {_value(unit, result.high)}; {covered}]"
     records = result.records if result else []
     return {
         "machines": [],
@@ -200,12 +203,12 @@ def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
     }
 
 
-def _value(claim: Claim, value: float | None) -> str:
+def _value(unit: str, value: float | None) -> str:
     if value is None:
         return ""
-    if claim.unit in ("count", "rate"):
-        return tables.number(value, claim.unit) + ("/s" if claim.unit == "rate" else "")
-    return f"{100 * value:.3g} %" if claim.unit == "percent" else f"{value:.3g}"
+    if unit in ("count", "rate"):
+        return tables.number(value, unit) + ("/s" if unit == "rate" else "")
+    return f"{100 * value:.3g} %" if unit == "percent" else f"{value:.3g}"
 
 
 def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Path) -> dict[str, Any]:
