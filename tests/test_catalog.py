@@ -576,6 +576,7 @@ def test_checksums_of_unpacked_files_are_those_of_the_copies_in_a_mirror(mirror)
     assert checked >= 10
 
 
+@pytest.mark.slow
 def test_generated_graphs_are_described_too(tmp_path, sources):
     entry = LISTED["dense-small"]
     manifest = materialise(entry, tmp_path / "out", sources=sources)

@@ -124,6 +124,7 @@ def test_unconnected_graph_is_refused(folder, name):
         emulated_ports.solve(folder, name, graph)
 
 
+@pytest.mark.slow
 def test_counters_agree_with_the_papers_counts(folder):
     rng = np.random.default_rng(4)
     graph = Graph(200, *rng.integers(0, 200, (2, 700)), rng.integers(0, 2**24, 700).astype(np.int32))
@@ -156,6 +157,7 @@ def test_every_phase_has_a_launch(folder, monkeypatch, name, options):
     assert np.flatnonzero(module.solve(problem).chosen).tolist() == list(range(60))
 
 
+@pytest.mark.slow
 def test_counters_and_phases_have_every_name_in_formulas(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
     rng = np.random.default_rng(6)

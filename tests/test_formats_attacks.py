@@ -89,7 +89,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("name", ["rows.txt", "rows.graph"])
+@pytest.mark.parametrize("name", ["rows.txt", pytest.param("rows.graph", marks=pytest.mark.slow)])
 def test_interrupted_readers_neither_crash_nor_swallow_it(tmp_path, name):
     path, n = tmp_path / name, 300_000
     if name == "rows.txt":
@@ -167,7 +167,11 @@ def test_writing_a_graph_that_would_not_be_read_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("before", "flood", "after"),
-    [(b"", b"#\n", b"0 1 5\n"), (b"c\n", b"c\n", b"p sp 2 1\na 1 2 5\n"), (b"# rows\n", b"\n", b"0 1 5\n")],
+    [
+        (b"", b"#\n", b"0 1 5\n"),
+        pytest.param(b"c\n", b"c\n", b"p sp 2 1\na 1 2 5\n", marks=pytest.mark.slow),
+        pytest.param(b"# rows\n", b"\n", b"0 1 5\n", marks=pytest.mark.slow),
+    ],
 )
 def test_a_compressed_flood_of_comments_is_skipped_in_seconds(tmp_path, before, flood, after):
     path = tmp_path / "flood.gz"

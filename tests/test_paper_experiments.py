@@ -222,6 +222,7 @@ def test_unknown_algorithms_are_refused_unless_optional(tmp_path):
     assert row.status == "unsupported" and "describe nowhere under programs:" in row.reason
 
 
+@pytest.mark.slow
 def test_program_without_an_option_of_an_optional_block_is_not_run_there(tmp_path, monkeypatch):
     described = {"command": "true {graph}", "format": "ecl", "total": r"(\d+)"}
     runs = [{"algorithms": ["command-mine"], "options": {"rung": [1, 2]}, "optional": True}]

@@ -152,6 +152,7 @@ def test_damaged_file_of_kept_rows_is_made_anew(settled, monkeypatch):
         assert rewritten(settled, monkeypatch) == (first, 0)
 
 
+@pytest.mark.slow
 def test_processes_return_the_rows_of_one(settled, monkeypatch):
     first, _ = rewritten(settled, monkeypatch)
     (settled / ".table-rows.parquet").unlink()
