@@ -15,8 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mst import registry
 from mst.bench.measure.messages import RunSpec
 from mst.execute import Implementation, implementation_of
+from mst.formats.canonical import read_canonical
 
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SECONDS = 120
@@ -101,9 +103,6 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
 
 def main(text: str) -> None:
     """Prepare a run's problem and solve it under the profiler."""
-    from mst import registry
-    from mst.formats.canonical import read_canonical
-
     spec = RunSpec(**json.loads(text))
     implementation = implementation_of(registry.get(spec.algorithm))
     graph = read_canonical(Path(spec.graph_file))

@@ -20,6 +20,7 @@ from mst.bench.measure.samples import failure
 from mst.bench.measure.warm_up import compile_kernels
 from mst.errors import DependencyError
 from mst.execute import Implementation, implementation_of
+from mst.formats.canonical import read_canonical
 from mst.registry import Algorithm
 
 
@@ -72,8 +73,6 @@ def _load(
     spec: RunSpec, algorithm: Algorithm, implementation: Implementation, emit: Emit
 ) -> dict[str, Callable[[], None]]:
     """Map the graph and compile; return the work of each command."""
-    from mst.formats.canonical import read_canonical
-
     graph = read_canonical(Path(spec.graph_file))
     compile_all = functools.partial(compile_kernels, implementation, graph, spec.width, spec.options)
     loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires

@@ -22,6 +22,7 @@ from math import exp, hypot, log, sqrt
 from pathlib import Path
 
 from mst.bench.output import output_of
+from mst.bench.records.bundle import unpack_bundle
 from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import Summary, ratio, summarise
 from mst.errors import ConfigError, InputError, nearest
@@ -201,8 +202,6 @@ def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Recor
 
     A selector chooses from `records`; a bundle is unpacked into the empty folder `scratch`.
     """
-    from mst.bench.records.bundle import unpack_bundle
-
     path = Path(text)
     if path.is_file():
         unpack_bundle(path, scratch)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mst import registry
 from mst.bench.records.store import ids_path, load_ids, proof_path, read_measurement, write_json
 from mst.errors import InputError, MSTError
 from mst.execute import implementation_of
 from mst.forest import Forest
-
-if TYPE_CHECKING:
-    from mst.proof import Proof
+from mst.formats.canonical import read_canonical
+from mst.proof import Proof, check_forest, check_weight, prove
 
 SCHEMA = 1
 REFERENCE_ALGORITHM = "kruskal"
@@ -25,9 +24,6 @@ def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dic
 
     Where the proof fails, nothing is written (`MSTError`): nothing may be compared with this forest.
     """
-    from mst.formats.canonical import read_canonical
-    from mst.proof import prove
-
     graph = read_canonical(graph_file)
     algorithm = registry.get(REFERENCE_ALGORITHM)
     implementation = implementation_of(algorithm)
@@ -145,16 +141,11 @@ def _judge(
 
 def _judge_total(forest: dict[str, Any], reference: dict[str, Any]) -> Verdict:
     """Check a total that a program printed without its edges."""
-    from mst.proof import check_weight
-
     return Verdict.of(check_weight(forest["weight"], _weight(reference), forest_edges=reference["edges"]))
 
 
 def _judge_edges(run: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path) -> Verdict:
     """Check a forest that may break ties otherwise, or may be heavier within a bound."""
-    from mst.formats.canonical import read_canonical
-    from mst.proof import check_forest
-
     if not ids_path(record).is_file():
         return Verdict("unproved", reason=f"its edge ids are missing: {ids_path(record)}")
     try:
