@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from mst.bench.measure.energy import Energy, measure_energy
 from mst.bench.measure.messages import RunSpec
@@ -70,7 +70,7 @@ class Sampler:
             "energy": taken.metered and taken.metered.of_one(len(taken.compute)),
             "device_bytes": self.implementation.device_bytes(ready.problem),
             "forest": forest,
-            "threads": count_threads(),
+            "threads": psutil.Process().num_threads(),
             "affinity": sorted(os.sched_getaffinity(0)),
             **self.environment(),
         }
@@ -121,8 +121,3 @@ class Sampler:
             "threading": runtime.facts() if runtime else None,
             "versions": {"cuda": f"{cuda // 1000}.{cuda % 1000 // 10}"} if cuda else {},
         }
-
-
-def count_threads() -> int:
-    """Return the number of threads of this process."""
-    return sum(1 for _ in Path("/proc/self/task").iterdir())

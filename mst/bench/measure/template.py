@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import psutil
+
 from mst import registry
 from mst.bench.measure.messages import Emit, RunSpec
 from mst.bench.measure.processes import run_in_fork
 from mst.bench.measure.profiler import profiled_counters
 from mst.bench.measure.ranks import start_ranks
-from mst.bench.measure.sampler import Sampler, count_threads
+from mst.bench.measure.sampler import Sampler
 from mst.bench.measure.samples import failure
 from mst.bench.measure.warm_up import compile_kernels
 from mst.errors import DependencyError
@@ -104,10 +106,10 @@ def _load(
 
 
 def _import_all(packages: Iterable[str]) -> None:
-    before = count_threads()
+    before = psutil.Process().num_threads()
     for package in packages:
         importlib.import_module(package)
-    if count_threads() > before:
+    if psutil.Process().num_threads() > before:
         raise DependencyError(
             f"importing {', '.join(packages)} starts threads, which no fresh process would have: leave it out of "
             "requires, and import it in prepare"
