@@ -6,7 +6,6 @@ import contextlib
 import functools
 import os
 import select
-import selectors
 import signal
 import subprocess
 import sys
@@ -85,14 +84,12 @@ class ForkServer:
 
         Those of other runs are kept until they are asked for.
         """
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._reader.descriptor, selectors.EVENT_READ)
-            if run not in self._unread and selector.select(seconds):
-                received = self._reader.read()
-                if received is None:
-                    return None
-                for event in received:
-                    self._unread.setdefault(event.pop("run"), []).append(event)
+        if run not in self._unread and select.select([self._reader.descriptor], [], [], seconds)[0]:
+            received = self._reader.read()
+            if received is None:
+                return None
+            for event in received:
+                self._unread.setdefault(event.pop("run"), []).append(event)
         return self._unread.pop(run, [])
 
     def close(self) -> None:
