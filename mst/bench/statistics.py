@@ -101,7 +101,7 @@ def median_draws(values: Sequence[float], number: int, key: str) -> np.ndarray:
 
 
 def of_extremes(
-    rows: np.ndarray, choose: Callable[..., np.ndarray], processes: int, number: int | None = None
+    rows: np.ndarray, choose: Callable[..., np.ndarray], processes: Sequence[int], number: int | None = None
 ) -> np.ndarray:
     """Return the least or the greatest of several quantities with draws, one a row, the estimate first.
 
@@ -110,7 +110,7 @@ def of_extremes(
     so few processes, have to be for intervals that hold for all rows at once with 95 %. The draws return in an order of
     their own: the extreme is independent of others.
 
-    `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind a row, and `number` how many quantities there
+    `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind each row, and `number` how many quantities there
     are, if more than those measured.
     """
     number = number or len(rows)
@@ -120,7 +120,8 @@ def of_extremes(
     deviations = np.sort(rows[:, 1:], axis=1) - estimate
     # Of three processes two may be equal by chance, on one side of the median: the other side's scatter counts.
     symmetric = np.sort(np.sign(deviations) * np.maximum(abs(deviations), abs(deviations[:, ::-1])), axis=1)
-    chosen = choose(estimate + _widening(number, processes) * symmetric, axis=0)
+    widening = np.array([[_widening(number, count)] for count in processes])
+    chosen = choose(estimate + widening * symmetric, axis=0)
     seed = hashlib.sha256(rows.tobytes() + choose.__name__.encode()).digest()
     return np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
 

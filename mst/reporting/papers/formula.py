@@ -262,7 +262,9 @@ class _Evaluation:
             return tuple(self.terms(arguments, values, (Unfit, Failed)))
         if name in AGGREGATES:
             before = len(self.result.missing)
-            terms = list(self.terms(arguments, values, (Unfit,) if name == "fastest" else ()))
+            terms, processes = self.with_processes(
+                self.terms(arguments, values, (Unfit,) if name == "fastest" else ())
+            )
             if not terms:
                 known = list(dict.fromkeys(self.result.missing))
                 more = f"; and {len(known) - 2} more" if len(known) > 2 else ""
@@ -274,12 +276,25 @@ class _Evaluation:
                 # A number that never varies, as a counter, is no draw of chance.
                 if np.ptp(rows, axis=1).any():
                     result.compared = max(result.compared, number)
-                return of_extremes(rows, _EXTREMES[name], result.processes or FEWEST_PROCESSES, number)
+                return of_extremes(rows, _EXTREMES[name], processes, number)
             columns = zip(*terms, strict=True) if name in _PAIRED else [terms]
             return AGGREGATES[name](*map(_stacked, columns))
         if name not in LEAVES:
             raise ConfigError(f"no function {name!r}{nearest(name, functions())}")
         return self.leaf(name, [_plain(self.value(argument, values)) for argument in arguments])
+
+    def with_processes(self, terms: Iterator[Any]) -> tuple[list[Any], list[int]]:
+        """Return terms, and the fewest processes of the runs behind each."""
+        found, counts, fewest = [], [], [self.result.processes]
+        self.result.processes = None
+        for term in terms:
+            found.append(term)
+            counts.append(self.result.processes or FEWEST_PROCESSES)
+            fewest.append(self.result.processes)
+            self.result.processes = None
+        known = [count for count in (*fewest, self.result.processes) if count]
+        self.result.processes = min(known, default=None)
+        return found, counts
 
     def terms(self, arguments: Sequence[ast.expr], values: Values, silently: Silently) -> Iterator[Any]:
         """Yield an aggregate's terms: those of its generator, or its arguments."""
