@@ -128,7 +128,8 @@ def page(found: Iterable[Reference]) -> str:
         "Made from the records of `results/reference/` by `python docs/measurements.py`. Milliseconds of *compute*,",
         "the median of the processes' medians ([method](method.md)); every forest is proved. ~ marks fewer than three",
         "processes. Rows are sorted by (undirected) edges. Below them: the geometric mean of the first column over",
-        "each column, and the least and the greatest ratio. The [machines](#machines) are at the end.",
+        "each column, and the least and the greatest ratio. The [machines](#machines) are at the end. A caller waits",
+        "for more than *compute*: [performance](performance.md) states whole calls beside it.",
     ]
     for entry in TABLES:
         lines += ["", f"## {entry.title}", "", *_lines(entry, newest[entry.machine])]

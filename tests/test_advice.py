@@ -396,5 +396,5 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     text = capsys.readouterr().out
     assert "equal weights (1 distinct among 2 sampled edges)" in text and "nearest measurement: m=" in text
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
-    assert re.search(r"about .* for 100,000 edges", capsys.readouterr().out)
+    assert re.search(r"about .* for 100,000 edges, from a graph to sorted edge ids", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

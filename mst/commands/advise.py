@@ -94,7 +94,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     if choice.seconds and choice.m:
         # Every algorithm of the table is close to linear in the edges between two sizes of the table.
         about = seconds(choice.seconds * facts["m"] / choice.m, 2)
-        lines[-1] += f": about {about} for {facts['m']:,} edges"
+        lines[-1] += f": about {about} for {facts['m']:,} edges, from a graph to sorted edge ids"
     if choice.margin is not None:
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
