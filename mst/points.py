@@ -295,7 +295,8 @@ def _rounds(
     # A vector of all points of the last block is read, which may have fewer.
     of = np.empty(len(tree.blocks) * LEAF, np.int32)[:n]
     of[:] = start
-    components = rounds.Components(of, np.empty(len(tree.boxes), np.int32), np.empty(n, np.uint64))
+    limits = np.full(n, np.inf).view(np.uint64)
+    components = rounds.Components(of, np.full(len(tree.boxes), -1, np.int32), limits)
     state = rounds.candidates(lists)
     size = len(known[0])
     edges = rounds.Edges(*(np.resize(column, n - 1) for column in known))
@@ -306,7 +307,7 @@ def _rounds(
         rounds.search_tree(schedule, tree, lists, state, components)
         count = rounds.collect_least(schedule, state, components, found)
         rounds.choose(found[:count], tree.points, state, components, choices)
-        left = rounds.join(roots, choices, state, of, parent, edges, size)
+        left = rounds.join(roots, choices, state, components, parent, edges, size)
         size += len(roots) - left
         roots = roots[:left]
         rounds.relabel(schedule, parent, tree.levels, components)

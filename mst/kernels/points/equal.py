@@ -7,6 +7,9 @@ import numpy as np
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 
+_BITS_EACH = 16
+"""Bits of a bitmap for each point: few points then share one by chance."""
+
 
 def representatives(coordinates: np.ndarray) -> np.ndarray:
     """Return the first point at the coordinates of each point: int64, shape (n,).
@@ -26,11 +29,29 @@ def representatives(coordinates: np.ndarray) -> np.ndarray:
     hashes = np.empty(len(coordinates), np.uint64)
     _hash_rows(coordinates.view(np.uint64), hashes)
     first = np.arange(len(coordinates))
-    ascending = np.sort(hashes)
-    if (ascending[1:] == ascending[:-1]).any():
-        order = np.argsort(hashes, kind="stable")
+    points = _suspects(hashes, max(len(coordinates) * _BITS_EACH, 64).bit_length())
+    if len(points):
+        order = points[np.argsort(hashes[points], kind="stable")]
         _group(coordinates, hashes, order, first)
     return first
+
+
+@njit
+def _suspects(hashes, log_bits):
+    """Return the points, ascending, that share the first `log_bits` bits of their hash with another one."""
+    shift, words = np.uint64(64 - log_bits), 1 << (log_bits - 6)
+    seen, shared = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
+    for h in hashes:
+        place = h >> shift
+        word, bit = place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63))
+        shared[word] |= seen[word] & bit
+        seen[word] |= bit
+    points, size = np.empty(hashes.size, np.int64), 0
+    for i in range(hashes.size):
+        place = hashes[i] >> shift
+        points[size] = i
+        size += (shared[place >> np.uint64(6)] >> (place & np.uint64(63))) & np.uint64(1) != np.uint64(0)
+    return points[:size].copy()
 
 
 @njit
@@ -45,7 +66,7 @@ def _hash_rows(bits, hashes):
 
 @njit
 def _group(coordinates, hashes, order, first):
-    """Write the first equal point of each point to `first`; `order`, int64 (n,), sorts by (hash, point)."""
+    """Write the first equal point of each point to `first`; `order`, of int64, has them by (hash, point)."""
     start = 0
     for i in range(order.size):
         if hashes[order[i]] != hashes[order[start]]:

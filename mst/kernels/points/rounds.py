@@ -29,6 +29,9 @@ from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.sequential import find
 
+EXHAUSTED = -2
+"""The other end of a point whose list has been read to its end, and which has no candidate."""
+
 
 class Lists(NamedTuple):
     """The nearest neighbours, and core distances.
@@ -57,13 +60,17 @@ class Candidates(NamedTuple):
     weights, distances : numpy.ndarray of float64, shape (n,)
         Of the candidate; squared.
     ends : numpy.ndarray of int32, shape (n,)
-        Its other end, or -1.
+        Its other end; -1 before the list is read, and `EXHAUSTED`.
     exact : numpy.ndarray of bool, shape (n,)
         Whether it is the least edge of the point that leaves the component.
     bounds : numpy.ndarray of float64, shape (n,)
         A lower bound on the weights of all other edges that leave it, but those of the list.
     skip : numpy.ndarray of int32, shape (n,)
         Entries of the list, from the front, that are inside the component.
+    dormant : numpy.ndarray of bool, shape (blocks,)
+        Whether no point of the block has a candidate or a list to be read.
+    block_bounds : numpy.ndarray of float64, shape (blocks,)
+        The least of `bounds` in a block, or less.
     """
 
     weights: np.ndarray
@@ -72,6 +79,8 @@ class Candidates(NamedTuple):
     exact: np.ndarray
     bounds: np.ndarray
     skip: np.ndarray
+    dormant: np.ndarray
+    block_bounds: np.ndarray
 
 
 class Components(NamedTuple):
@@ -112,8 +121,9 @@ def candidates(lists: Lists) -> Candidates:
     """Return the state before the first round."""
     n = len(lists.core)
     radius = np.maximum(lists.core, lists.distances[:, -1])
-    floats, ints = np.empty((2, n)), np.zeros((2, n), np.int32)
-    return Candidates(floats[0], floats[1], ints[0] - 1, np.zeros(n, np.bool_), radius, ints[1])
+    floats, ints, blocks = np.empty((2, n)), np.zeros((2, n), np.int32), -(-n // LEAF)
+    awake = np.zeros(blocks, np.bool_), np.zeros(blocks)
+    return Candidates(floats[0], floats[1], ints[0] - 1, np.zeros(n, np.bool_), radius, ints[1], *awake)
 
 
 @njit
@@ -155,33 +165,41 @@ def _lists_worker(worker, schedule, lists, candidates, components):
     """One worker of `read_lists`."""
     width, grain, tallies = schedule
     places, distances, core, _ = lists
-    weights, apart, ends, exact, bounds, skip = candidates
+    weights, apart, ends, exact, bounds, skip, dormant, _ = candidates
     of, _, limits = components
     first, last = next_chunk(tallies, worker, width, grain, of.size)
     while first < last:
-        for p in range(first, last):
-            own, q = of[p], ends[p]
-            if q < 0 or of[q] == own:
-                weight, distance, q = np.inf, np.inf, -1
-                i = skip[p]
-                while i < places.shape[1] and places[p, i] >= 0 and of[places[p, i]] == own:
-                    i += 1
-                skip[p] = i
-                while i < places.shape[1] and places[p, i] >= 0:
-                    other = places[p, i]
-                    d = distances[p, i]
-                    if max(d, core[p]) > weight:
-                        break
-                    w = max(d, core[p], core[other])
-                    if of[other] != own and (w < weight or (w == weight and d < distance)):
-                        weight, distance, q = w, d, other
-                    i += 1
-                weights[p], apart[p], ends[p] = weight, distance, q
-                # Points beyond the list come after its last one by (distance, point).
-                radius = max(core[p], distances[p, -1])
-                exact[p] = q >= 0 and (weight <= radius or weight < bounds[p])
-            if ends[p] >= 0:
-                write_min(limits, own, as_bits(weights[p]))
+        for start in range(first, last, LEAF):
+            if dormant[start // LEAF]:
+                continue
+            awake = False
+            for p in range(start, min(start + LEAF, last)):
+                own, q = of[p], ends[p]
+                if q == EXHAUSTED:
+                    continue
+                if q < 0 or of[q] == own:
+                    weight, distance, q = np.inf, np.inf, EXHAUSTED
+                    i = skip[p]
+                    while i < places.shape[1] and places[p, i] >= 0 and of[places[p, i]] == own:
+                        i += 1
+                    skip[p] = i
+                    while i < places.shape[1] and places[p, i] >= 0:
+                        other = places[p, i]
+                        d = distances[p, i]
+                        if max(d, core[p]) > weight:
+                            break
+                        w = max(d, core[p], core[other])
+                        if of[other] != own and (w < weight or (w == weight and d < distance)):
+                            weight, distance, q = w, d, other
+                        i += 1
+                    weights[p], apart[p], ends[p] = weight, distance, q
+                    # Points beyond the list come after its last one by (distance, point).
+                    radius = max(core[p], distances[p, -1])
+                    exact[p] = q >= 0 and (weight <= radius or weight < bounds[p])
+                if q >= 0:
+                    awake = True
+                    write_min(limits, own, as_bits(weights[p]))
+            dormant[start // LEAF] = not awake
         first, last = next_chunk(tallies, worker, width, grain, of.size)
 
 
@@ -198,7 +216,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
     width, _, tallies = schedule
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
-    weights, _, ends, exact, bounds, _ = candidates
+    weights, _, ends, exact, bounds, _, dormant, block_bounds = candidates
     of, of_node, limits = components
     leaves = 1 << levels
     near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
@@ -210,17 +228,23 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
             if block < 0:
                 continue
             home, start = leaves + leaf, block * LEAF
+            own = of_node[home]
+            if own >= 0 and dormant[block] and block_bounds[block] > as_float(load(limits, own)):
+                continue
             # Of all points that are searched for: their component, -3 if there are several, and their least core.
-            common, home_core = -2, np.inf
+            common, home_core, block_bound = -2, np.inf, np.inf
             for j in range(LEAF):
                 limit[j] = -1.0
                 p = start + j
+                if p < of.size:
+                    block_bound = min(block_bound, bounds[p])
                 if p < of.size and not exact[p]:
                     least_of_own = as_float(load(limits, of[p]))
                     if bounds[p] <= least_of_own:
                         limit[j], rest[j] = min(weights[p], least_of_own), np.inf
                         home_core = min(home_core, core[p])
                         common = of[p] if common == -2 or common == of[p] else -3
+            block_bounds[block] = block_bound
             if common == -2:
                 continue
             highest, pruned = greatest(limit), np.inf
@@ -290,6 +314,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
                     p = start + j
                     exact[p] = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
                     bounds[p] = weights[p] if exact[p] else max(bounds[p], min(rest[j], pruned))
+                    dormant[block] &= ends[p] < 0
         first, last = next_chunk(tallies, worker, width, 64, leaves)
 
 
@@ -300,7 +325,7 @@ def _renew(p, b, near, points, core, candidates):
     They are infinite for the candidate so far and for points of the same component. Returns the least weight of those
     edges that are not the candidate.
     """
-    weights, apart, ends, _, _, _ = candidates
+    weights, apart, ends, _, _, _, _, _ = candidates
     weight, distance, q, rest = weights[p], apart[p], ends[p], np.inf
     for j in range(LEAF):
         d, other = near[j], b * LEAF + j
@@ -332,15 +357,18 @@ def collect_least(schedule, candidates, components, found):
 def _collect_worker(worker, schedule, candidates, components, found):
     """One worker of `collect_least`."""
     width, grain, tallies = schedule
-    weights, _, ends, _, _, _ = candidates
+    weights, _, ends, _, _, _, dormant, _ = candidates
     of, _, limits = components
     mine = np.empty(grain, np.int32)
     first, last = next_chunk(tallies, worker, width, grain, of.size)
     while first < last:
         size = 0
-        for p in range(first, last):
-            mine[size] = p
-            size += ends[p] >= 0 and as_bits(weights[p]) == limits[of[p]]
+        for block_start in range(first, last, LEAF):
+            if dormant[block_start // LEAF]:
+                continue
+            for p in range(block_start, min(block_start + LEAF, last)):
+                mine[size] = p
+                size += ends[p] >= 0 and as_bits(weights[p]) == limits[of[p]]
         start = fetch_add(tallies, LIVE, size)
         for i in range(size):
             found[start + i] = mine[i]
@@ -353,7 +381,7 @@ def choose(found, points, candidates, components, choices):
 
     `found` is from `collect_least`, and `points`, int32 (n,), of the k-d tree.
     """
-    _, apart, ends, _, _, _ = candidates
+    _, apart, ends, _, _, _, _, _ = candidates
     of, _, _ = components
     for p in found:
         own = of[p]
@@ -368,8 +396,8 @@ def choose(found, points, candidates, components, choices):
 
 
 @njit
-def join(roots, choices, candidates, of, parent, edges, size):
-    """Join the components by their chosen edges.
+def join(roots, choices, candidates, components, parent, edges, size):
+    """Join the components by their chosen edges; set their limits to infinity.
 
     Parameters
     ----------
@@ -378,8 +406,7 @@ def join(roots, choices, candidates, of, parent, edges, size):
     choices : numpy.ndarray of int32, shape (n,)
         From `choose`; filled with -1 afterwards.
     candidates : Candidates
-    of : numpy.ndarray of int32, shape (n,)
-        The component of each place.
+    components : Components
     parent : numpy.ndarray of int32, shape (n,)
         Union-find of the components.
     edges : Edges
@@ -392,7 +419,9 @@ def join(roots, choices, candidates, of, parent, edges, size):
     int
         The number of components.
     """
-    weights, _, ends, _, _, _ = candidates
+    weights, _, ends, _, _, _, _, _ = candidates
+    of, _, limits = components
+    infinite = as_bits(np.inf)
     a_places, b_places, edge_weights = edges
     for root in roots:
         p = choices[root]
@@ -407,13 +436,14 @@ def join(roots, choices, candidates, of, parent, edges, size):
     for root in roots:
         if parent[root] == root:
             roots[count] = root
+            limits[root] = infinite
             count += 1
     return count
 
 
 @njit
 def relabel(schedule, parent, levels, components):
-    """Set the component of every place and node after `join`, and all limits to infinity."""
+    """Set the component of every place and node after `join`."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     of_node = components.of_node
@@ -429,12 +459,14 @@ def relabel(schedule, parent, levels, components):
 def _relabel_worker(worker, schedule, parent, levels, components):
     """One worker of `relabel`."""
     width, _, tallies = schedule
-    of, of_node, limits = components
+    of, of_node, _ = components
     leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
-    infinite = as_bits(np.inf)
     first, last = next_chunk(tallies, worker, width, 256, leaves)
     while first < last:
         for leaf in range(first, last):
+            known = of_node[leaves + leaf]
+            if known >= 0 and parent[known] == known:
+                continue
             b = leaf_block(leaf, levels, blocks)
             of_node[leaves + leaf] = -2
             if b < 0:
@@ -444,7 +476,6 @@ def _relabel_worker(worker, schedule, parent, levels, components):
                 while parent[root] != root:
                     root = parent[root]
                 of[p] = root
-                limits[p] = infinite
                 if p == b * LEAF:
                     of_node[leaves + leaf] = root
                 elif of_node[leaves + leaf] != root:
