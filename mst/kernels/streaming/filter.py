@@ -71,7 +71,7 @@ def keep_open(u, v, w, highest, joined, places):
     unordered : int
         How many weights are NaN.
     """
-    label, in_giant = joined
+    label = joined.label
     n = np.uint64(label.size)
     kept = largest = unordered = _ZERO
     words = np.empty(_WORDS, np.uint64)
@@ -79,7 +79,7 @@ def keep_open(u, v, w, highest, joined, places):
         end = min(begin + _WORDS * _WORD, np.uint64(u.size))
         # All words first: a branch on one would keep the next one's bits from being looked up meanwhile.
         for first in range(begin, end, _WORD):
-            word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, n, in_giant)
+            word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, joined)
             words[(first - begin) // _WORD] = word
             largest, unordered = max(largest, np.uint64(far)), unordered + nan
         for first in range(begin, end, _WORD):
@@ -99,7 +99,7 @@ def keep_open(u, v, w, highest, joined, places):
 
 
 @njit(nogil=True)
-def _possibly_open(u, v, w, first, end, highest, n, in_giant):
+def _possibly_open(u, v, w, first, end, highest, joined):
     """Look at up to 64 edges without branches or stores, so that vector instructions do.
 
     Returns
@@ -109,6 +109,7 @@ def _possibly_open(u, v, w, first, end, highest, n, in_giant):
     largest : scalar of the ends' dtype
     unordered : uint64
     """
+    n, in_giant = np.uint64(joined.label.size), joined.in_giant
     word = unordered = _ZERO
     largest = u.dtype.type(0)
     last = u.dtype.type(n - min(n, _ONE))
