@@ -39,6 +39,9 @@ endef
 
 install: $(SETUP)  ## a local .venv from the hash-locked requirements
 
+# Tests and experiments start hundreds of processes, which compile every module again where no byte code may be written.
+export PYTHONDONTWRITEBYTECODE =
+
 # Distribute whole files, in the order of tests/conftest.py; without pytest-xdist one worker runs all tests.
 PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n 2)
 test: $(SETUP_DEV)  ## the test suite but its longest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)

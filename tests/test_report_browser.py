@@ -17,7 +17,9 @@ PAPERS = ["bhargava-zaia", "biagiotti", "durbhakula", "ecl-mst", "shou-he"]
 PAGES = ["", "charts", *PAPERS, "explorer", "graphs", "machines", "method", "noise", "proofs"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in ("", "shou-he"))) for name in PAGES]
+)
 def test_nothing_overflows(open_page, name):
     for width, theme in ((320, "light"), (390, "dark"), (1280, "light")):
         page = open_page(width, theme, name=name)

@@ -20,6 +20,9 @@ pytestmark = pytest.mark.browser
 TITLES = "Array.from(document.querySelectorAll('.chart svg title'), t => t.textContent)"
 
 
+VIEWS = ["graph", *(pytest.param(view, marks=pytest.mark.slow) for view in ("size", "width"))]
+
+
 @pytest.fixture(scope="module")
 def rows(report) -> pd.DataFrame:
     table = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
@@ -163,7 +166,7 @@ def test_a_screen_reader_gets_a_text_alternative(open_page):
     assert table.count() == len(page.evaluate(TITLES))
 
 
-@pytest.mark.parametrize("view", ["graph", "size", "width"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_svg_stands_alone(open_page, view):
     page = open_page(1280, name="explorer", address=f"#explorer?view={view}")
     with page.expect_download() as download:
@@ -174,7 +177,7 @@ def test_svg_stands_alone(open_page, view):
     assert text.count("<title>") == len(page.evaluate(TITLES)) > 0
 
 
-@pytest.mark.parametrize("view", ["graph", "size", "width"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_chart_has_no_part_outside_its_frame(open_page, view):
     for width in (390, 1280):
         page = open_page(width, name="explorer", address=f"#explorer?view={view}")

@@ -45,6 +45,7 @@ def test_error_names_the_workers_line_and_later_runs_succeed():
         assert run([partial(divmod, 9, 2)] * 4) == [(4, 1)] * 4
 
 
+@pytest.mark.slow
 def test_worker_that_ends_early_is_an_error():
     with pytest.raises(MSTError, match="ended early"), workers(2) as run:
         run([partial(os._exit, 3)])

@@ -424,6 +424,7 @@ def test_runs_take_turns_forwards_and_backwards(probe):
     assert all(order.path.is_file() for order in orders)
 
 
+@pytest.mark.slow
 def test_failing_runs_leave_other_runs_ok(probe):
     probe("probe-killed"), probe("probe-children", timeout=1)
     orders = [

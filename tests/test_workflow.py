@@ -75,6 +75,7 @@ def test_report_of_the_engine_embeds_pages_and_figures(paged):
     assert "Adding index.html" in output and "Adding explorer.html" in output
 
 
+@pytest.mark.slow
 def test_unchanged_project_runs_nothing(clone):
     code, output = clone.snakemake(profile=False)
     assert code == 0 and "Nothing to be done" in output, output
@@ -92,6 +93,7 @@ def test_profiles_of_single_nodes_plan_for_their_hardware(clone, name):
     assert jobs(output).count("measure") == 2
 
 
+@pytest.mark.slow
 def test_touched_graph_file_runs_nothing(clone):
     graphs = list((clone.folder / "results/graphs").glob("*/*/graph.arrow"))
     assert len(graphs) == 2
