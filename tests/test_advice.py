@@ -99,6 +99,7 @@ def test_choice_names_its_cell_margin_and_machine():
             TABLE.choose(5, 5, **wrong)
 
 
+@pytest.mark.slow
 def test_edges_are_sampled_only_where_that_changes_the_answer(monkeypatch):
     sampled = []
     monkeypatch.setattr(advice, "traits_of", lambda graph: sampled.append(graph) or traits_of(graph))

@@ -127,7 +127,9 @@ def test_every_generator_is_tested():
     assert list(SMALL) == list(GENERATORS) == list(GOLDEN)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in ("delaunay", "geometric"))) for n in SMALL]
+)
 def test_the_same_seed_makes_the_same_graph(name, width):
     assert digest(make(name)) == GOLDEN[name]
     fixed = ("caveman", "circulant", "complete", "connected-caveman", "grid", "hypercube", "path", "star")

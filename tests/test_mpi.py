@@ -93,8 +93,16 @@ def test_ranks_compile_nothing_after_the_warm_up():
     passes(2, "warm_up")
 
 
-def test_forest_of_every_algorithm_is_that_of_kruskal():
-    passes(2, "defaults")
+@pytest.mark.parametrize(
+    ("algorithm", "n", "m"),
+    [
+        ("allreduce-boruvka-mpi", "400", "3200"),
+        pytest.param("filter-boruvka-mpi", "400", "3200", marks=pytest.mark.slow),
+        pytest.param("ghs-mpi", "60", "300", marks=pytest.mark.slow),
+    ],
+)
+def test_forest_of_every_algorithm_is_that_of_kruskal(algorithm, n, m):
+    passes(2, "defaults", algorithm, n, m)
 
 
 @pytest.mark.slow

@@ -88,6 +88,7 @@ def test_every_owner_visits_every_edge(name):
         assert counters["edge visits"] == (counters["rounds"] + 1) * width * graph.m
 
 
+@pytest.mark.slow
 def test_without_filter_every_round_scans_all_edges():
     graph = random_graph()
     counters = run("parlay-boruvka", graph, filter=False)[1]

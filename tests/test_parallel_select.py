@@ -82,7 +82,8 @@ def test_edges_of_a_range_of_keys_are_picked_once(form, selective, bitmap, graph
     assert np.array_equal(ends, np.sort(np.stack([graph.u, graph.v])[:, found[:, 2]].T, axis=1))
 
 
-@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["edges", "csr"])
 def test_edges_within_any_tree_are_left_out_where_roots_are_compared(form, graph, rng):
     storage = storage_of(graph, form)
     words = storage.words
@@ -106,7 +107,8 @@ def test_edges_within_any_tree_are_left_out_where_roots_are_compared(form, graph
         assert counts.tolist() == [found]
 
 
-@pytest.mark.parametrize("width", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1, 2])
 def test_of_many_trees_none_is_joined_with_itself(width, rng):
     clusters, size = 400, 40
     within = np.stack(np.triu_indices(size, 1), axis=1)

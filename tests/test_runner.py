@@ -194,6 +194,7 @@ def test_profile_adds_counters_if_requested(probe, tmp_path, monkeypatch):
     assert probe("probe-nothing", processes=4, profile=True)["counters"] == 3 * [{"unite": 1234.5}]
 
 
+@pytest.mark.slow
 def test_counters_and_memory_are_those_of_each_process_and_phases_of_three(probe):
     found = probe("probe-threads", processes=4, phases=True)
     assert len(found["counters"]) == len(found["memory"]["working_by_process"]) == 4
