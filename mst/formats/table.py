@@ -11,6 +11,7 @@ import numpy as np
 
 from mst.errors import FormatError
 from mst.formats import plain
+from mst.formats.columns import to_arrow
 from mst.formats.text import BLOCK, Text, byte_table
 from mst.graph import Graph
 
@@ -349,18 +350,20 @@ def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
     plain = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     names = [str(i) for i in range(len(columns))]
     for start in range(0, len(columns[0]), _ROWS_PER_BLOCK):
-        part = [_to_arrow(column[start : start + _ROWS_PER_BLOCK]) for column in columns]
-        csv.write_csv(pyarrow.table(part, names=names), sink, plain)
+        part = [_as_text(column[start : start + _ROWS_PER_BLOCK]) for column in columns]
+        csv.write_csv(pyarrow.Table.from_arrays(part, names), sink, plain)
 
 
-def _to_arrow(column: np.ndarray) -> Any:
+def _as_text(column: np.ndarray) -> Any:
     """Return an Arrow array that is written as text; floats are already formatted."""
     import pyarrow
     import pyarrow.compute as pc
 
-    if column.dtype.kind != "f":
+    if column.dtype.kind == "U":
         return pyarrow.array(column)
-    texts = pc.cast(pyarrow.array(column.astype(np.float64)), pyarrow.string())
+    if column.dtype.kind != "f":
+        return to_arrow(np.ascontiguousarray(column))
+    texts = pc.cast(to_arrow(column.astype(np.float64)), pyarrow.string())
     fraction = pc.match_substring_regex(texts, "[.en]")
     return pc.if_else(fraction, texts, pc.binary_join_element_wise(texts, ".0", ""))
 
