@@ -43,7 +43,10 @@ install: $(SETUP)  ## a local .venv from the hash-locked requirements
 export PYTHONDONTWRITEBYTECODE =
 
 # Distribute whole files, in the order of tests/conftest.py; without pytest-xdist one worker runs all tests.
-PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n 2)
+PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n $(WORKERS))
+WORKERS = 2
+# One of them mostly waits for SLURM.
+test-all: WORKERS = 3
 test: $(SETUP_DEV)  ## the test suite but its longest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(if $(TESTS),$(PYTHON) -m pytest $(TESTS),$(PYTEST) --hypothesis-profile quick -m 'not slow and not cluster and not nightly')
 

@@ -357,8 +357,8 @@ def shell():
     def run(clone: Clone, command: str) -> subprocess.CompletedProcess:
         tools = clone.folder / "tools"
         tools.mkdir(exist_ok=True)
-        for name in ("mst", "snakemake"):
-            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
+        for name, program in {"mst": "-m mst", "snakemake": QUICK_SNAKEMAKE}.items():
+            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {program} "$@"\n')
             (tools / name).chmod(0o755)
         environment = clone.environment()
         environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
