@@ -399,6 +399,8 @@ def test_measurement_has_samples_machine_memory_and_forest(probe):
     stored = json.loads(measurement["path"].read_text())
     assert stored["schema"] == 2
     assert len(stored["samples"]["compute"]) == 2 and all(len(s) >= 2 for s in stored["samples"]["compute"])
+    calls = stored["samples"]["call"]
+    assert len(calls) == 2 and all(0 < seconds < 5 for process in calls for seconds in process)
     assert stored["machine"]["fingerprint"] and stored["versions"]["python"]
     assert stored["memory"]["peak_bytes"] > stored["memory"]["working_bytes"] >= 0
     assert stored["forest"] == {
@@ -465,7 +467,7 @@ def test_events_that_arrive_together_reach_their_runs(tmp_path):
 @pytest.mark.alone
 def test_small_budget_gives_fewer_processes_and_a_flag(probe):
     measurement = probe("probe-sleeps", processes=5, samples=1, budget=0.5)
-    assert 1 <= len(measurement["samples"]["compute"]) < 5
+    assert 1 <= len(measurement["samples"]["compute"]) < 5 and measurement["samples"]["call"] == []
     assert "fewer-processes" in measurement["conditions"]["flags"]
 
 

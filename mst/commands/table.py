@@ -27,7 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--part",
         choices=sorted(PARTS),
         default="compute",
-        help="first: from the graph in memory to the end of the first solve; memory: MiB beyond the graph",
+        help="first: from the graph in memory to the end of the first solve; call: a whole call of the library, from "
+        "arrays to the forest; memory: MiB beyond the graph",
     )
     parser.add_argument("--against", metavar="ALGORITHM", help="default: the experiment's baseline, at width 1")
 
@@ -139,6 +140,7 @@ PARTS: dict[str, Callable[[Measurement], float | None]] = {
     "compute": _milliseconds("compute"),
     "init": _milliseconds("init"),
     "transfer": _milliseconds("transfer"),
+    "call": _milliseconds("call"),
     "first": _first,
     "memory": _memory,
 }

@@ -46,6 +46,7 @@ COLUMNS = {
     "spread": "float64",
     "init_seconds": "float64",
     "transfer_seconds": "float64",
+    "call_seconds": "float64",
     "edges_per_second": "float64",
     "peak_bytes": "int64",
     "working_bytes": "int64",

@@ -87,12 +87,13 @@ def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
 
 
 def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
-    """Return seconds by step, a list for each process; without a device there is no transfer."""
+    """Return seconds by step, a list for each process; without a device there is no transfer, and not always a call."""
     return {
         "compute": [p["compute"] for p in processes],
         "warmup": [p["warmup"] for p in processes],
         "init": [[p["init"]] for p in processes],
         "transfer": [[p["transfer"]] for p in processes if p["transfer"] is not None],
+        "call": [p["call"] for p in processes if p.get("call")],
     }
 
 

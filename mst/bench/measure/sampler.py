@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import statistics
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -14,12 +15,14 @@ import psutil
 
 from mst.bench.measure.energy import Energy, measure_energy
 from mst.bench.measure.messages import RunSpec
-from mst.bench.measure.samples import peak, reset_peak, take_samples
+from mst.bench.measure.samples import peak, reset_peak, take_calls, take_samples, warm_seconds
 from mst.edge_slice import EdgeSlice
+from mst.errors import UnsupportedError
 from mst.execute import Implementation, Timed, timed
 from mst.forest import digest
 from mst.graph import Graph
 from mst.order import total
+from mst.solver import minimum_spanning_forest
 
 
 class Sampler:
@@ -60,7 +63,7 @@ class Sampler:
         )
         memory = self.memory()
         forest = self.forest(ready.problem, taken.result)
-        return {
+        found = {
             "init": ready.init,
             "transfer": ready.transfer,
             "warmup": taken.warmup,
@@ -74,6 +77,32 @@ class Sampler:
             "affinity": sorted(os.sched_getaffinity(0)),
             **self.environment(),
         }
+        stages = ready.init + (ready.transfer or 0.0) + statistics.median(taken.compute)
+        spent = ready.init + warm_seconds(taken.warmup or [0.0]) + sum(taken.compute)
+        # A call needs memory for a problem and a result of its own.
+        del ready, taken
+        return found | {"call": self.calls(stages, spent)}
+
+    def calls(self, expected: float, spent: float) -> list[float]:
+        """Return the seconds of whole calls of the library: from arrays, which it checks, to the forest.
+
+        There are none of programs, under MPI, where the call refuses the width, and where the time is spent.
+        """
+        if self._alone or self.comm is not None:
+            return []
+        graph, measure = self.graph, self.spec.measure
+        call = functools.partial(
+            minimum_spanning_forest,
+            (graph.n, graph.u, graph.v, graph.w),
+            algorithm=self.spec.algorithm,
+            threads=self.spec.width,
+            **self.spec.options,
+        )
+        try:
+            left = measure["budget"] / measure["processes"] - spent
+            return take_calls(lambda: timed(call)[1], expected, left)
+        except UnsupportedError:
+            return []
 
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the seconds of one solve."""

@@ -88,6 +88,33 @@ def take_samples(
     return Samples(result, warm, samples, metered)
 
 
+def take_calls(call: Callable[[], float], expected: float, left: float) -> list[float]:
+    """Return the seconds of whole calls after one that warms up, or none where that takes longer than is left.
+
+    Parameters
+    ----------
+    call : callable
+        Calls once; returns the seconds.
+    expected, left : float
+        Seconds of a call, as far as they are known, and those that all calls may take.
+
+    >>> take_calls(lambda: 0.02, expected=0.01, left=1.0)
+    [0.02, 0.02, 0.02]
+    >>> take_calls(lambda: 0.2, expected=0.1, left=0.15)
+    []
+    """
+    if 2 * expected > left:
+        return []
+    gc.collect()
+    gc.disable()
+    first = call()
+    seconds = [first] if first > _LONG_SOLVE else []
+    while not seconds or (sum(seconds) < _SHORT_RUN_SECONDS and len(seconds) < _MOST_SAMPLES):
+        seconds.append(call())
+    gc.enable()
+    return seconds
+
+
 def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
     """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
 

@@ -32,7 +32,7 @@ VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
 MARGIN = 0.10
 SHIFT = {"quiet": 0.02, "spread": 0.10, "disturbed": 0.40}
 DISTURBED = frozenset(("busy", "stolen", "throttled", "width-not-granted"))
-PARTS = ("compute", "init", "transfer")
+PARTS = ("compute", "init", "transfer", "call")
 
 
 @dataclass(frozen=True)

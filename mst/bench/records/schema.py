@@ -77,6 +77,7 @@ class SampleTimes(_Strict):
     warmup: Samples
     init: Samples
     transfer: Samples
+    call: Samples = []
 
 
 class Memory(_Strict):

@@ -289,7 +289,8 @@ def table_row(record: Record) -> dict[str, Any]:
     """Return a record as a flat row: the columns of the tidy table."""
     m = record.measurement
     run, machine, proof, flags = m["run"], m["machine"], record.proof or {}, m["conditions"]["flags"]
-    compute, init, transfer = (summarise(medians(m, part)) for part in ("compute", "init", "transfer"))
+    compute, *others = (summarise(medians(m, part)) for part in ("compute", "init", "transfer", "call"))
+    init, transfer, call = (other.median for other in others)
     forest = m["forest"] or {}
     return {
         **{key: run[key] for key in _OF_RUN},
@@ -304,8 +305,9 @@ def table_row(record: Record) -> dict[str, Any]:
         "compute_low": compute.low,
         "compute_high": compute.high,
         "spread": compute.spread,
-        "init_seconds": init.median,
-        "transfer_seconds": transfer.median,
+        "init_seconds": init,
+        "transfer_seconds": transfer,
+        "call_seconds": call,
         "edges_per_second": m["graph"]["m"] / compute.median if compute.median else None,
         "energy_joules": (m["energy"] or {}).get("joules"),
         "weight": forest.get("weight"),

@@ -22,6 +22,7 @@ MEASURED = (
     "compute_high",
     "init_seconds",
     "transfer_seconds",
+    "call_seconds",
     "peak_bytes",
     "working_bytes",
     "energy_joules",
