@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.arrays import as_numpy
 from mst.errors import InputError
 from mst.rounding import refuse_rounded
 
@@ -170,7 +171,7 @@ def columns_of(given: tuple) -> tuple[Any, Any, Any, Any]:
 def _vertex_count(n: Any) -> int:
     try:
         count = int(n)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # every library has its own
         count = -1
     if count < 0 or count != n:
         raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
@@ -183,11 +184,7 @@ def _column(values: Any, field: str) -> np.ndarray:
     """Return one value per edge as an array of one dimension, of any dtype."""
     if type(values) is np.ndarray and values.ndim == 1:
         return values
-    only_dlpack = hasattr(values, "__dlpack__") and not hasattr(values, "__array__")
-    try:
-        array = np.from_dlpack(values) if only_dlpack else np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{field} is not an array of numbers: {error}") from error
+    array = as_numpy(values, field)
     if array.ndim != 1:
         raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
     if type(values) is not np.ndarray and np.ma.is_masked(values):

@@ -139,9 +139,16 @@ def test_tensors_that_cannot_be_read_are_refused_in_other_calls():
         lambda: forest.bottleneck(nowhere, 1),
         lambda: mst.minimum_spanning_forest([([0], [1], nowhere)]),
         lambda: mst.Forest(Graph(2, [0], [1], [1]), nowhere),
+        lambda: Graph(2, nowhere, [1], [1]),
+        lambda: Graph(2, [0], [1], nowhere),
     ):
         with pytest.raises(InputError, match="no data on meta"):
             call()
+
+
+def test_graph_takes_tensors_with_gradients():
+    u, v, w = tensors()
+    assert Graph(4, u, v, Tensor(w.array, gradient=True)).w.tolist() == w.tolist()
 
 
 def test_batches_of_tensors_may_be_filled_again():
