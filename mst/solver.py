@@ -265,7 +265,11 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
     seconds = {"init": execution.init, "transfer": execution.transfer or 0.0, "compute": execution.compute}
     if code := timed.code_seconds():
         seconds["code"] = code
-    first.solved(graph, chosen, options, width)
+    used = width
+    if chosen.paradigm == "threads" and width > 1:
+        # A graph that was left to one core has no code for threads compiled.
+        used = execution.counters().get("width", width)
+    first.solved(graph, chosen, options, used)
     cores = width if chosen.paradigm == "threads" else usable_width() if chosen.paradigm == "cuda" else 1
     return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, exact=chosen.exact, threads=cores)
 

@@ -121,6 +121,16 @@ def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monke
     assert first.choose(graph, 1) == first.IN_NUMPY
 
 
+def test_a_graph_left_to_one_core_leaves_no_code_for_threads(new_process, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    graph = generate("grid", rows=60, columns=60)
+    algorithm = registry.get("filter-boruvka-threads")
+    for options, parallel in (({}, False), ({"hand_over": False}, True)):
+        mst.minimum_spanning_forest(graph, algorithm=algorithm.id, threads=2, **options)
+        (code,) = [code for code in first._solved if dict(code.options) == options]
+        assert (code.algorithm, code.parallel) == (algorithm.id, parallel)
+
+
 def test_options_and_named_algorithms_are_taken_at_their_word(new_process):
     graph = generate("uniform", n=50, m=200)
     assert mst.minimum_spanning_forest(graph, algorithm="kruskal").algorithm == "kruskal"
