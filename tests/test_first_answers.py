@@ -186,7 +186,7 @@ print(forest.weight)
 def test_without_numba_forests_are_found_and_everything_else_says_so(tmp_path):
     random = np.random.default_rng(0)
     graph = mst.Graph(50_000, *random.integers(0, 50_000, (2, 200_000)), random.random(200_000))
-    formats.write(tmp_path / "a.graph", mst.Graph(3, [0, 1], [1, 2], [5, 6]))
+    (tmp_path / "a.graph").write_text("2 1 001\n2 5.5\n1 5.5\n")
     command = [sys.executable, "-c", WITHOUT_NUMBA, str(tmp_path / "a.graph")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=registry.PACKAGE.parent)
     assert done.returncode == 0, done.stderr
@@ -215,7 +215,18 @@ TEXTS = {
     "symmetric.gr": "c hello\np sp 3 4\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\n",
     "one-way.gr": "p sp 3 3\na 1 2 5\na 2 1 6\na 2 3 7\n",
     "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n% c\n3 3 2\n2 1 0.1\n3 2 4\n",
+    "weights.graph": "% a comment\n4 2 001\n2 5 3 -6\n1 5\r\n1 -6\n\n",
+    "sizes.graph": "3 2 100\n1 2\n 7 1 3\n0\t2\n",
     # These are left to the compiled reader.
+    "fractions.graph": "2 1 001\n2 5.5\n1 5.5\n",
+    "one-way.graph": "3 2\n2 3\n1\n2\n",
+    "cut.graph": "3 2 001\n2 5\n1 5 3\n2 6\n",
+    "outside.graph": "2 1\n3\n1\n",
+    "comments.graph": "2 1\n2\n% here\n1\n",
+    "short.graph": "3 2 100\n1 2\n\n0 2\n",
+    "returns.graph": "2 1\r\n2\r \n\r1\r\n",
+    "blank.graph": "2 1\n2\n1\n\n",
+    "long.graph": "2 1 001\n2 1234567890123456789\n1 1234567890123456789\n",
     "exponents.txt": "0 1 1e3\n1 2 2.5\n",
     "among.txt": "0 1 5\n# a comment\n1 2 6\n",
     "outside.gr": "p sp 2 1\na 1 3 5\n",

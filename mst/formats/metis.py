@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError, InputError
+from mst.formats import plain
 from mst.formats.arcs import are_symmetric, asymmetry_checksum, integer_weights
 from mst.formats.base import FileSummary, Format, RawGraph
 from mst.formats.numbers import NumberReader, integers_else_floats
@@ -120,7 +121,8 @@ def _read(source: Source, integers: bool) -> RawGraph:
     checksum = 0
     rows = _ArcBlocks(text, header, integers)
     for a, b, weights in rows:
-        checksum += asymmetry_checksum(a, b, weights)
+        if not (rows.whole and are_symmetric(a, b, weights)):
+            checksum += asymmetry_checksum(a, b, weights)
         kept = a <= b
         arcs += len(a)
         mirrored += int(np.count_nonzero(~kept))
@@ -168,6 +170,8 @@ class _ArcBlocks:
     ----------
     count : int
         Number of rows that are complete.
+    whole : bool
+        Whether the block is the whole file.
     """
 
     def __init__(self, text: Text, header: _Header, integers: bool):
@@ -175,9 +179,13 @@ class _ArcBlocks:
         self.numbers = NumberReader(
             text, f"neighbours `<vertex>{weight}` from 1 to {header.n}", comment="%", integers=integers
         )
-        self.header, self.count = header, 0
+        self.header, self.count, self.whole = header, 0, False
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        if (block := self._plain_block()) is not None:
+            self.count, self.whole = self.header.n, True
+            yield block
+            return
         from mst.kernels.io import adjacency as kernel
 
         header = self.header
@@ -201,6 +209,17 @@ class _ArcBlocks:
             yield u[: stop.arcs], v[: stop.arcs], w[: stop.arcs] if header.weighted else None
             # If the block ends between a neighbour and its weight, their arc is the first of the next block.
             u[0], v[0] = u[stop.arcs], v[stop.arcs]
+
+    def _plain_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
+        """Return and consume the rows of a small file of whole numbers; None of any other."""
+        text, header = self.numbers.text, self.header
+        if not (text.fill() and text.is_last and plain.is_worthwhile(text.stop - text.start)):
+            return None
+        window = bytes(text.buffer[text.start : text.stop])
+        found = plain.neighbours(window, header.n, header.skip, header.weighted)
+        if found is not None:
+            text.start, text.lines = text.stop, text.lines + window.count(b"\n")
+        return found
 
 
 def _asymmetry_error(source: Source, header: _Header, integers: bool) -> FormatError:

@@ -14,6 +14,7 @@ import numpy as np
 LARGEST = 1 << 18
 """Bytes of a small file."""
 
+_WHOLE_NUMBERS = re.compile(rb"(?:[ \t\r\n]*-?\d{1,15}(?=[ \t\r\n]))*[ \t\r\n]*")
 _ID, _WEIGHT = rb"\d{1,18}", rb"-?\d{1,15}(?:\.\d{1,20})?"
 
 
@@ -73,3 +74,33 @@ def columns(
     if words and (min(end.min() for end in ends) < low or max(end.max() for end in ends) > high):
         return None
     return found
+
+
+def neighbours(
+    window: bytes, n: int, skip: int, weighted: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
+    """Return the arcs ``(u, v, w)`` of `n` adjacency lists, or None unless all are whole numbers and valid.
+
+    Parameters
+    ----------
+    window : bytes
+        Whole lines.
+    n, skip, weighted
+        As of `mst.kernels.io.adjacency.RowFormat`.
+
+    Examples
+    --------
+    >>> from mst.formats.plain import neighbours
+    >>> [column.tolist() for column in neighbours(b"2 7\\n1 7\\n", 2, 0, True)]
+    [[0, 1], [1, 0], [7, 7]]
+    """
+    rows = [line.split() for line in window.split(b"\n")[:-1]]
+    step = 1 + weighted
+    if len(rows) != n or not _WHOLE_NUMBERS.fullmatch(window):
+        return None
+    if any(len(row) < skip or (len(row) - skip) % step for row in rows):
+        return None
+    numbers = np.array([int(word) for row in rows for word in row[skip:]], np.int64)
+    u = np.repeat(np.arange(n), [(len(row) - skip) // step for row in rows])
+    v, w = numbers[::step] - 1, numbers[1::2] if weighted else None
+    return None if v.size and not 0 <= v.min() <= v.max() < n else (u, v, w)
