@@ -431,7 +431,22 @@ def test_keys_of_weights_that_were_added_later_leave_recipes():
 def test_inputs_of_ecl_mst_have_the_weights_of_its_artifact():
     files = [*ECL_REAL.split(), *(name for name in LISTED if name.endswith((".egr", ".mtx")))]
     hashed = {name for name in files if LISTED[name].weights is None or LISTED[name].weights.rule != "ecl"}
-    assert hashed == {"internet"} and LISTED["internet"].weights is None
+    weighted = {"internet", *SIZES_OF_WEIGHTED}
+    assert hashed == weighted and all(LISTED[name].weights is None for name in weighted)
+
+
+# Bytes of ECL's files that have a checksum: 8, 4 for each vertex and one more, 4 for each arc, 4 for its weight.
+SIZES_OF_WEIGHTED = {"2d-2e20.sym.egr": 37_715_980, "rmat22.sym.egr": 542_063_740}
+SIZES = SIZES_OF_WEIGHTED | {"coPapersDBLP": 124_127_788, "soc-LiveJournal1": 362_200_192}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_checksums_of_ecl_mst_files_are_of_files_with_its_numbers(name):
+    entry = LISTED[name]
+    (source,) = (source for source in entry.sources if source.format == "ecl")
+    (known,) = (published for published in entry.published if published.by == "fallin")
+    assert source.sha256
+    assert SIZES[name] == 8 + 4 * (known.n + 1) + 4 * known.arcs * (1 + (name in SIZES_OF_WEIGHTED))
 
 
 def test_a_file_without_weights_needs_weights_in_its_entry(triangle, tmp_path, sources, mirror_folder):
