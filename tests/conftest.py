@@ -34,7 +34,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests that need more or fewer examples than most take a multiple of the profile's number.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=60)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=12, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 

@@ -28,7 +28,8 @@ def made(*runs: tuple, processes: int = 5) -> pd.DataFrame:
             machine="m", graph=graph, n=1000, m=500_000, algorithm=algorithm, paradigm=paradigm, width=width,
             options="default", layout="", status="ok", grade="identical", current=True, oversubscribed=False, flags="",
             compute_seconds=seconds, compute_low=seconds / 1.01, compute_high=seconds * 1.01, processes=processes,
-            init_seconds=math.nan, transfer_seconds=math.nan, peak_bytes=1, working_bytes=1, energy_joules=math.nan,
+            init_seconds=math.nan, transfer_seconds=math.nan, call_seconds=math.nan,
+            peak_bytes=1, working_bytes=1, energy_joules=math.nan,
             family="", origin="measured", reason=None, spread=0.02,
             created="2026-11-22T10:00:00", commit="0123456789abcdef",
         )
