@@ -13,7 +13,7 @@
     }),
   );
   const whole = (run) => run.time + (run.init ?? 0) + (run.transfer ?? 0);
-  const plain = (value) => value && { value };
+  const plain = (value) => value && { value, low: null, high: null };
   const metrics = {
     time: {
       name: "time to find the forest", unit: "s", better: "left",

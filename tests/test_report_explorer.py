@@ -65,6 +65,16 @@ def test_csv_holds_the_drawn_rows(open_page, rows):
         assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
 
 
+def test_metrics_without_intervals_have_none(open_page, rows):
+    page = open_page(1280, name="explorer")
+    page.select_option(".explorer select[name=metric]", "call")
+    saved = saved_csv(page)
+    for row in saved:
+        assert float(row["value"]) == pytest.approx(seconds_of(rows, row)["call_seconds"], rel=1e-5)
+        assert (row["low"], row["high"]) == ("", "")
+    assert len(saved) > 10
+
+
 def test_width_best_draws_only_the_fastest_width_of_each(open_page, rows):
     page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=width]", "all")
