@@ -301,12 +301,18 @@ def _rounds(
     size = len(known[0])
     edges = rounds.Edges(*(np.resize(column, n - 1) for column in known))
     roots = np.flatnonzero(of == np.arange(n)).astype(np.int32)
-    rounds.relabel(schedule, parent, tree.levels, components)
+    chosen = size == 0 and not lists.core.any()
+    if chosen:
+        rounds.choose_nearest(schedule, lists, state, choices)
+    else:
+        rounds.relabel(schedule, parent, tree.levels, components)
     while len(roots) > 1:
-        rounds.read_lists(schedule, lists, state, components)
-        rounds.search_tree(schedule, tree, lists, state, components)
-        count = rounds.collect_least(schedule, state, components, found)
-        rounds.choose(found[:count], tree.points, state, components, choices)
+        if not chosen:
+            rounds.read_lists(schedule, lists, state, components)
+            rounds.search_tree(schedule, tree, lists, state, components)
+            count = rounds.collect_least(schedule, state, components, found)
+            rounds.choose(found[:count], tree.points, state, components, choices)
+        chosen = False
         left = rounds.join(roots, choices, state, components, parent, edges, size)
         size += len(roots) - left
         roots = roots[:left]

@@ -55,6 +55,16 @@ def sets_of_points() -> dict[str, np.ndarray]:
     made["collinear"] = np.stack([np.arange(60.0)] * 3, 1)
     made["square grid"] = np.array(list(itertools.product(range(11), repeat=2)))
     made["zeros of both signs"] = np.array([[0.0, 1], [-0.0, 1], [0, -1], [-0.0, -1]])
+    made["30-D"] = rng.normal(size=(70, 30))
+    # Of three thirds the outer two, again and again: in every round, all edges are equal.
+    thirds = np.array(list(itertools.product((0, 2), repeat=7))) @ 3 ** np.arange(7)
+    made["thirds"] = thirds[:, None]
+    made["thirds in 2-D"] = np.array(list(itertools.product(sorted(thirds)[:8], repeat=2)))
+    made["gaps of 1 and 2"] = np.cumsum(rng.integers(1, 3, 150))[:, None]
+    scales = 10.0 ** -np.arange(5)
+    made["clusters of several densities"] = np.concatenate(
+        [3 * i + scale * rng.normal(size=(30, 2)) for i, scale in enumerate(scales)]
+    )
     made["far clusters"] = np.concatenate((rng.random((50, 2)), 1e6 + rng.random((50, 2))))
     return made
 

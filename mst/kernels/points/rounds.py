@@ -154,6 +154,31 @@ def as_bits(number):
 
 
 @njit
+def choose_nearest(schedule, lists, candidates, choices):
+    """Do what all steps before `join` do in a first round where every point is a component and no core distance counts.
+
+    The least edge of a point leads to its nearest neighbour, of several to the first of them.
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _nearest_worker, schedule, lists, candidates, choices)
+
+
+@njit
+def _nearest_worker(worker, schedule, lists, candidates, choices):
+    """One worker of `choose_nearest`."""
+    width, grain, tallies = schedule
+    places, distances, _, _ = lists
+    weights, apart, ends, _, _, skip, _, _ = candidates
+    first, last = next_chunk(tallies, worker, width, grain, choices.size)
+    while first < last:
+        for p in range(first, last):
+            weights[p] = apart[p] = distances[p, 0]
+            # `join` puts the neighbour in the component.
+            ends[p], skip[p], choices[p] = places[p, 0], 1, p
+        first, last = next_chunk(tallies, worker, width, grain, choices.size)
+
+
+@njit
 def read_lists(schedule, lists, candidates, components):
     """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits."""
     reset_queue(schedule.tallies, schedule.width)
