@@ -21,7 +21,7 @@ from mst.kernels.primitives.jit import njit
 
 _SAMPLE = 32
 # Levels whose nodes are split in a copy of their points.
-_LOCAL = 9
+_LOCAL = 8
 
 
 class KdTree(NamedTuple):

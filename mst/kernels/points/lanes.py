@@ -11,7 +11,7 @@ from numba.core import cgutils, types
 
 from mst.kernels.primitives.jit import intrinsic
 
-LEAF = 16
+LEAF = 32
 _I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _FLOATS, _INTS = ir.VectorType(_DOUBLE, LEAF), ir.VectorType(_I32, LEAF)
 
@@ -24,7 +24,7 @@ def point_distances(typing_context, blocks, block, place, distances):
         blocks_value, block, place, distances_value = arguments
         coordinates = context.make_array(blocks)(context, builder, blocks_value)
         size = builder.extract_value(coordinates.shape, 1)
-        own, lane = builder.lshr(place, _I64(4)), builder.and_(place, _I64(LEAF - 1))
+        own, lane = builder.lshr(place, _I64(LEAF.bit_length() - 1)), builder.and_(place, _I64(LEAF - 1))
         total = cgutils.alloca_once_value(builder, ir.Constant(_FLOATS, [0.0] * LEAF))
         with cgutils.for_range(builder, size) as loop:
             x = _item(context, builder, blocks, coordinates, own, loop.index, lane)
