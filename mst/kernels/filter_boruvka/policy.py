@@ -58,8 +58,8 @@ class Policy:
         there are: some are hubs (``many-cores.md``, step 47).
     fewest_edges, fewest_vertices, sparse, dense : int
         Threads take graphs of at least this many edges; two threads only where there are as many vertices as well, so
-        that their parents exceed one core's cache, and `sparse` edges for each, so that selecting takes as long as
-        joining; or `dense` edges for each (``many-cores.md``, step 48).
+        that their parents exceed one core's cache, and either no more edges than vertices or `sparse` edges for each,
+        so that selecting takes as long as joining; or `dense` edges for each (``many-cores.md``, steps 48 and 50).
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -166,8 +166,8 @@ def is_for_one_core(edges: int, vertices: int, width: int, policy: Policy) -> bo
     """Return whether `filter-boruvka` on one core is expected to be as fast as `width` threads."""
     if width == 1 or edges < policy.fewest_edges:
         return True
-    few_or_sparse = vertices < policy.fewest_vertices or edges < policy.sparse * vertices
-    return width == 2 and few_or_sparse and edges < policy.dense * vertices
+    gains_little = vertices < policy.fewest_vertices or vertices < edges < policy.sparse * vertices
+    return width == 2 and gains_little and edges < policy.dense * vertices
 
 
 def is_contended(vertices: int, width: int, policy: Policy) -> bool:
