@@ -64,10 +64,10 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     assert head.split() == ["ms", "uniform-10k", "kruskal", "/", "this", "least", "greatest"]
     assert kruskal.split()[0] == "kruskal" and kruskal.split()[2:] == ["1", "1", "1"]
     assert ours.split()[0] == "filter-boruvka" and float(ours.split()[1]) > 0
+    assert note.startswith("2 runs")
     assert main(["table", "--configfile", str(file), "--part", "call"]) == 0
     head, kruskal, ours, note = capsys.readouterr().out.splitlines()
     assert float(kruskal.split()[1]) > 0 and float(ours.split()[1]) > 0 and note.startswith("2 runs")
-    assert note.startswith("2 runs")
 
 
 @pytest.fixture
