@@ -213,12 +213,11 @@ class _ArcBlocks:
     def _plain_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
         """Return and consume the rows of a small file of whole numbers; None of any other."""
         text, header = self.numbers.text, self.header
-        if not (text.fill() and text.is_last and plain.is_worthwhile(text.stop - text.start)):
+        if (window := text.small_rest()) is None:
             return None
-        window = bytes(text.buffer[text.start : text.stop])
         found = plain.neighbours(window, header.n, header.skip, header.weighted)
         if found is not None:
-            text.start, text.lines = text.stop, text.lines + window.count(b"\n")
+            text.consume(window)
         return found
 
 

@@ -232,15 +232,12 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
 
 def _plain_block(text: Text, layout: Layout) -> Block | None:
     """Return and consume the rest of a small file of plain rows; None of any other."""
-    if layout.footer or layout.extra_columns or not text.fill():
+    if layout.footer or layout.extra_columns or (window := text.small_rest()) is None:
         return None
-    if not (text.is_last and plain.is_worthwhile(text.stop - text.start)):
-        return None
-    window = bytes(text.buffer[text.start : text.stop])
     found = plain.columns(window, layout.columns, layout.tag, layout.delimiter, layout.low, layout.high)
     if found is None:
         return None
-    text.start, text.lines = text.stop, text.lines + window.count(b"\n")
+    text.consume(window)
     none = np.empty(0, np.int64)
     return Block(found["u"], found.get("v", none), found.get("w", none))
 

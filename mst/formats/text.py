@@ -79,6 +79,16 @@ class Text:
         """Whether the window reaches to the end of the file."""
         return self._ended and self.stop == self._filled
 
+    def small_rest(self) -> bytes | None:
+        """Return the rest of a file that is read sooner without compiled code, not consumed; None of any other."""
+        if self.fill() and self.is_last and plain.is_worthwhile(self.stop - self.start):
+            return bytes(self.buffer[self.start : self.stop])
+        return None
+
+    def consume(self, rest: bytes) -> None:
+        """Consume the rest of the file, as `small_rest` returned it."""
+        self.start, self.lines = self.stop, self.lines + rest.count(b"\n")
+
     def peek(self) -> bytes | None:
         """Return the next line without its line ending and without consuming it, or None at the end of the file."""
         if not self.fill():
@@ -109,8 +119,7 @@ class Text:
         words : tuple of bytes
             A comment whose first word begins with one of these, in lower case, is returned as well.
         """
-        if self.fill() and self.is_last and plain.is_worthwhile(self.stop - self.start):
-            window = bytes(self.buffer[self.start : self.stop])
+        if (window := self.small_rest()) is not None:
             skipped, lines = plain.skip_comments(window, comments, words)
             self.start, self.lines = self.start + skipped, self.lines + lines
             return self.peek()
