@@ -7,6 +7,7 @@ are added up. A symmetric matrix becomes a graph with each edge once; otherwise,
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from typing import Any
@@ -29,6 +30,8 @@ _READ_ERRORS = (
     KeyError,
     NotImplementedError,
     RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
