@@ -15,7 +15,7 @@ import pytest
 MUTANTS = int(10**7 * float(os.environ.get("MST_NIGHTLY", 1)))
 CORES = len(os.sched_getaffinity(0))
 # A process begins a new part after so many files: hypothesis remembers every example of one test.
-FILES = 300
+FILES = 100
 
 
 @pytest.mark.slow
