@@ -445,8 +445,11 @@ def test_damaged_npz_files_are_refused(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("header", ["{'descr': ('<i8',", "if x:\n    1\n  2", "{'descr': '<i8'\0}", "[" * 9999])
-def test_npz_arrays_whose_headers_are_no_python_literals_are_refused(tmp_path, header):
+@pytest.mark.parametrize(
+    "header",
+    ["{'descr': ('<i8',", "if x:\n    1\n  2", "{'descr': '<i8'\0}", "[" * 9999, "{'descr': 0, b'shape': 0}"],
+)
+def test_npz_arrays_of_invalid_headers_are_refused(tmp_path, header):
     path = tmp_path / "a.npz"
     content = header.encode().ljust(118)
     with zipfile.ZipFile(path, "w") as archive:
