@@ -50,6 +50,22 @@ OTHERS = {
     "csv": b"source,target,weight\n1,2,5\n2,3,6.5\n1,4,7\n",
     "vertex weights": b"4 3 11 1\n5 2 7\n6 1 7 3 8\n1 2 8 4 9\n2 3 9\n",
     "ring": b"5 5\n2 5\n1 3\n2 4\n3 5\n1 4\n",
+    "coloring": b"c x\np edge 4 3\ne 1 2\ne 2 3\ne 3 4\n",
+    "pace": b"p tw 4 3\n1 2\n2 3\n3 4\n",
+    "general": b"%%MatrixMarket matrix coordinate real general\n% x\n3 3 4\n1 2 0.5\n2 1 0.5\n2 3 1.5\n3 2 1.5\n",
+    "pattern": b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
+    "adjacency graph": b"AdjacencyGraph\n3\n4\n0\n1\n3\n1\n0\n2\n1\n",
+    "edge array": b"EdgeArray\n0 1\n1 2\n2 4\n",
+    "snap": b"# Directed graph\n# Nodes: 4 Edges: 3\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n3\t2\n",
+    "two counts": b"4\n3\n0 1 0.5\n1 2 0.7\n2 3 1.5\n",
+    "headed pairs": b"4 3\n0 1\n1 2\n2 3\n",
+    "bars": b"u|v|weight\n1|2|3\n2|3|4\n",
+    "numbered": b"0 1 2 5\n1 2 3 6\n2 1 4 7\n",
+    "full matrix": b"TYPE: ATSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\n"
+    b"EDGE_WEIGHT_SECTION\n0 1 2\n1 0 3\n4 3 0\nEOF\n",
+    "blank matrix": b"0 1.5 2 7 0\n1.5 0 0 3 1\n2 0 0 inf 2\n7 3 inf 0 3\n0 1 2 3 0\n",
+    "unweighted rows": b"% x\n4 4\n2 4\n1 3\n2 4\n1 3\n",
+    "sized rows": b"3 2 111 2\n9 5 6 2 7\n9 5 6 1 7 3 8\n9 5 6 2 8\n",
 }
 MATRICES = {
     "csr": {"indices": [1, 2, 0, 0], "indptr": [0, 2, 3, 4], "data": [1.5, 2.5, 1.5, 2.5]},
@@ -61,7 +77,16 @@ WORDS = (
     + [b"%d" % n for n in (2**31, 2**32, 2**53 + 1, 2**60, 2**63 - 1, 2**63, 10**19)]
 )
 NUMBERS = [b"%d" % n for n in range(10)] + b"-3 0.5 -0.0 1e5 -inf 9007199254740993".split()
-OF_TEXT = ("word", "add", "row", "repeat", "swap", "cut", "byte", "number", "number", "number")
+OF_TEXT = ("word", "add", "row", "repeat", "swap", "cut", "byte", "all", *["number"] * 4)
+ALL = (
+    (b"\n", b"\r\n"),
+    (b"\n", b"\n\n"),
+    (b" ", b"\t"),
+    (b" ", b","),
+    (b",", b";"),
+    (b"\n", b"\n "),
+    (b"0", b"-0.0"),
+)
 OF_BYTES = ("byte", "int", "int", "small", "small", "small", "word", "cut")
 PACKINGS = ("gzip", "bzip2", "xz", "zstd", "tar", "tar.gz", "zip")
 WEIGHTS = st.integers(-9, 99) | st.sampled_from([0.0, -0.0, 0.5, 2**31, 2**53 + 1, -(2**63), 1e300, np.inf])
@@ -116,6 +141,8 @@ def changed(content: bytes, change: str, dice: random.Random) -> bytes:
             new = dice.randrange(9 if change == "small" else 2 ** dice.randrange(32)).to_bytes(4, "little")
             at -= at % 4
         return content[:at] + new + content[at + len(new) :]
+    if change == "all":
+        return content.replace(*dice.choice(ALL))
     rows = content.split(b"\n")
     i = dice.randrange(len(rows))
     if change == "cut":
