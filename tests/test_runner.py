@@ -130,12 +130,12 @@ def probe(tmp_path, monkeypatch):
         width: int = 1,
         paradigm: str = "sequential",
         marker: str = "60",
-        phases: bool = False,
+        has_phases: bool = False,
         **settings,
     ) -> dict:
         body = PROBES[name].replace("{marker}", marker).strip()
         source = SOURCE.format(id=name, paradigm=paradigm, body=body)
-        (folder / f"{name.replace('-', '_')}.py").write_text(source + PHASES * phases)
+        (folder / f"{name.replace('-', '_')}.py").write_text(source + PHASES * has_phases)
         registry.algorithms.cache_clear()
         order = request_of(name, width, **settings)
         return next(measure_runs([order], manifest=manifest, graph_file=file)) | {"path": order.path}
@@ -196,10 +196,11 @@ def test_profile_adds_counters_if_requested(probe, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_counters_and_memory_are_those_of_each_process_and_phases_of_three(probe):
-    found = probe("probe-threads", processes=4, phases=True)
+    found = probe("probe-threads", processes=4, has_phases=True)
     assert len(found["counters"]) == len(found["memory"]["working_by_process"]) == 4
     assert len(found["phases"]) == 3 and all(phases["union"] > 0 for phases in found["phases"])
-    assert len(probe("probe-threads", processes=2, phases=True)["phases"]) == 2
+    assert len(probe("probe-threads", processes=2, has_phases=True)["phases"]) == 2
+    assert probe("probe-threads", processes=1, has_phases=True, phases=False)["phases"] == []
 
 
 def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(monkeypatch):

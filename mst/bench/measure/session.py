@@ -123,7 +123,8 @@ class Session:
         for _ in range(min(self.measure.processes, _INSTRUMENTED)):
             # Starting ranks once more takes as long as a process of the measurement.
             within_budget = self._last <= left or not self._starts_ranks
-            if self.outcome.status == "ok" and self._has_phases and within_budget:
+            wanted = self._has_phases and self.measure.phases and within_budget
+            if self.outcome.status == "ok" and wanted:
                 left -= self._turn("phases")[0]
             if self.outcome.status == "ok" and self._has_profile and self.measure.profile:
                 self._turn("profile")

@@ -29,6 +29,7 @@ class Measure(StrictModel):
     )
     timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: float = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, a share of the free memory")
+    phases: bool = Field(True, description="take seconds by phase in up to three more processes")
     profile: bool = Field(False, description="take a GPU profiler's counters in one more process")
 
 
