@@ -5,31 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import mst
 from mst import advice, cli, registry, solver
-from mst.advice import Candidate, Table, first, kind_of
+from mst.advice import Candidate, Table, first
 from mst.advice.traits import Traits, traits_of
-from mst.algorithms.sequential import kruskal
-from mst.bench.advice import __main__ as making
-from mst.bench.advice import calls
-from mst.bench.advice.cases import Case, training, unseen
-from mst.bench.advice.cells import (
-    FROM_HOST,
-    Measured,
-    UsableHardware,
-    alike,
-    cells,
-    judge,
-    promising,
-    report,
-    widths,
-)
+from mst.bench import advice as making
+from mst.bench.advice import Measured, alike, cells, judge, promising, report, settings
+from mst.bench.measure import sampler
+from mst.bench.measure.messages import RunSpec
+from mst.bench.planning.experiment import Measure
 from mst.errors import ConfigError, OutOfMemoryError
 from mst.generators import generate
 
@@ -215,29 +208,35 @@ SLOW, FAST = {"kruskal@1": 4.0, "filter-boruvka@1": 1.0}, {"kruskal@1": 1.0, "fi
 
 def measured(times: dict[str, float], kind: str = "even random", m: int = 1000) -> Measured:
     skew, weights = kind.split()
-    case = Case(m, 4.0, "uniform", dict(n=m // 4, m=m), 1)
-    return Measured(case, m // 4, m, Traits(9.0 if skew == "skewed" else 1.0, weights, 1, 0.0, 1), times)
+    return Measured("uniform", m // 4, m, Traits(9.0 if skew == "skewed" else 1.0, weights, 1, 0.0, 1), times)
 
 
 def test_kinds_share_a_cell_unless_they_change_the_answer():
-    hardware = UsableHardware(1, False)
     rows = [measured(SLOW), measured(SLOW, "skewed random"), measured(FAST, "even equal")]
-    found = sorted((cell["kinds"], cell["graphs"]) for cell in cells(rows, hardware))
+    found = sorted((cell["kinds"], cell["graphs"]) for cell in cells(rows))
     assert found == [(["even equal"], 1), (["even random", "skewed random"], 2)]
-    assert alike({"a": [SLOW], "b": [SLOW]}, hardware) and not alike({"a": [SLOW], "b": [FAST]}, hardware)
+    slow, fast = [measured(SLOW)], [measured(FAST)]
+    assert alike([slow, slow], [(1, None)]) and not alike([slow, fast], [(1, None)])
     # On two cores they have the same answer; on one core they do not.
     wide = {"filter-boruvka-threads@2": 0.1}
-    assert not alike({"a": [SLOW | wide], "b": [FAST | wide]}, UsableHardware(2, False))
-    (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})], hardware)
+    pair = [[measured(SLOW | wide)], [measured(FAST | wide)]]
+    assert alike(pair, [(2, None)]) and not alike(pair, [(1, None), (2, None)])
+    (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})])
     assert one["times"] == {"kruskal@1": 2.0}, "geometric means of the candidates that every graph has"
     # A candidate that was measured for one kind only may be that kind's answer.
     local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "even local")
-    assert len(cells([measured(SLOW), local], UsableHardware(2, False))) == 2
+    assert len(cells([measured(SLOW), local])) == 2
+
+
+def test_graphs_of_about_the_same_size_and_density_share_a_cell():
+    (cell,) = cells([measured(SLOW, m=1000), measured(SLOW, m=1200)])
+    assert (cell["m"], cell["density"], cell["graphs"]) == (1095, 4.0, 2)
+    assert [cell["m"] for cell in cells([measured(SLOW, m=1000), measured(SLOW, m=2000)])] == [1000, 2000]
 
 
 def test_cell_keeps_the_candidates_that_answers_and_margins_need():
     times = {"kruskal@1": 9.0, "filter-boruvka@1": 1.0, "prim-dense@1": 30.0, "filter-boruvka-threads@4": 0.1}
-    (cell,) = cells([measured(times)], UsableHardware(4, False))
+    (cell,) = cells([measured(times)])
     assert set(cell["times"]) == {"kruskal@1", "filter-boruvka@1", "filter-boruvka-threads@4"}
     whole = dict(m=1000, density=4.0, kinds=["even random"], times=times)
     small, large = (Table({"machine": "box", "cells": [c]}) for c in (cell, whole))
@@ -246,142 +245,131 @@ def test_cell_keeps_the_candidates_that_answers_and_margins_need():
         assert (short.algorithm, short.width, short.margin) == (long.algorithm, long.width, long.margin)
     # The cell of a small graph keeps the GPU's time, even where it is far from the best.
     small, large = measured(times | {"edge-boruvka-cuda@gpu": 99.0}), measured({**SLOW, **GPU}, m=10**6)
-    both = Table({"machine": "box", "cells": cells([small, large], UsableHardware(4, True))})
+    both = Table({"machine": "box", "cells": cells([small, large])})
     assert both.choose(250, 1000, width=4, gpu="host").algorithm == "filter-boruvka-threads"
     assert both.choose(250_000, 10**6, width=4, gpu="host").algorithm == "filter-boruvka-cuda"
 
 
+def test_cell_without_the_gpu_answers_only_for_graphs_too_small_for_one():
+    tiny, small, large = measured(FAST, m=1000), measured({**SLOW, **GPU}, m=30_000), measured(SLOW, m=10**6)
+    table = Table({"machine": "box", "cells": cells([tiny, small, large])})
+    answers = [table.choose(m // 4, m, gpu="host").algorithm for m in (1000, 30_000, 10**6)]
+    assert answers == ["kruskal", "filter-boruvka-cuda", "filter-boruvka-cuda"]
+
+
 def test_verdict_counts_regret_and_the_cost_of_choosing():
-    table = Table({"machine": "box", "cells": cells([measured(SLOW)], UsableHardware(1, False))})
-    good, bad = judge(table, [measured(SLOW), measured(FAST)], UsableHardware(1, False))
+    table = Table({"machine": "box", "cells": cells([measured(SLOW)])})
+    good, bad = judge(table, [measured(SLOW), measured(FAST)])
     assert (good.regret, bad.regret) == (1.0, 4.0)
-    costly = Measured(**{**vars(measured(SLOW)), "choosing": {"1 None": 0.5}})
-    assert judge(table, [costly], UsableHardware(1, False))[0].regret == 1.5
-    # A sample of the weights would not pay here: auto does not know that they are equal, and the verdict assumes so.
-    rows = [
-        measured({k: t * 1e-7 for k, t in times.items()}, kind)
-        for times, kind in ((SLOW, "even random"), (FAST, "even equal"))
-    ]
-    short = Table({"machine": "box", "cells": cells(rows, UsableHardware(1, False))})
-    assert [v.candidate for v in judge(short, rows, UsableHardware(1, False))] == ["filter-boruvka@1"] * 2
-    text = report([good, bad], UsableHardware(1, False))
+    text = report([good, bad])
     assert "within 20 % of the best in 1 of 2 cases" in text and "4.00  uniform" in text
+    assert judge(table, [measured({"kruskal@1": 1.0})]) == [], "the chosen candidate was not measured there"
+    # Equal weights are worth a sample, whose cost counts, unless that takes as long as the solve.
+    for scale, chosen in ((1e-4, "kruskal@1"), (1e-7, "filter-boruvka@1")):
+        rows = [
+            measured({k: t * scale for k, t in times.items()}, kind)
+            for times, kind in ((SLOW, "even random"), (FAST, "even equal"))
+        ]
+        _, equal = judge(Table({"machine": "box", "cells": cells(rows)}), rows)
+        assert equal.candidate == chosen and (equal.regret == 4.0 or 1.2 < equal.regret < 1.5)
 
 
-def test_hopeless_candidates_are_measured_once():
+def test_settings_are_the_measured_widths_and_places():
     first = {"kruskal@1": 9.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 0.5, **GPU}
     # Candidates are compared only with those of the same cores and GPU.
-    assert promising(first) == ["filter-boruvka@1", "filter-boruvka-threads@4", *GPU]
-    assert widths(6) == [1, 2, 4, 6]
-
-
-class OnDevice(np.ndarray):
-    """An array that lies "on the device"."""
-
-    def get(self):
-        return np.asarray(self)
+    assert promising(first) == {"filter-boruvka@1", "filter-boruvka-threads@4", *GPU}
+    wide = [(1, None), (4, None), (1, "host"), (4, "host"), (1, "device")]
+    assert settings([measured(first)]) == wide and settings([measured(SLOW)]) == [(1, None)]
 
 
 def fake_cupy(devices: int = 1) -> types.ModuleType:
-    """Return a stand-in on the host for the part of CuPy that the driver uses."""
+    """Return a stand-in for the part of CuPy that `auto` and samplers use."""
     cupy = types.ModuleType("cupy")
-    stream = types.SimpleNamespace(synchronize=lambda: None)
     runtime = types.SimpleNamespace(getDeviceCount=lambda: devices, CUDARuntimeError=RuntimeError)
-    parts = dict(
-        asarray=lambda array: np.asarray(array).view(OnDevice),
-        sort=lambda array: np.sort(array).view(OnDevice),
-        int64=np.int64,
-        cuda=types.SimpleNamespace(get_current_stream=lambda: stream, runtime=runtime),
-        get_default_memory_pool=lambda: types.SimpleNamespace(free_all_blocks=lambda: None),
-    )
-    vars(cupy).update(parts)
+    stream = types.SimpleNamespace(synchronize=lambda: None)
+    cupy.cuda = types.SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream)
+    cupy.asarray = lambda array: ("on the device", len(array))
     return cupy
 
 
-class KruskalOnDevice:
-    """Kruskal on the host in the form of an algorithm for a GPU."""
+def test_gpus_are_called_with_arrays_on_the_host_and_on_the_device(monkeypatch):
+    graph, called = generate("uniform", n=100, m=300), []
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(
+        sampler, "minimum_spanning_forest", lambda columns, **options: called.append((columns, options))
+    )
+    spec = RunSpec("edge-boruvka-cuda", {"block": 64}, 1, "", "", Measure().model_dump())
+    for edge_ids, places in ((print, {"call", "call_on_device"}), (None, {"call"})):
+        called.clear()
+        implementation = types.SimpleNamespace(edge_ids=edge_ids)
+        found = sampler.Sampler(spec, implementation, graph, loaded=True).calls(expected=0.001, spent=0.0)
+        assert found.keys() == places and all(seconds > 0 for part in found.values() for seconds in part)
+        there = [columns for columns, _ in called if isinstance(columns[1], tuple)]
+        assert bool(there) == (edge_ids is not None) and len(there) < len(called)
+        assert all(how == {"algorithm": "edge-boruvka-cuda", "threads": 1, "block": 64} for _, how in called)
 
-    def prepare(self, graph, *, width, **options):
-        host = mst.Graph(graph.n, *(np.asarray(array) for array in (graph.u, graph.v, graph.w)))
-        return kruskal.prepare(host, width=1, sort="radix")
 
-    def transfer(self, problem):
-        return problem
-
-    def solve(self, problem):
-        return kruskal.solve(problem)
-
-    def collect(self, problem, result):
-        return result
-
-    def edge_ids(self, result):
-        return result.view(OnDevice)
+@pytest.fixture(scope="module")
+def measured_results(tmp_path_factory):
+    """An experiment on two graphs, measured, as if nothing else had run here."""
+    folder = tmp_path_factory.mktemp("advice") / "results"
+    runs = [{"algorithms": ["kruskal", "prim-dense"]}]
+    measure = {"processes": 3, "samples": 1, "budget": 60, "phases": False}
+    experiment = {"title": "Small", "graphs": ["complete-50", "uniform-1kx3"], "measure": measure, "runs": runs}
+    file = folder.parent / "experiment.yaml"
+    file.write_text(yaml.safe_dump({"results": str(folder), "machine": "box", "experiment": experiment}))
+    assert cli.main(["measure", "--configfile", str(file)]) == 0
+    for record in records_of(folder):
+        change(record, lambda value: value["conditions"].update(flags=[]))
+    return folder
 
 
 @pytest.fixture
-def with_gpu(monkeypatch):
-    """A fake GPU on which every CUDA algorithm runs Kruskal."""
-    load = registry.Algorithm.load
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
-    monkeypatch.setattr(
-        registry.Algorithm, "load", lambda self: KruskalOnDevice() if self.paradigm == "cuda" else load(self)
-    )
+def results(measured_results, tmp_path):
+    return Path(shutil.copytree(measured_results, tmp_path / "results"))
 
 
-def test_cases_are_measured_once_and_the_table_is_checked(with_gpu, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(calls, "WARMING", calls.WARMING[:1])
-    monkeypatch.setattr(making, "training", lambda most: [Case(600, 4.0, "uniform", dict(n=150, m=600), 1)])
-    checks = [Case(500, 0.0, "tree", dict(n=501), 2, "values:2")]
-    monkeypatch.setattr(making, "unseen", lambda most: checks)
-    call = ["--folder", str(tmp_path), "--within", "600", "--check", "60", "--cores", "1"]
-    assert making.main(call) == 0
-    table = json.loads((tmp_path / "advice.json").read_text())
-    (cell,) = table["cells"]
-    assert {Candidate.parse(name).place for name in cell["times"]} == {"1", "gpu", "device"}
-    (row,) = map(json.loads, (tmp_path / "checks.jsonl").read_text().splitlines())
-    assert row["traits"]["weights"] == "few" and set(row["choosing"]) == {"1 None", "1 host", "1 device"}
-    assert "of 3 cases" in capsys.readouterr().out
-    assert (
-        table["checked"]["cases"] == 3
-        and json.dumps(cell) in (tmp_path / "advice.json").read_text().splitlines()[4]
-    )
-    before = (tmp_path / "cases.jsonl").read_text()
-    assert making.main([*call[:2], "--within", "0", "--cores", "1"]) == 0
-    assert (tmp_path / "cases.jsonl").read_text() == before, "measured cases are not measured again"
-    assert making.main([*call[:2], "--within", "1", "--cores", "1"]) == 0
-    assert (tmp_path / "cases.jsonl").read_text() == before
-    # On any machine the same cases make the same table, but another machine cannot add cases.
-    made = (tmp_path / "advice.json").read_text()
-    monkeypatch.delitem(sys.modules, "cupy")
-    (tmp_path / "check.txt").unlink()
-    assert making.main([*call[:2], "--cores", "7"]) == 0
-    assert (tmp_path / "advice.json").read_text() == made and (tmp_path / "check.txt").is_file()
-    with pytest.raises(SystemExit):
-        making.main([*call[:2], "--within", "1", "--cores", "7"])
-    assert "another machine" in capsys.readouterr().err
+def records_of(results: Path) -> list[Path]:
+    return sorted(p for p in results.glob("records/*/*/*/*/*/*.json") if ".proof" not in p.name)
 
 
-def test_candidate_with_another_forest_has_no_time(with_gpu, monkeypatch, capsys):
-    monkeypatch.setattr(KruskalOnDevice, "collect", lambda self, problem, result: result[1:])
-    wrong: list[str] = []
-    times = calls.measure(generate("uniform", n=100, m=300), UsableHardware(1, True).candidates(False), wrong)
-    assert not any(name.endswith("@gpu") for name in times) and any(name.endswith("@device") for name in times)
-    assert len(wrong) == len(FROM_HOST) and "WRONG" in capsys.readouterr().out
+def change(record: Path, how) -> None:
+    value = json.loads(record.read_text())
+    how(value)
+    record.write_text(json.dumps(value))
 
 
-@pytest.mark.slow
-def test_cases_have_the_size_and_kinds_that_they_claim():
-    cases = training(5000)
-    assert len({repr(case) for case in cases}) == len(cases) > 20
-    kinds = set()
-    for case in cases:
-        graph = case.make()
-        assert 0.9 < graph.m / case.m < 1.1
-        kinds.add(kind_of(traits_of(graph)))
-    assert kinds >= {"even random", "skewed random", "even wide", "even few", "even equal", "even local"}
-    seen = {(case.generator, case.seed) for case in training()}
-    new = unseen()
-    assert not seen & {(case.generator, case.seed) for case in new} and len({c.generator for c in new}) > 9
+def test_table_is_made_of_records_and_judged(results, capsys):
+    assert making.main([str(results)]) == 0
+    file = results / "advice.json"
+    table = json.loads(file.read_text())
+    assert [(cell["m"], cell["density"]) for cell in table["cells"]] == [(1225, 24.5), (1500, 1.5)]
+    assert table["cells"][0]["times"].keys() == {"kruskal@1", "prim-dense@1"}
+    assert re.search(r", \d+ cores$", table["machine"]) and json.dumps(table["cells"][1]) in file.read_text()
+    assert making.main([str(results), "--judge", str(file)]) == 0
+    assert json.loads(file.read_text()) == {**table, "checked": {"good": 2, "cases": 2}}
+    assert "of 2 cases" in capsys.readouterr().out
+
+
+def test_records_that_judge_nothing_make_no_table(results, capsys):
+    kept, *others = records_of(results)
+    changes = {
+        "disturbed (busy)": lambda value: value["conditions"].update(flags=["busy", "spread"]),
+        "no whole calls of 3 processes": lambda value: value["samples"].update(
+            call=value["samples"]["call"][:2]
+        ),
+        "of other code": lambda value: value["run"].update(source_fingerprint="0" * 12),
+    }
+    for record, how in zip(others, changes.values(), strict=True):
+        change(record, how)
+    assert making.main([str(results)]) == 0
+    assert [len(cell["times"]) for cell in json.loads((results / "advice.json").read_text())["cells"]] == [1]
+    printed = capsys.readouterr().out
+    assert all(f"1 records do not count: {reason}" in printed for reason in changes)
+    kept.with_suffix(".proof.json").unlink()
+    with pytest.raises(SystemExit, match="no machine"):
+        making.main([str(results)])
+    assert "1 records do not count: unproved" in capsys.readouterr().out
 
 
 def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
@@ -397,5 +385,5 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     text = capsys.readouterr().out
     assert "equal weights (1 distinct among 2 sampled edges)" in text and "nearest measurement: m=" in text
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
-    assert re.search(r"about .* for 100,000 edges, from a graph to sorted edge ids", capsys.readouterr().out)
+    assert re.search(r"about .* for 100,000 edges, a whole call", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

@@ -7,8 +7,8 @@ import pytest
 
 from mst import Graph
 from mst.advice.traits import sampled_rows, traits_of
-from mst.bench.advice.cases import weigh
 from mst.generators import generate
+from mst.weights import WeightSpec
 
 
 def true_skew(graph: Graph) -> float:
@@ -42,24 +42,29 @@ def test_skew_of_a_small_graph_is_exact():
 @pytest.mark.parametrize(
     ("weights", "kind"),
     [
-        ("hashed", "random"),
-        ("values:1", "equal"),
-        ("values:7", "few"),
-        ("wide", "wide"),
-        ("wide-integers", "wide"),
-        ("normal", "random"),
-        ("slope:200", "local"),
-        ("waves:200", "local"),
+        ("int32", "random"),
+        ("int32:7:7", "equal"),
+        ("int32:0:6", "few"),
+        ("float64:0:1", "wide"),
+        ("int64:-9:1152921504606846976", "wide"),
+        ("float32:-1:1", "random"),
     ],
 )
 def test_kinds_of_weights_are_recognised(weights, kind, order):
-    graph = weigh(generate("grid", rows=200, columns=200, order=order), weights, 5)
+    graph = generate("grid", rows=200, columns=200, order=order, seed=5, weights=WeightSpec.parse(weights))
     assert traits_of(graph).weights == kind
 
 
-def test_weights_of_communities_are_local():
-    graph = weigh(generate("connected-caveman", cliques=3000, size=9), "noisy-blocks:9", 2)
-    assert traits_of(graph).weights == "local" and traits_of(graph).local > 0.9
+@pytest.mark.parametrize("order", ["shuffled", "sorted"])
+def test_weights_that_follow_places_are_local(order):
+    grid = generate("grid", rows=200, columns=200, order=order, seed=5)
+    for w in (grid.u // 200 + grid.u % 200, np.sin(grid.v // 200 / 31.0) + np.cos(grid.v % 200 / 47.0)):
+        assert traits_of(Graph(grid.n, grid.u, grid.v, w)).weights == "local"
+    cliques = generate("connected-caveman", cliques=3000, size=9, order=order)
+    rng = np.random.default_rng(2)
+    w = rng.integers(0, 1 << 24, 3001)[cliques.u // 9] + rng.integers(0, 50, cliques.m)
+    traits = traits_of(Graph(cliques.n, cliques.u, cliques.v, w))
+    assert traits.weights == "local" and traits.local > 0.9
 
 
 def test_weights_that_ascend_with_the_rows_are_not_local():

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import product
-from math import log2
+from math import inf, log2
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -360,8 +360,10 @@ class Table:
                 )
             ]
             if gpu == "host":
-                # A cell that was measured without the GPU cannot compare it with cores.
-                places = [place for place in places if any(c.gpu for c in place.candidates)] or places
+                # A cell that was measured without the GPU cannot compare it with cores, unless it is too small for one.
+                tried = [place for place in places if any(c.gpu for c in place.candidates)]
+                least = min((place.log_m for place in tried), default=inf)
+                places = [place for place in places if place.log_m < least or place in tried]
             self._fitting[setting] = places
         return self._fitting[setting]
 

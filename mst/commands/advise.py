@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
     from mst.advice.traits import traits_of
-    from mst.bench.machine import this_machine, usable_cores
+    from mst.bench.machine import this_machine
     from mst.errors import ConfigError
     from mst.solver import read_graph, usable_width
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     width = arguments.threads or usable_width()
     asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
     choice = advice.choose(**asked, width=width, gpu=gpu)
-    elsewhere = not choice.machine.startswith(f"{here.cpu}, {usable_cores()} cores")
+    elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
     if arguments.json:
         print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
         return 0
@@ -94,7 +94,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     if choice.seconds and choice.m:
         # Every algorithm of the table is close to linear in the edges between two sizes of the table.
         about = seconds(choice.seconds * facts["m"] / choice.m, 2)
-        lines[-1] += f": about {about} for {facts['m']:,} edges, from a graph to sorted edge ids"
+        lines[-1] += f": about {about} for {facts['m']:,} edges, a whole call"
     if choice.margin is not None:
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
@@ -105,7 +105,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         f"nearest measurement: m={choice.m:,}, {choice.density:g} edges a vertex ({kinds}), on {choice.machine}"
     )
     if elsewhere:
-        lines.append("that is another machine: python -m mst.bench.advice measures this one")
+        lines.append("that is another machine: docs/advice.md shows how to measure this one")
     if choice.extrapolated:
         lines.append(f"extrapolated: {choice.extrapolated}")
     return lines

@@ -93,7 +93,7 @@ def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
         "warmup": [p["warmup"] for p in processes],
         "init": [[p["init"]] for p in processes],
         "transfer": [[p["transfer"]] for p in processes if p["transfer"] is not None],
-        "call": [p["call"] for p in processes if p.get("call")],
+        **{part: [p[part] for p in processes if p.get(part)] for part in ("call", "call_on_device")},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import statistics
@@ -81,28 +82,36 @@ class Sampler:
         spent = ready.init + warm_seconds(taken.warmup or [0.0]) + sum(taken.compute)
         # A call needs memory for a problem and a result of its own.
         del ready, taken
-        return found | {"call": self.calls(stages, spent)}
+        return found | self.calls(stages, spent)
 
-    def calls(self, expected: float, spent: float) -> list[float]:
+    def calls(self, expected: float, spent: float) -> dict[str, list[float]]:
         """Return the seconds of whole calls of the library: from arrays, which it checks, to the forest.
 
-        There are none of programs, under MPI, where the call refuses the width, and where the time is spent.
+        On a GPU the arrays, and then the forest, are in host memory or on the device. There are no calls of programs,
+        under MPI, where the call refuses the width, and where the time is spent.
         """
+        found: dict[str, list[float]] = {}
         if self._alone or self.comm is not None:
-            return []
+            return found
         graph, measure = self.graph, self.spec.measure
-        call = functools.partial(
-            minimum_spanning_forest,
-            (graph.n, graph.u, graph.v, graph.w),
-            algorithm=self.spec.algorithm,
-            threads=self.spec.width,
-            **self.spec.options,
-        )
-        try:
-            left = measure["budget"] / measure["processes"] - spent
-            return take_calls(lambda: timed(call)[1], expected, left)
-        except UnsupportedError:
-            return []
+        columns = (graph.u, graph.v, graph.w)
+        options = {"algorithm": self.spec.algorithm, "threads": self.spec.width, **self.spec.options}
+        left = measure["budget"] / measure["processes"] - spent
+        with contextlib.suppress(UnsupportedError):
+            call = functools.partial(timed, minimum_spanning_forest, (graph.n, *columns), **options)
+            found["call"] = take_calls(lambda: call()[1], expected, left)
+            if self.implementation.edge_ids:
+                import cupy
+
+                there = (graph.n, *map(cupy.asarray, columns))
+
+                def call_on_device() -> None:
+                    minimum_spanning_forest(there, **options)
+                    cupy.cuda.get_current_stream().synchronize()
+
+                left -= sum(found["call"])
+                found["call_on_device"] = take_calls(lambda: timed(call_on_device)[1], expected, left)
+        return found
 
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the seconds of one solve."""

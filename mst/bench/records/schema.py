@@ -78,6 +78,7 @@ class SampleTimes(_Strict):
     init: Samples
     transfer: Samples
     call: Samples = []
+    call_on_device: Samples = []
 
 
 class Memory(_Strict):

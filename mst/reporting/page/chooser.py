@@ -7,6 +7,7 @@ that a reader sees where they agree.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log2
 from typing import Any
 
 import pandas as pd
@@ -63,7 +64,7 @@ def settings(table: Table) -> list[tuple[str, str, int, str | None]]:
 
 def choices(table: Table) -> dict[str, Any]:
     """Return every answer: for each hardware and kind, an entry for each size, None where there is no such graph."""
-    sizes = sorted({cell["m"] for cell in table.cells})
+    sizes = sorted({2 ** round(log2(cell["m"])) for cell in table.cells})
     hardware = settings(table)
     answers = [
         [[_answered(table, m, kind, cores, gpu) for m in sizes] for kind in KINDS]

@@ -1,1 +1,0 @@
-"""Builds the table of advice from measurements: ``python -m mst.bench.advice``."""
