@@ -217,3 +217,33 @@ def test_phases_of_filter_boruvka_are_not_negative_and_name_the_work_done(cupy):
     assert all(seconds >= 0 for seconds in phases.values())
     assert 0 < sum(phases.values()) < 1
     assert phases["row_minima"] > 0 and phases["relabel"] + phases["finish_in_block"] > 0
+
+
+@pytest.mark.parametrize("length", [1, 1000, 100_000, 3_000_001])
+def test_staged_copies_are_whole(cupy, length):
+    from mst.algorithms.cuda.device import staging
+
+    rng = np.random.default_rng(length)
+    ends, weights = rng.integers(0, 2**31, length).astype(np.int32), rng.random(length)
+    there = cupy.zeros(length, np.int32), cupy.zeros(length)
+    staging.upload([(ends, there[0]), (weights, there[1])])
+    assert bool((there[0] == cupy.asarray(ends)).all()) and bool((there[1] == cupy.asarray(weights)).all())
+    assert np.array_equal(staging.download(there[0].view(np.uint32)), ends)
+    words = rng.integers(0, 2**64, length, dtype=np.uint64)
+    assert staging.upload_halves(words, there[0]) == words.max()
+    assert bool((there[0].view(np.uint32) == cupy.asarray(words.astype(np.uint32))).all())
+
+
+def test_wide_ids_are_solved_like_narrow_ones_or_refused(cupy):
+    rng = np.random.default_rng(3)
+    n, m = 50_000, 400_000
+    u, v, w = *rng.integers(0, n, (2, m)), rng.random(m)
+    forest = mst.minimum_spanning_forest((n, u, v, w), algorithm="filter-boruvka-cuda", start="edges")
+    expected = mst.minimum_spanning_forest((n, u, v, w), algorithm="filter-boruvka")
+    assert np.array_equal(forest.edge_ids, expected.edge_ids) and forest.weight == expected.weight
+    assert all(np.array_equal(a, b) for a, b in zip(forest.edges(), expected.edges(), strict=True))
+    for bad in (n, -1, 2**32, -(2**63)):
+        wrong = u.copy()
+        wrong[m // 2] = bad
+        with pytest.raises(InputError, match=rf"u\[{m // 2}\] = {bad} is not a vertex"):
+            mst.minimum_spanning_forest((n, wrong, v, w), algorithm="filter-boruvka-cuda")

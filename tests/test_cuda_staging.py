@@ -1,81 +1,37 @@
-"""Staged copies between host and device, with a stand-in for CuPy whose device memory is the host's."""
+"""Staged copies between host and device, with a stand-in for CUDA's driver whose device memory is the host's."""
 
 from __future__ import annotations
 
-import ctypes
 import sys
-import threading
-import time
 from types import SimpleNamespace
 
+import llvmlite.binding as llvm
+import numba
 import numpy as np
 import pytest
+from numba.core import types
 
 from mst.algorithms.cuda.device import staging
+from mst.bench.machine import this_machine
+from mst.kernels.cuda import staging as kernels
+
+pytestmark = pytest.mark.skipif(
+    bool(this_machine().gpus), reason="would replace the driver of tests on the GPU"
+)
+STATE = np.zeros(2, np.int64)  # copies so far, and the number of the copy that fails
+INTS = types.int64
+memcpy = types.ExternalFunction("memcpy", INTS(INTS, INTS, INTS))
+STATE_AT = STATE.ctypes.data
 
 
-class Stream:
-    """Runs what it is given at once, and counts."""
+class Handle:
+    ptr = 1
 
-    ptr = 0
-
-    def __init__(self, non_blocking=True):
-        self.waited = 0
+    def __init__(self, **options):
+        pass
 
     def record(self):
-        return Event()
-
-    def wait_event(self, event):
-        self.waited += 1
-
-    def synchronize(self):
-        pass
-
-
-class Event:
-    def __init__(self, disable_timing=False):
-        pass
-
-    def record(self, stream):
-        pass
-
-    def synchronize(self):
-        pass
-
-
-class Device:
-    def __init__(self, number):
-        pass
-
-    def __enter__(self):
         return self
-
-    def __exit__(self, *error):
-        return False
-
-
-class FakeCupy:
-    def __init__(self, workers):
-        self.current = Stream()
-        self.copies = 0
-        self.fails_at = None
-        self.cuda = SimpleNamespace(
-            Device=Device,
-            Event=Event,
-            Stream=Stream,
-            alloc_pinned_memory=bytearray,
-            get_current_stream=lambda: self.current,
-            runtime=SimpleNamespace(memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyAsync=self.copy),
-        )
-        self._lock = threading.Lock()
-        self.staging = staging._Staging.__new__(staging._Staging)
-
-    def copy(self, target, source, size, kind, stream):
-        with self._lock:
-            self.copies += 1
-            if self.copies == self.fails_at:
-                raise RuntimeError("the device is gone")
-        ctypes.memmove(target, source, size)
 
 
 class There:
@@ -83,45 +39,98 @@ class There:
 
     def __init__(self, length, dtype):
         self.array = np.zeros(length, dtype)
-        self.dtype = self.array.dtype
         self.data = SimpleNamespace(ptr=self.array.ctypes.data)
 
     def __len__(self):
         return len(self.array)
 
 
-@pytest.fixture
-def cupy(monkeypatch):
-    fake = FakeCupy(4)
-    monkeypatch.setitem(sys.modules, "cupy", fake)
+@pytest.fixture(scope="module")
+def driver():
+    """Functions of the driver that do their work at once; the copy number ``STATE[1]`` returns an error."""
+
+    @numba.njit
+    def copy(target, source, size):
+        state = numba.carray(address_as_pointer(STATE_AT), 3, np.int64)
+        state[0] += 1  # races can lose a count, but not the first
+        memcpy(target, source, size)
+        return np.int32(700) if state[0] == state[1] else np.int32(0)
+
+    @numba.cfunc(types.int32(INTS, INTS, INTS, INTS))
+    def copied(target, source, size, stream):
+        return copy(target, source, size)
+
+    @numba.cfunc(types.int32(INTS, INTS, INTS))
+    def nothing(a, b, c):
+        return 0
+
+    for name in ("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"):
+        llvm.add_symbol(name, copied.address)
+    for name in (
+        "cuCtxSetCurrent",
+        "cuStreamWaitEvent",
+        "cuStreamSynchronize",
+        "cuEventRecord",
+        "cuEventSynchronize",
+    ):
+        llvm.add_symbol(name, nothing.address)
+    return copied, nothing
+
+
+@numba.extending.intrinsic
+def address_as_pointer(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        kind = context.get_value_type(signature.return_type)
+        return builder.inttoptr(arguments[0], kind)
+
+    return types.CPointer(types.int64)(address), generate
+
+
+@pytest.fixture(params=[1, 2])
+def fake(driver, monkeypatch, request):
+    cuda = SimpleNamespace(
+        alloc_pinned_memory=bytearray,
+        Stream=Handle,
+        Event=Handle,
+        get_current_stream=Handle,
+        driver=SimpleNamespace(ctxGetCurrent=lambda: 1, CUDADriverError=RuntimeError),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(kernels, "find_driver", lambda: None)
     monkeypatch.setattr(staging, "CHUNK", 4096)
-    monkeypatch.setattr(staging, "SMALLEST", 20_000)
-    kept = staging._Staging(0, 4)
+    monkeypatch.setattr(staging, "SMALLEST", 512)
+    kept = staging._Staging(request.param)
     monkeypatch.setattr(staging, "_staging", lambda: kept)
-    return fake
+    STATE[:] = 0
 
 
-@pytest.mark.parametrize("length", [0, 1, 1023, 1024, 1025, 50_000])
-def test_staged_copies_are_whole_and_convert(cupy, length):
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 1023, 1024, 1025, 50_000])
+def test_staged_copies_are_whole(fake, length):
     rng = np.random.default_rng(length)
-    ends, weights = rng.integers(0, 2**31, length), rng.random(length)
-    narrow, same = There(length, np.int32), There(length, np.float64)
-    staging.upload([(ends, narrow), (weights, same)])
-    assert np.array_equal(narrow.array, ends.astype(np.int32)) and np.array_equal(same.array, weights)
-    wide = staging.download(narrow, np.int64)
-    assert wide.dtype == np.int64 and np.array_equal(wide, ends)
-    # The stream of the caller waits for each worker's.
-    assert cupy.current.waited == (8 if length == 50_000 else 2)
+    ends, weights = rng.integers(0, 2**31, length).astype(np.int32), rng.random(length)
+    ids, floats = There(length, np.int32), There(length, np.float64)
+    staging.upload([(ends, ids), (weights, floats)])
+    assert np.array_equal(ids.array, ends) and np.array_equal(floats.array, weights)
+    assert STATE[0] or not length
+    wide, halves = rng.integers(0, 2**64, length, dtype=np.uint64), There(length, np.int32)
+    assert staging.upload_halves(wide, halves) == wide.max(initial=0)
+    assert np.array_equal(halves.array.view(np.uint32), wide.astype(np.uint32))
+    words = There(length, np.uint32)
+    words.array[:] = rng.integers(0, 2**32, length, dtype=np.uint32)
+    wide = staging.download(words)
+    assert wide.dtype == np.int64 and np.array_equal(wide, words.array)
 
 
-def test_after_an_error_no_worker_writes_any_more(cupy):
-    cupy.fails_at = 3
+def test_an_error_of_the_driver_ends_the_copy(fake):
+    STATE[1] = 3
     host, there = np.ones(500_000, np.int32), There(500_000, np.int32)
-    with pytest.raises(RuntimeError, match="the device is gone"):
+    with pytest.raises(RuntimeError, match="700"):
         staging.upload([(host, there)])
-    copied = cupy.copies
-    time.sleep(0.05)
-    assert cupy.copies == copied < 100
-    cupy.fails_at = None
+    assert not there.array[-1]
+    for copy in (staging.download, lambda there: staging.upload_halves(np.ones(len(there), np.uint64), there)):
+        STATE[0] = 0
+        with pytest.raises(RuntimeError, match="700"):
+            copy(there)
+    STATE[:2] = 0
     staging.upload([(host, there)])
     assert there.array.all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -82,11 +84,46 @@ def test_other_arrays_are_left_to_graph(arrays):
     assert device.unchecked_graph(3, U, V, W).u.ctypes.data == U.ctypes.data
 
 
-def test_wide_ids_are_narrowed_or_refused():
-    wide = device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W)
-    graph = device._narrowed(wide)
-    assert graph.u.dtype == graph.v.dtype == np.int32 and graph.u.tolist() == U.tolist()
+@pytest.fixture
+def host_as_device(monkeypatch):
+    """Let the device's memory be the host's."""
+
+    def upload(arrays):
+        for here, there in arrays:
+            there[:] = here
+
+    def upload_halves(words, there):
+        there.view(np.uint32)[:] = words.astype(np.uint32)
+        return int(words.max())
+
+    monkeypatch.setattr(device, "_cupy", lambda: np)
+    monkeypatch.setattr(device.memory, "ensure_free", lambda needed, purpose: None)
+    monkeypatch.setattr(device.staging, "upload", upload)
+    monkeypatch.setattr(device.staging, "upload_halves", upload_halves)
+
+
+def test_wide_ids_are_narrowed_or_refused(host_as_device):
+    given = device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W)
+    there = device._on_device(given)
+    assert there.u.dtype == there.v.dtype == np.int32
+    assert (there.n, there.u.tolist(), there.v.tolist(), there.w.tolist()) == (
+        3,
+        [0, 1, 2],
+        [1, 2, 0],
+        [5, 7, 6],
+    )
     for bad in (3, -1, 2**32, -(2**63)):
         ids = U.astype(np.int64)
         ids[2] = bad
-        assert device._narrowed(device.unchecked_graph(3, V.astype(np.int64), ids, W)) is None
+        assert device._on_device(device.unchecked_graph(3, V.astype(np.int64), ids, W)) is None
+
+
+def test_graph_of_wide_ids_is_like_one_of_narrow_ids():
+    graph = device._WideGraph(device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W))
+    kept = pickle.loads(pickle.dumps(graph))
+    assert type(kept) is Graph and repr(kept) == repr(graph) == repr(Graph(3, U, V, W))
+    for found in (graph, kept):
+        assert found.u.dtype == found.v.dtype == np.int32 and not found.u.flags.writeable
+        assert (found.u.tolist(), found.v.tolist(), found.w.tolist()) == ([0, 1, 2], [1, 2, 0], [5, 7, 6])
+    forest = mst.Forest(graph, [0, 2])
+    assert forest.weight == 11 and forest.edges()[1].tolist() == [1, 0]

@@ -15,8 +15,11 @@ SHAPES = ("random", "path", "star", "cycle", "parallel", "loops", "two halves")
 WEIGHTS = ("equal", "few", "ascending", "descending", "extreme", "one step apart", "wide")
 
 
-def union(rng: np.random.Generator, graphs: int) -> Graph:
-    """Return the disjoint union of that many graphs, of 1 to 9 vertices, rarely of up to 200."""
+def union(rng: np.random.Generator, graphs: int, *, connected: bool = False) -> Graph:
+    """Return the disjoint union of that many graphs, of 1 to 9 vertices, rarely of up to 200.
+
+    A connected one has further edges, which join all vertices to a path; they are heavy, or of weights that occur.
+    """
     sizes = rng.integers(1, 10, graphs)
     large = rng.random(graphs) < 0.01
     sizes[large] = rng.integers(10, 201, large.sum())
@@ -25,10 +28,14 @@ def union(rng: np.random.Generator, graphs: int) -> Graph:
     row = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     u, v = _ends(rng, sizes[owner], row, rng.integers(0, len(SHAPES), graphs)[owner])
     w = _weights(rng, row, rng.integers(0, len(WEIGHTS), graphs)[owner], DTYPES[rng.integers(len(DTYPES))])
-    names = rng.permutation(sizes.sum()) if rng.random() < 0.5 else np.arange(sizes.sum())
-    places = rng.permutation(len(owner)) if rng.random() < 0.5 else np.arange(len(owner))
-    first = (np.cumsum(sizes) - sizes)[owner]
-    return Graph(sizes.sum(), names[u + first][places], names[v + first][places], w[places], name="union")
+    n, first = sizes.sum(), (np.cumsum(sizes) - sizes)[owner]
+    u, v = u + first, v + first
+    if connected:
+        u, v = np.append(u, np.arange(n - 1)), np.append(v, np.arange(1, n))
+        w = np.append(w, rng.choice(extremes(w.dtype) if rng.random() < 0.5 or not len(w) else w, n - 1))
+    names = rng.permutation(n) if rng.random() < 0.5 else np.arange(n)
+    places = rng.permutation(len(w)) if rng.random() < 0.5 else np.arange(len(w))
+    return Graph(n, names[u][places], names[v][places], w[places], name="union")
 
 
 def _ends(rng, n: np.ndarray, row: np.ndarray, shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -203,9 +203,7 @@ def compression_of(head: bytes) -> str | None:
     >>> compression_of(bytes([0x1F, 0x8B]))
     'gzip'
     """
-    if not head.startswith(tuple(_MAGIC_BYTES)):
-        return None
-    return next(name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic))
+    return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
 
 
 def strip_compression(name: str) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mst import advice, arrays, order, registry
+from mst.algorithms.cuda.device import memory, staging
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
 from mst.algorithms.cuda.filter_boruvka import on_device
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
-from mst.graph import WEIGHT_DTYPES, Graph
+from mst.graph import WEIGHT_DTYPES, Graph, frozen
 
 
 def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
@@ -219,16 +220,43 @@ def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
         return None
 
 
-def _narrowed(graph: Graph) -> Graph | None:
-    """Return a graph with int64 ends as one with int32, as `Graph` stores them; None if an id is no vertex."""
-    from mst.kernels.parallel import runtime
-    from mst.kernels.parallel.extremes import narrowed
+class _WideGraph(Graph):
+    """A graph given with ids of 64 bits, which it converts once they are asked for: the forest does not need them."""
 
-    width = 1 if runtime.forked_after_use() else min(len(os.sched_getaffinity(0)), runtime.launched())
-    (u, largest_u), (v, largest_v) = (narrowed(ends.view(np.uint64), width) for ends in (graph.u, graph.v))
-    if max(largest_u, largest_v) >= graph.n:
-        return None
-    return Graph(graph.n, u.view(np.int32), v.view(np.int32), graph.w, trusted=True)
+    _given: tuple[np.ndarray, np.ndarray]
+
+    def __init__(self, given: Graph) -> None:
+        self.__dict__.update(n=given.n, w=given.w, name=given.name, _given=(given.u, given.v))
+
+    def __reduce__(self) -> tuple:
+        return Graph, (self.n, self.u, self.v, self.w)
+
+    @cached_property
+    def u(self) -> np.ndarray:  # type: ignore[override]
+        """Ends of each edge, int32."""
+        return frozen(self._given[0].astype(np.int32))
+
+    @cached_property
+    def v(self) -> np.ndarray:  # type: ignore[override]
+        """Ends of each edge, int32."""
+        return frozen(self._given[1].astype(np.int32))
+
+
+def _on_device(given: Graph) -> DeviceGraph | None:
+    """Return a graph of `unchecked_graph` in device memory; None if an id of 64 bits is no vertex."""
+    purpose = f"{ON_HOST} of n = {given.n:,}, m = {given.m:,}"
+    if given.u.dtype == np.int32:
+        return on_device(given, purpose)
+    cupy = _cupy()
+    memory.ensure_free(given.m * (8 + given.w.itemsize), purpose)
+    u, v = (cupy.empty(given.m, cupy.int32) for _ in range(2))
+    for ids, there in ((given.u, u), (given.v, v)):
+        # The upper halves do not reach the device: negative ids are among the largest words.
+        if staging.upload_halves(ids.view(np.uint64), there) >= given.n:
+            return None
+    w = cupy.empty(given.m, given.w.dtype)
+    staging.upload([(given.w, w)])
+    return DeviceGraph(given.n, u, v, w)
 
 
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
@@ -240,13 +268,13 @@ def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
     algorithm = registry.get(ON_HOST)
     refuse_unfit(algorithm, given, 1, algorithm.resolve(options))
     algorithm.load()  # before CuPy is needed
-    graph = _narrowed(given) if given.u.dtype == np.int64 else given
-    if graph is None:
+    there = _on_device(given)
+    if there is None:
         return None
-    there = on_device(graph, f"{ON_HOST} of n = {graph.n:,}, m = {graph.m:,}")
     survey = KeyKernels(there.u, there.v, there.w).survey()
-    if survey.largest_end >= graph.n or survey.has_nan:
+    if survey.largest_end >= given.n or survey.has_nan:
         return None
+    graph = given if given.u.dtype == np.int32 else _WideGraph(given)
     surveyed = SurveyedGraph(graph.n, there.u, there.v, there.w, survey)
     checked = perf_counter() - began
     found = execute(algorithm, surveyed, options=options)

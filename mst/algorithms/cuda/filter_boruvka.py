@@ -201,7 +201,7 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
     """Return the edge ids on the host, ascending (int64)."""
     import cupy
 
-    return staging.download(cupy.sort(result.edge_ids), np.int64)
+    return staging.download(cupy.sort(result.edge_ids))
 
 
 def edge_ids(result: Result) -> Any:

@@ -8,148 +8,117 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from mst.graph import frozen
+
 WORKERS = 12  # one thread copies some 10 GB/s, and the bus takes 55
-CHUNK = 1 << 22  # bytes of a buffer; each worker has two
-SMALLEST = 1 << 20  # bytes of a piece of a smaller copy; one thread copies no more than that
-
-
-class Piece(NamedTuple):
-    """A part of an array on the host, and the address on the device of the same elements, of type `dtype`."""
-
-    host: np.ndarray
-    address: int
-    dtype: np.dtype
-
-
-class Lane(NamedTuple):
-    """Two page-locked buffers (uint8), an event for the last copy of each, and a stream: of one worker."""
-
-    stream: Any
-    buffers: tuple[np.ndarray, np.ndarray]
-    events: tuple[Any, Any]
+CHUNK = (
+    1 << 21
+)  # bytes of a buffer: processors write longer copies around their caches, which the bus reads faster
+SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
 
 
 def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> None:
-    """Copy contiguous arrays of the host to arrays of the device of the same lengths.
+    """Copy contiguous arrays of the host to arrays of the device, of the same lengths and dtypes.
 
-    Kernels that are launched on the current stream afterwards find the elements there. Where the device's array has
-    another dtype, elements are converted as by `numpy.ndarray.astype`.
+    It begins after all that was started on the current stream, and returns when all elements are there.
     """
-    _staging().run(_upload, list(arrays))
+    from mst.kernels.cuda import staging as kernels
+
+    staging = _staging()
+    pieces = _pieces([(host, there.data.ptr) for host, there in arrays], staging.workers)
+    staging.run(kernels.upload, len(pieces), 1, pieces)
 
 
-def download(array: Any, dtype: Any) -> np.ndarray:
-    """Return a copy of a device array, of another integer dtype, on the host."""
-    host = np.empty(len(array), dtype)
-    _staging().run(_download, [(host, array)])
-    return host
+def upload_halves(words: np.ndarray, there: Any) -> int:
+    """Copy the lower halves of `words`, uint64 (m,), to an array of the device of as many elements of 32 bits.
+
+    As `upload`; returns the largest word, 0 if there are none.
+    """
+    from mst.kernels.cuda import staging as kernels
+
+    staging = _staging()
+    grain = _piece_bytes(4 * len(words), staging.workers) // 4
+    tops = np.zeros(staging.workers, np.uint64)
+    staging.run(kernels.upload_halves, -(-len(words) // grain), grain, frozen(words), there.data.ptr, tops)
+    return int(tops.max())
 
 
-def _pieces(arrays: list[tuple[np.ndarray, Any]], workers: int) -> list[Piece]:
-    """Return the arrays in pieces that fit a buffer, and that keep all workers busy."""
-    size = sum(host.nbytes for host, _ in arrays)
-    most = min(CHUNK, max(SMALLEST, size // (2 * workers)))
-    pieces = []
-    for host, there in arrays:
-        dtype = np.dtype(there.dtype)
-        step = most // max(dtype.itemsize, host.itemsize)
-        for first in range(0, len(host), step):
-            pieces.append(Piece(host[first : first + step], there.data.ptr + first * dtype.itemsize, dtype))
-    return pieces
+def download(words: Any) -> np.ndarray:
+    """Return a copy of a device array of uint32 on the host, as int64, after all that was started on the stream."""
+    from mst.kernels.cuda import staging as kernels
+
+    staging = _staging()
+    out = np.empty(len(words), np.int64)
+    grain = _piece_bytes(4 * len(words), staging.workers) // 4
+    staging.run(kernels.download, -(-len(words) // grain), grain, words.data.ptr, out)
+    return out
 
 
-def _upload(lane: Lane, turn: int, piece: Piece) -> None:
-    """Start the copy of a piece to the device, once the buffer is free."""
-    import cupy
-
-    runtime, size = cupy.cuda.runtime, len(piece.host) * piece.dtype.itemsize
-    lane.events[turn].synchronize()
-    buffer = lane.buffers[turn][:size].view(piece.dtype)
-    np.copyto(buffer, piece.host, casting="unsafe")
-    kind = runtime.memcpyHostToDevice
-    runtime.memcpyAsync(piece.address, buffer.ctypes.data, size, kind, lane.stream.ptr)
-    lane.events[turn].record(lane.stream)
+def _piece_bytes(size: int, workers: int) -> int:
+    """Return the bytes of a piece, a multiple of 8, that fits a buffer: one for each worker, or several."""
+    return min(CHUNK, max(SMALLEST, size // workers // 8 * 8))
 
 
-def _download(lane: Lane, turn: int, piece: Piece) -> None:
-    """Copy a piece to the host."""
-    import cupy
-
-    runtime, size = cupy.cuda.runtime, len(piece.host) * piece.dtype.itemsize
-    buffer = lane.buffers[turn][:size].view(piece.dtype)
-    kind = runtime.memcpyDeviceToHost
-    runtime.memcpyAsync(buffer.ctypes.data, piece.address, size, kind, lane.stream.ptr)
-    lane.stream.synchronize()
-    np.copyto(piece.host, buffer, casting="unsafe")
+def _pieces(arrays: list[tuple[np.ndarray, int]], workers: int) -> np.ndarray:
+    """Return the arrays in pieces, as `mst.kernels.cuda.staging.upload` takes them; with each, its address there."""
+    step = _piece_bytes(sum(host.nbytes for host, _ in arrays), workers)
+    tables = [np.empty((0, 3), np.int64)]
+    for host, address in arrays:
+        starts = np.arange(0, host.nbytes, step)
+        sizes = np.minimum(step, host.nbytes - starts)
+        tables.append(np.stack((starts + host.ctypes.data, starts + address, sizes), axis=1))
+    return np.concatenate(tables)
 
 
 class _Staging:
     """The workers of a device and their buffers."""
 
-    def __init__(self, device: int, workers: int):
+    def __init__(self, workers: int):
         import cupy
 
-        self._cupy, self._device = cupy, device
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mst-staging")
-        self._lock = threading.Lock()
-        self._lanes = [self._lane() for _ in range(workers)]
+        from mst.kernels.cuda.staging import Lanes, find_driver
 
-    def _lane(self) -> Lane:
-        cuda = self._cupy.cuda
-        memory = [cuda.alloc_pinned_memory(CHUNK) for _ in range(2)]
-        first, second = (np.frombuffer(block, np.uint8, CHUNK) for block in memory)
-        stream = cuda.Stream(non_blocking=True)
-        return Lane(stream, (first, second), (cuda.Event(disable_timing=True), cuda.Event(disable_timing=True)))
+        find_driver()
+        cuda = cupy.cuda
+        self.workers, self._cupy, self._lock = workers, cupy, threading.Lock()
+        self._memory = cuda.alloc_pinned_memory(2 * workers * CHUNK)
+        self._streams = [cuda.Stream(non_blocking=True) for _ in range(workers)]
+        self._events = [cuda.Event(disable_timing=True) for _ in range(2 * workers)]
+        buffers = np.frombuffer(self._memory, np.uint32, workers * CHUNK // 2).reshape(workers, 2, -1)
+        self._lanes = Lanes(
+            cuda.driver.ctxGetCurrent(),
+            buffers,
+            (buffers.ctypes.data + CHUNK * np.arange(2 * workers)).reshape(workers, 2),
+            np.array([event.ptr for event in self._events]).reshape(workers, 2),
+            np.array([stream.ptr for stream in self._streams]),
+        )
 
-    def run(self, copy: Callable[[Lane, int, Piece], None], arrays: list[tuple[np.ndarray, Any]]) -> None:
-        """Copy all arrays, after all that was started on the current stream, and before all that will be."""
-        pieces = _pieces(arrays, len(self._lanes))
-        current = self._cupy.cuda.get_current_stream()
-        before = current.record()
-        size = sum(host.nbytes for host, _ in arrays)
-        workers = 1 if size <= SMALLEST else min(len(self._lanes), len(pieces))
-        lanes, remaining = self._lanes[:workers], iter(pieces)
-        with self._lock:
-            if workers == 1:
-                self._work(lanes[0], before, remaining, copy)
-            else:
-                started = [self._pool.submit(self._work, lane, before, remaining, copy) for lane in lanes]
-                try:
-                    for future in started:
-                        future.result()
-                finally:  # no worker may write to arrays that an interruption frees
-                    _exhaust(remaining)
-                    wait(started)
-            for lane in lanes:
-                current.wait_event(lane.stream.record())
+    def run(self, kernel: Callable, pieces: int, grain: int, *arrays: Any) -> None:
+        """Run a kernel of `mst.kernels.cuda.staging`, after all that was started on the current stream."""
+        from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, workers
 
-    def _work(
-        self, lane: Lane, before: Any, remaining: Iterator[Piece], copy: Callable[[Lane, int, Piece], None]
-    ) -> None:
-        with self._cupy.cuda.Device(self._device):
-            lane.stream.wait_event(before)
-            try:
-                for number, piece in enumerate(remaining):
-                    copy(lane, number & 1, piece)
-            finally:
-                _exhaust(remaining)  # after an error, the others stop too
-
-
-def _exhaust(remaining: Iterator[Piece]) -> None:
-    for _ in remaining:
-        pass
+        if not pieces:
+            return
+        width = 1 if forked_after_use() else min(self.workers, pieces)
+        errors = np.zeros(1, np.int64)
+        before = self._cupy.cuda.get_current_stream().record()
+        with self._lock, workers(width):
+            kernel(Schedule(width, grain, new_tallies(width)), self._lanes, *arrays, before.ptr, errors)
+        if errors[0]:
+            raise self._cupy.cuda.driver.CUDADriverError(int(errors[0]))
 
 
 @cache
 def _of_device(device: int) -> _Staging:
-    return _Staging(device, min(WORKERS, len(os.sched_getaffinity(0))))
+    from mst.kernels.parallel.runtime import launched
+
+    return _Staging(min(WORKERS, len(os.sched_getaffinity(0)), launched()))
 
 
 def _staging() -> _Staging:
