@@ -445,6 +445,21 @@ def test_damaged_npz_files_are_refused(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["{'descr': ('<i8',", "if x:\n    1\n  2", "{'descr': '<i8'\0}", "[" * 9999, "{'descr': 0, b'shape': 0}"],
+)
+def test_npz_arrays_of_invalid_headers_are_refused(tmp_path, header):
+    path = tmp_path / "a.npz"
+    content = header.encode().ljust(118)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("format.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(content)) + content)
+        archive.writestr("shape.npy", b"")
+        archive.writestr("data.npy", b"")
+    with pytest.raises(FormatError, match="expected a matrix of"):
+        read(path)
+
+
 def test_damaged_canonical_files_are_refused(tmp_path):
     import pyarrow as pa
 

@@ -321,7 +321,7 @@ def file_path(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"a graph file is named by a text or a path, got {type(path).__name__}")
     if "\0" in name:
         raise InputError(f"{name!r} cannot name a file: it holds a NUL character")
-    return Path(name)
+    return path if isinstance(path, Path) else Path(name)
 
 
 @contextlib.contextmanager

@@ -91,7 +91,12 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     with archive.open(info) as stream:
         version = np.lib.format.read_magic(stream)
         header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, _, dtype = header[version](stream)
+        try:
+            shape, _, dtype = header[version](stream)
+        except MemoryError:
+            raise
+        except Exception as error:  # of Python's parser, and of NumPy where it takes literals of any types
+            raise ValueError(f"{name} has no valid header: {error}") from error
         declared = stream.tell() + math.prod(shape) * dtype.itemsize
     if declared != info.file_size or declared > _MOST_EXPANSION * (info.compress_size + 1):
         raise ValueError(f"{name} declares {declared:,} bytes, more or less than it has")

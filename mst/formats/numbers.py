@@ -125,7 +125,7 @@ class NumberReader:
             if parsed.fraction:
                 column.require_exact(self.text.source.path)
                 self.integers = False
-                out = out.astype(np.float64)
+                out = np.empty(len(out), np.float64)
         self.integers = integers
         if left:
             raise FormatError(

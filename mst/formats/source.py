@@ -203,7 +203,9 @@ def compression_of(head: bytes) -> str | None:
     >>> compression_of(bytes([0x1F, 0x8B]))
     'gzip'
     """
-    return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
+    if not head.startswith(tuple(_MAGIC_BYTES)):
+        return None
+    return next(name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic))
 
 
 def strip_compression(name: str) -> str:

@@ -221,7 +221,7 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
         yield Block(scratch.u[: stop.rows], scratch.v[: stop.rows], scratch.w[: stop.rows])
         text.start, text.lines = stop.line_start, text.lines + stop.lines
         if stop.status == parse.FLOAT:
-            scratch.w = scratch.w.astype(np.float64)
+            scratch.w = np.empty(len(scratch.w), np.float64)
         elif stop.status != parse.END:
             if layout.footer and text.line_at(stop.at).strip().upper() == layout.footer:
                 text.line()

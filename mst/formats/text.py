@@ -37,7 +37,8 @@ class Text:
 
     def __init__(self, source: Source):
         self.source = source
-        self.buffer = bytearray(BLOCK + 1)
+        self._block = min(BLOCK, len(source.head)) if source.head_complete else BLOCK
+        self.buffer = bytearray(self._block + 1)  # the last line may lack its line feed
         self.data = np.frombuffer(self.buffer, np.uint8)
         self.start = self.stop = self.lines = 0
         self.cuts = b"\n"
@@ -56,7 +57,7 @@ class Text:
         while self.stop == 0:
             if self._ended:
                 return False
-            part = self.source.read(BLOCK - self._filled)
+            part = self.source.read(self._block - self._filled)
             self.buffer[self._filled : self._filled + len(part)] = part
             searched, self._filled = self._filled, self._filled + len(part)
             self.stop = 1 + max(self.buffer.rfind(cut, searched, self._filled) for cut in self.cuts)
