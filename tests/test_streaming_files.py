@@ -190,7 +190,7 @@ def test_wrong_forests_are_refuted(tmp_path, capsys):
     forest = mst.minimum_spanning_forest(g)
     others = np.setdiff1d(np.arange(g.m), forest.edge_ids)
     files.write_parquet(out, mst.Forest(g, np.sort(np.append(forest.edge_ids[1:], others[0]))))
-    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 1
+    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 2
     assert "is not the minimum spanning forest" in capsys.readouterr().out
 
 
@@ -266,3 +266,24 @@ def test_arrow_data_are_read_and_written_without_pandas(tmp_path):
         assert "pandas" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("block", [16, 1 << 20])
+@pytest.mark.parametrize("rows", ["4 3\n0 1\n1 2\n2 3\n", "5 9\n0 1\n1 2\n2 3\n", "7 8\n"])
+def test_a_list_whose_first_row_could_hold_counts_is_refused_unless_it_is_named(
+    tmp_path, capsys, monkeypatch, rows, block
+):
+    for module in ("text", "table"):
+        monkeypatch.setattr(f"mst.formats.{module}.BLOCK", block)
+    path = tmp_path / "rows.txt"
+    path.write_text(rows)
+    assert main(["solve", str(path), "--memory", "1G"]) == 2
+    assert "could be edges or headed" in capsys.readouterr().err
+    assert main(["solve", str(path), "--memory", "1G", "--format", "edges", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["edges"] == rows.count("\n")
+
+
+def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("4 2\n0 1\n1 2\n2 3\n")
+    assert forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest).m == 4

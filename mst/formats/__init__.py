@@ -183,7 +183,7 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
             source.path,
             f"{chosen.id} files cannot be read in parts: give more memory and no limit, or convert it to {known}",
         )
-    return chosen.stream(source)
+    return ((format is None and chosen.stream_detected) or chosen.stream)(source)
 
 
 def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None) -> None:

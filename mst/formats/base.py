@@ -97,6 +97,9 @@ class RawGraph:
         return Graph(self.n, self.u, self.v, weights, name=name)
 
 
+Blocks = Iterator[tuple[np.ndarray, np.ndarray, "np.ndarray | None"]]
+
+
 class RawStream(NamedTuple):
     """The edges of a graph file, block by block.
 
@@ -110,7 +113,7 @@ class RawStream(NamedTuple):
 
     n: int | None
     m: int | None
-    blocks: Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]
+    blocks: Blocks
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,9 @@ class Format:
         ``write(sink, graph)``, where `sink` is a binary stream.
     stream : callable, optional
         ``stream(source)`` returns a `RawStream`, for files that do not fit into memory.
-    read_detected : callable, optional
-        Replaces `read` when the format was detected rather than named, for content that turns out to be of a
-        similar format only after it was read.
+    read_detected, stream_detected : callable, optional
+        Replace `read` and `stream` when the format was detected rather than named, for content that turns out to be of
+        a similar format only after it was read.
     """
 
     id: str
@@ -145,6 +148,7 @@ class Format:
     write: Callable[[IO[bytes], Graph], None] | None = None
     read_detected: Callable[[Source], RawGraph] | None = None
     stream: Callable[[Source], RawStream] | None = None
+    stream_detected: Callable[[Source], RawStream] | None = None
 
     @property
     def writable(self) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats import headed, metis, plain
 from mst.formats.arcs import are_symmetric
-from mst.formats.base import MAX_VERTICES_PER_ROW, FileSummary, Format, RawGraph, RawStream, ambiguous
+from mst.formats.base import MAX_VERTICES_PER_ROW, Blocks, FileSummary, Format, RawGraph, RawStream, ambiguous
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, stream_rows, write_rows
 from mst.formats.text import Text, delimiter_in, is_count
@@ -104,7 +104,7 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
     layout = _layout(text, _first_rows(source) or [], preamble)
     table = read_declared_rows(text, layout, preamble.m)
     if allow_headed and preamble.n is None and layout.columns == "uv":
-        missing = headed.rows_missing(table)
+        missing = headed.rows_missing(table.first_row(), table.rows - 1, *table.id_range(skip_first=True))
         if missing is not None and missing > 0:
             raise ambiguous(source, "edges", "headed", *(["metis"] if table.id_range()[0] > 0 else []))
         if missing == 0:
@@ -131,10 +131,38 @@ def _are_rows_of_neighbours(table: Table) -> bool:
 
 def stream(source: Source) -> RawStream:
     """Read an edge list block by block; ids are kept, since which of them are in use shows at the end only."""
+    return _stream(source, allow_headed=False)
+
+
+def _stream_detected(source: Source) -> RawStream:
+    """Read an edge list block by block; that its first row could be the counts of the others shows at the end only."""
+    return _stream(source, allow_headed=True)
+
+
+def _stream(source: Source, *, allow_headed: bool) -> RawStream:
     text = Text(source)
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
-    return RawStream(None, preamble.m, stream_rows(text, layout, preamble.m, base=0))
+    blocks = stream_rows(text, layout, preamble.m, base=0)
+    if allow_headed and preamble.n is None and layout.columns == "uv":
+        blocks = _unless_headed(source, blocks)
+    return RawStream(None, preamble.m, blocks)
+
+
+def _unless_headed(source: Source, blocks: Blocks) -> Blocks:
+    """Yield the blocks, and raise an error after the last if `headed` could read the file, too."""
+    first, rows, low, high = (-1, -1), -1, np.iinfo(np.int64).max, -1
+    for u, v, w in blocks:
+        ends = np.concatenate([u, v]) if rows >= 0 else np.concatenate([u[1:], v[1:]])
+        if rows < 0 and len(u):
+            first = int(u[0]), int(v[0])
+        rows += len(u)
+        if ends.size:
+            low, high = min(low, int(ends.min())), max(high, int(ends.max()))
+        yield u, v, w
+    missing = headed.rows_missing(first, rows, low, high)
+    if missing is not None and missing >= 0:
+        raise ambiguous(source, "edges", "headed")
 
 
 def _read_preamble(text: Text) -> _Preamble:
@@ -309,4 +337,5 @@ def write(sink: IO[bytes], graph: Graph) -> None:
 FORMAT = Format(
     "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
     (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
+    _stream_detected,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 
 from mst.formats.base import FileSummary, Format, RawGraph
 from mst.formats.source import Source, first_lines
-from mst.formats.table import Layout, Table, read_declared_rows, read_table, write_rows
+from mst.formats.table import Layout, read_declared_rows, read_table, write_rows
 from mst.formats.text import Text, is_count
 from mst.graph import Graph
 
@@ -39,12 +39,19 @@ def sniff(source: Source) -> bool:
     )
 
 
-def rows_missing(table: Table) -> int | None:
-    """Return how many rows a table of two columns lacks if its first row holds the counts; None if it cannot."""
-    n, m = table.first_row()
-    low, high = table.id_range(skip_first=True)
+def rows_missing(first: tuple[int, int], rows: int, low: int, high: int) -> int | None:
+    """Return how many rows a list lacks if its first row holds the counts; None if it cannot.
+
+    Parameters
+    ----------
+    first : (int, int)
+        The first row.
+    rows, low, high : int
+        The number of the other rows, and the smallest and largest of their ids.
+    """
+    n, m = first
     possible = n >= max(high, 0) and not (low == 0 and high == n) and m <= n * n
-    return m - (table.rows - 1) if possible else None
+    return m - rows if possible else None
 
 
 def read(source: Source) -> RawGraph:
