@@ -54,9 +54,6 @@ class Everything:
 
     measured = has
 
-    def is_stand_in(self, graph, names):
-        return False
-
 
 def formulas_of(claim: claims.Claim) -> list[str]:
     """Return every formula of a claim."""
@@ -81,7 +78,7 @@ class Recording(Everything):
 def asked() -> frozenset[tuple[str, Selection, str]]:
     """Return (``phase``, ``share`` or ``counter``; selection; name) of every formula."""
     book = claims.document()
-    names = book.names()
+    names = Names(book.names().sets)
     source = Recording(names)
     for made in book.claims.values():
         for claim in made:

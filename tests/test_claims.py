@@ -27,7 +27,7 @@ from mst.reporting.papers.claims import (
     Document,
     Kind,
 )
-from mst.reporting.papers.formula import Result, evaluate, parse_selection
+from mst.reporting.papers.formula import Names, Result, evaluate, parse_selection
 from mst.reporting.papers.observations import gather
 from mst.reporting.papers.published import published, published_tables
 from mst.yaml_models import parse
@@ -809,7 +809,7 @@ def test_every_claim_is_there_once():
 
 def test_every_formula_names_known_algorithms_graphs_and_options():
     book = claims.document()
-    names = book.names()
+    names = Names(book.names().sets)
     source = Everything(names)
     for made in book.claims.values():
         for one in made:
@@ -842,7 +842,7 @@ def _check_options(text):
 @pytest.mark.slow
 def test_every_formula_is_computed_once_everything_is_measured():
     book = claims.document()
-    names = book.names()
+    names = Names(book.names().sets)
     missing = [
         f"{one.id}: {reason}"
         for made in book.claims.values()
@@ -864,7 +864,7 @@ def test_every_kind_of_machine_is_known():
 def test_papers_own_tables_miss_a_claim_only_where_it_is_marked():
     """A claim is marked as contradicted or imprecise where, and only where, the paper's tables miss it."""
     book = claims.document()
-    names = book.names()
+    names = Names(book.names().sets)
     explained = {
         "sh-31": "the percentages are of totals that list more",
         "sh-57": "another machine than its tables'",

@@ -60,9 +60,6 @@ class Fake:
     def has(self, graph):
         return graph != "original"
 
-    def is_stand_in(self, graph, names):
-        return False
-
 
 def value(text, source=None, **bound):
     return evaluate(text, source or Fake(), NAMES, bound).value

@@ -21,7 +21,7 @@ from mst.errors import ConfigError
 from mst.execute import execute
 from mst.facts import Facts
 from mst.reporting.papers import claims
-from mst.reporting.papers.formula import Leaf, Missing, evaluate, parse_selection
+from mst.reporting.papers.formula import Leaf, Missing, Names, evaluate, parse_selection
 from mst.reporting.papers.observations import options_text, program_of
 from mst.reporting.papers.published import published
 from mst.yaml_models import parse
@@ -152,9 +152,6 @@ class PlannedRuns:
         """Return whether a graph is available: published files of generators only if `originals`."""
         return self._originals or not graph.endswith((".egr", ".mtx"))
 
-    def is_stand_in(self, graph, names):
-        return False
-
     def measured(self, graph):
         return any(key[0] == graph for key in self.widths_of)
 
@@ -170,7 +167,7 @@ def test_experiments_run_everything_that_claims_need(machine, originals, monkeyp
     monkeypatch.setattr(registry.Algorithm, "missing", lambda self: "")
     monkeypatch.setattr("mst.bench.planning.plan.find_launcher", lambda: "mpiexec")
     book = claims.document()
-    names, source = book.names(), PlannedRuns(machine, originals)
+    names, source = Names(book.names().sets), PlannedRuns(machine, originals)
     lacking = []
     for paper, made in book.claims.items():
         for claim in made:

@@ -402,7 +402,7 @@ def _best_widths(best: Mapping[str, Mapping[str, int]]) -> str:
 def own_value(claim: Claim, paper: str, names: Names) -> Result | None:
     """Return a claim's formula over printed numbers; None where they do not suffice."""
     with suppress(Missing):
-        result = evaluate(claim.quantity, Printed(paper, claim.machine), names)
+        result = evaluate(claim.quantity, Printed(paper, claim.machine), Names(names.sets))
         return None if result.missing else result
     return None
 

@@ -189,7 +189,7 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
         panel = " ".join(map(_label, bound.values()))
         grid = None
         if exhibit.values == "printed":
-            grid = _grid(exhibit, Printed(paper, exhibit.machine), names, bound)
+            grid = _grid(exhibit, Printed(paper, exhibit.machine), Names(names.sets), bound)
         kinds = (
             [False, True] if any(_about_programs(c, programs) for c in exhibit.columns.values()) else [False]
         )

@@ -36,10 +36,8 @@ _ARITY = {
 }
 LEAVES = (*_ARITY, "published")
 WHERE_RUN = "where_run"
-Quantity = np.ndarray
+Quantity = np.ndarray | float | int
 Values = Mapping[str, Any]
-
-
 Silently = tuple[type[Missing], ...]
 """The kinds of missing terms that an aggregate leaves out without a note."""
 
@@ -105,13 +103,10 @@ class Source(Protocol):
 
     def measured(self, graph: str) -> bool:
         """Return whether anything was measured on the graph, whose facts may come from another machine."""
+        return self.has(graph)
 
-    def resembles(self, graph: str, other: str) -> bool:
-        """Return whether another graph may stand in for a graph."""
-        return False
-
-    def is_stand_in(self, graph: str, names: Names) -> bool:
-        """Return whether a graph only stands in for others here."""
+    def stands_in(self, other: str, graph: str) -> bool:
+        """Return whether another graph was measured and may stand in for a graph."""
         return False
 
 
@@ -119,7 +114,7 @@ class Source(Protocol):
 class Names:
     """Names that formulas may use: sets of graphs (members with alternatives), tuples of numbers or words.
 
-    `stand_ins` maps a graph that may be unavailable to the graph that may be measured in its place.
+    `stand_ins` maps a graph that may be unavailable to the graph that may be measured in its place, and only there.
     """
 
     sets: Mapping[str, Any]
@@ -206,8 +201,8 @@ def evaluate(
         value = run.number(tree, values)
     if not np.isfinite(value).all():
         raise Missing("a number of it is zero or not defined")
-    result = run.result
-    result.value = float(value[0])
+    result, value = run.result, np.atleast_1d(value)
+    result.value, result.processes = float(value[0]), min(run.processes, default=None)
     low, high = np.percentile(value[1:] if len(value) > 1 else value, [2.5, 97.5])
     result.low, result.high = min(float(low), result.value), max(float(high), result.value)
     for texts in (result.records, result.used, result.failed, result.objections):
@@ -222,17 +217,21 @@ class _Evaluation:
     def __init__(self, source: Source, names: Names, stand_ins: bool):
         self.source, self.names, self.stand_ins = source, names, stand_ins
         self.result = Result()
+        self.processes: list[int] = []
+        """Those of each run that was read."""
 
     def value(self, node: ast.expr, values: Values) -> Any:
         match node:
             case ast.Constant(value=bool()):
                 raise ConfigError("formulas have no True and no False: write 1 or 0")
             case ast.Constant(value=int() | float() as number):
-                return _constant(number)
+                return float(number)
             case ast.Constant(value=str() as word):
                 return word
+            case ast.FormattedValue(value=inner):
+                return self.value(inner, values)
             case ast.JoinedStr(values=parts):
-                return "".join(_text(self.value(_inner(part), values)) for part in parts)
+                return "".join(_text(self.value(part, values)) for part in parts)
             case ast.Name(id=name):
                 if name not in values:
                     raise ConfigError(f"unknown name {name!r}{nearest(name, values)}")
@@ -250,7 +249,10 @@ class _Evaluation:
         raise ConfigError(f"{ast.unparse(node)!r} is not part of the formula language")
 
     def number(self, node: ast.expr, values: Values) -> Quantity:
-        return _quantity(self.value(node, values), node)
+        value = self.value(node, values)
+        if isinstance(value, Quantity):
+            return value
+        raise ConfigError(f"{ast.unparse(node)}: expected a number, got {value!r}")
 
     def call(self, name: str, arguments: Sequence[ast.expr], values: Values) -> Any:
         wanted = _ARITY.get(name, 1 if name in SCALARS else len(arguments))
@@ -261,40 +263,33 @@ class _Evaluation:
         if name == WHERE_RUN:
             return tuple(self.terms(arguments, values, (Unfit, Failed)))
         if name in AGGREGATES:
-            before = len(self.result.missing)
-            terms, processes = self.with_processes(
-                self.terms(arguments, values, (Unfit,) if name == "fastest" else ())
-            )
-            if not terms:
-                known = list(dict.fromkeys(self.result.missing))
-                more = f"; and {len(known) - 2} more" if len(known) > 2 else ""
-                raise Missing("; ".join(known[:2]) + more if known else f"{name} of nothing")
-            if name in _EXTREMES:
-                rows, result = _stacked(terms), self.result
-                # Whichever part is measured counts, so the interval allows for the other terms, too.
-                number = len(rows) + len(result.missing) - before
-                # A number that never varies, as a counter, is no draw of chance.
-                if np.ptp(rows, axis=1).any():
-                    result.compared = max(result.compared, number)
-                return of_extremes(rows, _EXTREMES[name], processes, number)
-            columns = zip(*terms, strict=True) if name in _PAIRED else [terms]
-            return AGGREGATES[name](*map(_stacked, columns))
+            return self.aggregate(name, arguments, values)
         if name not in LEAVES:
             raise ConfigError(f"no function {name!r}{nearest(name, functions())}")
-        return self.leaf(name, [_plain(self.value(argument, values)) for argument in arguments])
+        return self.leaf(name, [self.value(argument, values) for argument in arguments])
 
-    def with_processes(self, terms: Iterator[Any]) -> tuple[list[Any], list[int]]:
-        """Return terms, and the fewest processes of the runs behind each."""
-        found, counts, fewest = [], [], [self.result.processes]
-        self.result.processes = None
-        for term in terms:
-            found.append(term)
-            counts.append(self.result.processes or FEWEST_PROCESSES)
-            fewest.append(self.result.processes)
-            self.result.processes = None
-        known = [count for count in (*fewest, self.result.processes) if count]
-        self.result.processes = min(known, default=None)
-        return found, counts
+    def aggregate(self, name: str, arguments: Sequence[ast.expr], values: Values) -> Quantity:
+        result, terms, fewest = self.result, [], []
+        before, read = len(result.missing), len(self.processes)
+        for term in self.terms(arguments, values, (Unfit,) if name == "fastest" else ()):
+            terms.append(term)
+            fewest.append(min(self.processes[read:], default=FEWEST_PROCESSES))
+            read = len(self.processes)
+        if not terms:
+            known = list(dict.fromkeys(result.missing))
+            more = f"; and {len(known) - 2} more" if len(known) > 2 else ""
+            raise Missing("; ".join(known[:2]) + more if known else f"{name} of nothing")
+        if name in _PAIRED:
+            return AGGREGATES[name](*map(_stacked, zip(*terms, strict=True)))
+        rows = _stacked(terms)
+        if name not in _EXTREMES:
+            return AGGREGATES[name](rows)
+        # Whichever part is measured counts, so the interval allows for the other terms, too.
+        number = len(rows) + len(result.missing) - before
+        # A number that never varies, as a counter, is no draw of chance.
+        if np.ptp(rows, axis=1).any():
+            result.compared = max(result.compared, number)
+        return of_extremes(rows, _EXTREMES[name], fewest, number)
 
     def terms(self, arguments: Sequence[ast.expr], values: Values, silently: Silently) -> Iterator[Any]:
         """Yield an aggregate's terms: those of its generator, or its arguments."""
@@ -330,16 +325,16 @@ class _Evaluation:
     def leaf(self, name: str, given: Sequence[Any]) -> Any:
         if name == "published":
             table, column, *row = map(_text, given)
-            return _constant(published(table).number(column, tuple(row)))
+            return published(table).number(column, tuple(row))
         if name in _FACTS:
             graph = self.graph(given[0])
             fact = partial(self.source.fact, graph=graph)
             value = 2 * fact("m") / fact("n") if name == "degree" else fact(name)
             self.result.used.append(graph)
-            return _constant(value)
+            return value
         selection, graph = parse_selection(given[0]), self.graph(given[1])
         if name == "widths":
-            return tuple(_constant(width) for width in self.source.widths(selection, graph))
+            return self.source.widths(selection, graph)
         result, found = self.result, self.source.leaf(name, selection, graph, *given[2:])
         if found.record:
             result.records.append(found.record)
@@ -349,85 +344,65 @@ class _Evaluation:
             result.best.setdefault(selection.name, {})[graph] = found.width
         result.used.append(graph)
         if not found.medians:
-            return _constant(found.value)
-        result.processes = min(len(found.medians), result.processes or len(found.medians))
+            return found.value
+        self.processes.append(len(found.medians))
         return _draws(found.value, found.medians, f"{name} {selection.name} {found.width} {graph} {given[2:]}")
 
     def graph(self, member: Any) -> str:
         """Return the graph that stands for a set's member: its first known alternative, else a stand-in."""
-        source = self.source
-        choices = member if isinstance(member, tuple) else (member,)
-        true = [choice for choice in choices if not source.is_stand_in(choice, self.names)]
-        here = next(filter(source.has, true), None)
-        if self.stand_ins and not (here is not None and source.measured(here)):
-            for choice in true:
-                other = self.names.stand_ins.get(choice)
-                if other is not None and source.measured(other) and source.resembles(choice, other):
-                    self.result.stood_in[choice] = other
-                    return other
-        if here is None and not true:
+        known, choices = self.names.stand_ins, member if isinstance(member, tuple) else (member,)
+        true = [choice for choice in choices if choice not in known.values()]
+        if not true:
             raise Missing(f"{choices[0]} only stands in for a graph")
-        return here or true[0]
+        here = next(filter(self.source.has, true), true[0])
+        if self.stand_ins and not self.source.measured(here):
+            for graph in filter(known.get, true):
+                if self.source.stands_in(known[graph], graph):
+                    self.result.stood_in[graph] = known[graph]
+                    return known[graph]
+        return here
 
 
 @cache
-def _draws(value: float, medians: tuple[float, ...], run: str) -> Quantity:
+def _draws(value: float, medians: tuple[float, ...], run: str) -> np.ndarray:
     return np.concatenate(([value], median_draws(medians, DRAWS, run)))
 
 
-def _constant(value: float) -> Quantity:
-    return np.array([float(value)])
-
-
-def _quantity(value: Any, node: ast.expr | None = None) -> Quantity:
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, int | float):
-        return _constant(value)
-    raise ConfigError(f"{ast.unparse(node) if node else 'a term'}: expected a number, got {value!r}")
-
-
-def _stacked(terms: Sequence[Any]) -> Quantity:
-    return np.stack(np.broadcast_arrays(*map(_quantity, terms)))
-
-
-def _plain(value: Any) -> Any:
-    return float(value[0]) if isinstance(value, np.ndarray) else value
+def _stacked(terms: Sequence[Any]) -> np.ndarray:
+    for term in terms:
+        if not isinstance(term, Quantity):
+            raise ConfigError(f"a term: expected a number, got {term!r}")
+    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, terms))).astype(float)
 
 
 def _text(value: Any) -> str:
-    value = _plain(value)
     if isinstance(value, tuple):
         # The last alternative is the name that the papers use.
         return str(value[-1])
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _inner(part: ast.expr) -> ast.expr:
-    return part.value if isinstance(part, ast.FormattedValue) else part
-
-
-def _ranks(rows: Quantity) -> Quantity:
+def _ranks(rows: np.ndarray) -> np.ndarray:
     """Return ranks along the first axis, equal values sharing their mean rank."""
     below = (rows[None, :] < rows[:, None]).sum(axis=1)
     equal = (rows[None, :] == rows[:, None]).sum(axis=1)
     return below + (equal - 1) / 2
 
 
-def _pearson(x: Quantity, y: Quantity) -> Quantity:
+def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.nan_to_num((x * y).sum(axis=0) / np.sqrt((x * x).sum(axis=0) * (y * y).sum(axis=0)))
 
 
-def _kendall(x: Quantity, y: Quantity) -> Quantity:
+def _kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     i, j = np.triu_indices(len(x), 1)
     if not len(i):
         return np.zeros(x.shape[1])
     return (np.sign(x[i] - x[j]) * np.sign(y[i] - y[j])).mean(axis=0)
 
 
-_OPERATORS: dict[type, Callable[[Quantity, Quantity], np.ndarray]] = {
+_OPERATORS: dict[type, np.ufunc] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
@@ -440,13 +415,13 @@ _OPERATORS: dict[type, Callable[[Quantity, Quantity], np.ndarray]] = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
-SCALARS: dict[str, Callable[[Quantity], Quantity]] = {"abs": np.abs, "log2": np.log2, "ceil": np.ceil}
-_PAIRED: dict[str, Callable[[Quantity, Quantity], Quantity]] = {
+SCALARS: dict[str, np.ufunc] = {"abs": np.abs, "log2": np.log2, "ceil": np.ceil}
+_PAIRED: dict[str, Callable[..., np.ndarray]] = {
     "spearman": lambda x, y: _pearson(_ranks(x), _ranks(y)),
     "kendall": _kendall,
 }
-_EXTREMES: dict[str, Callable[..., Quantity]] = {"min": np.min, "max": np.max}
-AGGREGATES: dict[str, Callable[..., Quantity]] = {
+_EXTREMES: dict[str, Callable[..., np.ndarray]] = {"min": np.min, "max": np.max}
+AGGREGATES: dict[str, Callable[..., np.ndarray]] = {
     "gm": lambda rows: np.exp(np.log(rows).mean(axis=0)),
     "mean": lambda rows: rows.mean(axis=0),
     "median": lambda rows: np.median(rows, axis=0),

@@ -16,7 +16,7 @@ from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import summarise
 from mst.facts import Facts
 from mst.reporting.papers.evidence import objection, resembles
-from mst.reporting.papers.formula import Failed, Leaf, Missing, Names, Selection, Source, Unfit, parse_selection
+from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
 from mst.reporting.papers.published import SCALE, is_number, published, published_tables
 
 Key = tuple[str, str, str, int]
@@ -63,27 +63,29 @@ class Measured(Source):
     def leaf(self, quantity: str, selection: Selection, graph: str, name: str = "") -> Leaf:
         """Return a number of a record; raise `Missing` with the best reason known."""
         key = self._key(selection, graph)
-        if quantity in ("wrong", "ran"):
-            return self._wrong(key, selection) if quantity == "wrong" else self._ran(key, selection)
+        if quantity == "wrong":
+            return self._wrong(key, selection)
+        if quantity == "ran":
+            return self._ran(key, selection)
         found = [self._number(record, quantity, name) for record in self._records(key, selection)]
         # The best of several widths is the best of those that judge, if any do.
         judging = [leaf for leaf in found if leaf and not leaf.objection] if self.judging else []
         best = (judging or found)[0]
         if best is None:
             raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
-        return self._leaf(best, graph)
+        return self._judged(best, graph)
 
     def _number(self, record: Record, quantity: str, name: str) -> Leaf | None:
         if quantity == "excess":
-            excess = self._excess(record)
-            return None if excess is None else Leaf(excess, (), str(record.path), objection=objection(record))
-        value, behind = _read(record, quantity, name)
+            value, behind = self._excess(record), None
+        else:
+            behind = _read(record, quantity, name)
+            value = summarise(behind).median
         against = objection(record, quantity, behind, direction=self.direction)
-        if value is None:
-            return None
-        return Leaf(float(value), tuple(behind), str(record.path), record.run.width, against)
+        return None if value is None else _leaf(value, record, against, behind or ())
 
-    def _leaf(self, found: Leaf, graph: str) -> Leaf:
+    def _judged(self, found: Leaf, graph: str) -> Leaf:
+        """Return a leaf unless it judges no claim, and it should."""
         if self.judging and found.objection:
             algorithm, options = Path(found.record or "").parts[-4:-2]
             run = algorithm if options == "default" else f"{algorithm}[{options}]"
@@ -116,13 +118,9 @@ class Measured(Source):
         """Return whether the machine has a record of the graph; its facts may be known from another machine."""
         return graph in self._graphs
 
-    def resembles(self, graph: str, other: str) -> bool:
-        """Return whether another graph may stand in for a graph, by the facts of both."""
-        return resembles(graph, self.facts.get(other, {}))
-
-    def is_stand_in(self, graph: str, names: Names) -> bool:
-        """Return whether a graph only stands in for others."""
-        return graph in names.stand_ins.values()
+    def stands_in(self, other: str, graph: str) -> bool:
+        """Return whether another graph was measured and may stand in for a graph, by the facts of both."""
+        return self.measured(other) and resembles(graph, self.facts.get(other, {}))
 
     def generated(self, graph: str) -> bool:
         """Return whether a graph was generated here."""
@@ -154,8 +152,7 @@ class Measured(Source):
     def _ran(self, key: tuple[str, str, str], selection: Selection) -> Leaf:
         graph, width = key[0], selection.width or 1
         if record := self.runs.get((*key, width)):
-            ran = Leaf(float(_shown(record, "+")), (), str(record.path), width, objection(record))
-            return self._leaf(ran, graph)
+            return self._judged(_leaf(_shown(record, "+"), record, objection(record)), graph)
         if self._unfit(selection, graph):
             return Leaf(0.0)
         raise Missing(self._why(key, selection))
@@ -187,8 +184,8 @@ class Measured(Source):
         judged = [r for r in judged if not objection(r, "wrong")] or judged
         if not judged:
             raise Missing(self._why(key, selection))
-        first, wrong = judged[0], float(sum(r.status == "wrong" for r in judged))
-        return self._leaf(Leaf(wrong, (), str(first.path), first.run.width, objection(first, "wrong")), key[0])
+        first, wrong = judged[0], sum(r.status == "wrong" for r in judged)
+        return self._judged(_leaf(wrong, first, objection(first, "wrong")), key[0])
 
     def _why(self, key: tuple[str, str, str], selection: Selection) -> str:
         """Return why a selection has no number, as the record, the plan or the graph's manifest says."""
@@ -242,35 +239,35 @@ def _shown(record: Record, over: str) -> bool:
     return record.proved and "width-not-granted" not in flags and fits
 
 
+def _leaf(value: float, record: Record, objection: str, medians: Iterable[float] = ()) -> Leaf:
+    return Leaf(float(value), tuple(medians), str(record.path), record.run.width, objection)
+
+
 def _median(record: Record) -> float | None:
     return summarise(medians(record.measurement)).median
 
 
-def _read(record: Record, quantity: str, name: str) -> tuple[float | None, list[float]]:
-    """Return the median of a quantity over the processes of a record, None where it has none, and each of them."""
+def _read(record: Record, quantity: str, name: str) -> list[float]:
+    """Return a quantity of each process of a record."""
     measurement = record.measurement
     samples = [process for process in measurement["samples"].get("compute", []) if process]
     phases = [process for process in measurement["phases"] if name in process]
-    found: list[float]
     match quantity:
         case "T" | "I" | "X":
             found = medians(measurement, {"T": "compute", "I": "init", "X": "transfer"}[quantity])
-            if quantity == "X" and samples and not found:
-                found = [0.0] * len(samples)
+            return [0.0] * len(samples) if quantity == "X" and not found else found
         case "M":
-            found = [float(np.mean(process)) for process in samples]
+            return [float(np.mean(process)) for process in samples]
         case "spread":
-            found = [float(np.std(own, ddof=1) / np.mean(own)) for own in samples if len(own) > 1]
+            return [float(np.std(own, ddof=1) / np.mean(own)) for own in samples if len(own) > 1]
         case "share":
-            found = [process[name] / sum(process.values()) for process in phases if sum(process.values())]
+            return [process[name] / sum(process.values()) for process in phases if sum(process.values())]
         case "phase":
-            found = [process[name] for process in phases]
+            return [process[name] for process in phases]
         case "memory":
-            found = measurement["memory"]["working_by_process"]
-        case _:
-            counted = (_counter(process, name) for process in measurement["counters"])
-            found = [value for value in counted if value is not None]
-    return summarise(found).median, found
+            return measurement["memory"]["working_by_process"]
+    counted = (_counter(process, name) for process in measurement["counters"])
+    return [value for value in counted if value is not None]
 
 
 def _counter(counters: Mapping[str, Any], name: str) -> float | None:
@@ -374,8 +371,6 @@ class Printed(Source):
     def has(self, graph: str) -> bool:
         """Return whether the paper prints anything of this graph."""
         return graph in self._graphs
-
-    measured = has
 
 
 def _canonical(selection: Selection) -> tuple[str, str, int]:
