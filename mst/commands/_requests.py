@@ -9,8 +9,8 @@ from typing import Any
 
 from mst import catalog, config, registry
 from mst.bench.machine import this_machine
+from mst.bench.measure.outcome import FOLDER
 from mst.bench.measure.runner import Request
-from mst.bench.measure.unfinished import FOLDER
 from mst.bench.planning.batches import TOGETHER, part_of
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.plan import Planned

@@ -113,8 +113,8 @@ def _measured(
     refill: bool,
 ) -> Iterator[str]:
     """Measure the planned runs on one graph that have no proved record; yield the status of each proof."""
+    from mst.bench.measure.outcome import FOLDER
     from mst.bench.measure.runner import Request, measure_runs
-    from mst.bench.measure.unfinished import FOLDER
     from mst.bench.records.store import Run, proof_path, read_measurement
     from mst.bench.records.verify import make_reference, verify_record
     from mst.commands._print import line_about

@@ -18,8 +18,9 @@ import numpy as np
 
 from mst import registry
 from mst.bench.machine import this_machine, usable_cores
-from mst.bench.measure.session import Outcome, Session
+from mst.bench.measure.outcome import Outcome
 from mst.bench.output import output_of
+from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import SCHEMA, Run
 from mst.bench.statistics import summarise
 
@@ -31,14 +32,15 @@ _STEAL_FLAG = 0.02
 
 
 def measurement_of(
-    run: Run, session: Session, manifest: dict[str, Any], conditions: dict[str, Any]
+    run: Run, outcome: Outcome, measure: Measure, manifest: dict[str, Any], conditions: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the measurement of a run whose session is closed.
+    """Return the measurement of a run that has ended.
 
     `manifest` is that of the graph; `conditions` are those during the run, without flags.
     """
-    outcome, algorithm = session.outcome, registry.get(run.algorithm)
-    processes = outcome.processes
+    algorithm, processes = registry.get(run.algorithm), outcome.processes
+    # A run in which no process began gets the current time.
+    spans = outcome.spans or [(datetime.now(UTC),) * 2]
     first = processes[0] if processes else {}
     return {
         "schema": SCHEMA,
@@ -59,17 +61,22 @@ def measurement_of(
         "energy": _median_energy(processes),
         **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
         "machine": this_machine().as_dict(),
-        "conditions": {**conditions, "flags": _flags(run, session, conditions)},
+        "conditions": {**conditions, "flags": _flags(run, processes, measure, conditions)},
         "versions": {**versions_of(algorithm), **first.get("versions", {})},
         "git": git_state(),
-        "measure": session.measure.model_dump(),
-        **_times(session),
+        "measure": measure.model_dump(),
+        "seconds": round(outcome.open_seconds + outcome.turn_seconds, 3),
+        "spans": [[begun.isoformat(), ended.isoformat()] for begun, ended in outcome.spans],
+        "started": spans[0][0].isoformat(timespec="milliseconds"),
+        "created": spans[-1][1].isoformat(timespec="milliseconds"),
     }
 
 
-def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
+def _flags(
+    run: Run, processes: list[dict[str, Any]], measure: Measure, conditions: dict[str, Any]
+) -> list[str]:
     """Return the keywords that warn a reader of the figures."""
-    processes, cores = session.outcome.processes, usable_cores()
+    cores = usable_cores()
     spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
     granted = conditions["granted_width"]
     shares_cores = registry.get(run.algorithm).paradigm in ("threads", "mpi")
@@ -81,7 +88,7 @@ def _flags(run: Run, session: Session, conditions: dict[str, Any]) -> list[str]:
         "throttled": (conditions["after"]["throttled"] or 0) > (conditions["throttled"] or 0),
         "oversubscribed": shares_cores and run.width_here > cores,
         "width-not-granted": granted is not None and granted < min(run.width_here, cores),
-        "fewer-processes": 0 < len(processes) < session.measure.processes,
+        "fewer-processes": 0 < len(processes) < measure.processes,
     }
     return [flag for flag, holds in found.items() if holds]
 
@@ -116,17 +123,6 @@ def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, Any]:
         "tree_bytes": tree_bytes,
         "device_bytes": max(device, default=None),
         "ranks_peak_bytes": max(ranks, default=None),
-    }
-
-
-def _times(session: Session) -> dict[str, Any]:
-    """Return the duration of the run and its time spans; a run in which no process began gets the current time."""
-    spans = session.spans or [(datetime.now(UTC),) * 2]
-    return {
-        "seconds": round(session.open_seconds + session.turn_seconds, 3),
-        "spans": [[begun.isoformat(), ended.isoformat()] for begun, ended in session.spans],
-        "started": spans[0][0].isoformat(timespec="milliseconds"),
-        "created": spans[-1][1].isoformat(timespec="milliseconds"),
     }
 
 

@@ -19,9 +19,9 @@ from mst.bench.machine import conditions, this_machine, usable_cores
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.measurement import git_state, measurement_of, versions_of
 from mst.bench.measure.messages import RunSpec
+from mst.bench.measure.outcome import Outcome, taken_up
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.session import Cost, Session, affordable
-from mst.bench.measure.unfinished import keep, take_up
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
 from mst.progress import step
@@ -144,15 +144,15 @@ class _Measured:
             measure=request.measure.model_dump(),
             ids_file=str(self._ids_file or ""),
         )
-        self.session = Session(index, spec, request.measure)
         self._made_by = {
             "machine": this_machine().fingerprint,
             "measure": spec.measure,
             "versions": versions_of(self._algorithm),
             "git": git_state(),
         }
-        file = request.unfinished
-        self._before: dict[str, Any] = take_up(file, self.session, self._made_by) if file else {}
+        file, most = request.unfinished, request.measure.processes - 1
+        outcome = taken_up(file, most, self._made_by) if file else Outcome()
+        self.session = Session(index, spec, request.measure, outcome)
 
     @property
     def next_turn(self) -> str:
@@ -167,16 +167,17 @@ class _Measured:
 
     def take_turn(self, server_of: Callable[[int], ForkServer]) -> None:
         """Measure one more process."""
-        self._before = self._before or conditions()
+        outcome = self.session.outcome
+        outcome.before = outcome.before or conditions()
         self.session.sample(server_of(self._request.run.width))
-        if self._request.unfinished and self.session.outcome.status == "ok":
-            keep(self._request.unfinished, self.session, self._before, self._made_by)
+        if self._request.unfinished and outcome.status == "ok":
+            outcome.keep(self._request.unfinished, self._made_by)
 
     def finish(self) -> dict[str, Any]:
         """End the run; return its measurement, as written."""
         session, outcome, request = self.session, self.session.outcome, self._request
         session.close()
-        if outcome.abrupt and self._before.get("scheduled"):
+        if outcome.abrupt and outcome.before.get("scheduled"):
             # A scheduler that ends a job signals its processes one by one, this one last, which then writes nothing.
             time.sleep(_SIGNALLED_SECONDS)
         # An approximate forest may depend on which thread came first; an exact one may not.
@@ -186,7 +187,9 @@ class _Measured:
         if self._ids_file and self._ids_file.is_file() and outcome.status == "ok":
             request.path.parent.mkdir(parents=True, exist_ok=True)
             save_ids(request.path, np.load(self._ids_file), self._batch.manifest["m"])
-        measurement = measurement_of(request.run, session, self._batch.manifest, self._conditions())
+        measurement = measurement_of(
+            request.run, outcome, request.measure, self._batch.manifest, self._conditions()
+        )
         write_json(request.path, measurement)
         if request.unfinished:
             # Those of older versions of the code, too.
@@ -195,12 +198,12 @@ class _Measured:
 
     def _conditions(self) -> dict[str, Any]:
         """Return the conditions during the run."""
-        session, seconds = self.session, max(self.session.turn_seconds, 1e-9)
+        outcome, seconds = self.session.outcome, max(self.session.outcome.turn_seconds, 1e-9)
         return {
-            **self._before,
+            **outcome.before,
             "after": conditions(),
-            "others_cores": round(session.others_seconds / seconds, 3),
-            "stolen_cores": round(session.stolen_seconds / seconds, 4),
+            "others_cores": round(outcome.others_seconds / seconds, 3),
+            "stolen_cores": round(outcome.stolen_seconds / seconds, 4),
             "granted_width": self._batch.granted,
             "pinned": pinned_environment(1 if self._algorithm.paradigm == "mpi" else self._request.run.width),
             "interleaved_with": self._batch.size - 1,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import RunSpec
+from mst.bench.measure.outcome import Outcome
 from mst.bench.measure.processes import end_tree, failure_of_exit, memory_limit, processor_seconds, tree_bytes
 from mst.bench.planning.experiment import Measure
 from mst.units import size
@@ -20,25 +21,6 @@ _COMPILING = 5
 """Time limits of a process that importing and compiling may take."""
 _INSTRUMENTED = 3
 """Processes that measure phases, and that are profiled: as few as have an interval."""
-
-
-@dataclass
-class Outcome:
-    """The reports of a run's processes, and how it ended."""
-
-    processes: list[dict[str, Any]] = field(default_factory=list)
-    phases: list[dict[str, float]] = field(default_factory=list)
-    profiled: list[dict[str, Any]] = field(default_factory=list)
-    status: str = "ok"
-    reason: str | None = None
-    detail: str | None = None
-    abrupt: bool = False
-    peak_tree_bytes: int = 0
-
-    def fail(self, status: str, reason: str, detail: str | None = None, *, abrupt: bool = False) -> None:
-        """Record the first failure, and whether something other than the run itself ended it."""
-        if self.status == "ok":
-            self.status, self.reason, self.detail, self.abrupt = status, reason, detail, abrupt
 
 
 @dataclass(frozen=True)
@@ -79,11 +61,8 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 class Session:
     """One run in a fork server, which identifies its events by `index`: opened by its first turn, ended by a limit."""
 
-    def __init__(self, index: int, spec: RunSpec, measure: Measure):
-        self.outcome = Outcome()
-        self.spans: list[tuple[datetime, datetime]] = []
-        self.others_seconds = self.stolen_seconds = self.turn_seconds = self.open_seconds = 0.0
-        self.measure, self._index, self._spec = measure, index, spec
+    def __init__(self, index: int, spec: RunSpec, measure: Measure, outcome: Outcome):
+        self.outcome, self.measure, self._index, self._spec = outcome, measure, index, spec
         self._log = Path(spec.scratch, "output.log")
         self._server: ForkServer | None = None
         self._template = 0
@@ -97,22 +76,23 @@ class Session:
         """The seconds spent of its budget, and the expected cost of the rest."""
         unfinished = self.outcome.status == "ok" and not self._closed
         missing = self.measure.processes - len(self.outcome.processes) if unfinished else 0
-        return Cost(self.measure.budget, self.turn_seconds, self._last, missing)
+        return Cost(self.measure.budget, self.outcome.turn_seconds, self._last, missing)
 
     def sample(self, server: ForkServer) -> None:
         """Measure one fresh process."""
         if self._server is None or not self._server.running:
             self._open(server)
-        if self.outcome.status == "ok":
+        outcome = self.outcome
+        if outcome.status == "ok":
             begun, before = datetime.now(UTC), processor_seconds()
             self._last, used = self._turn("sample")
-            self.spans.append((begun, datetime.now(UTC)))
-            self.turn_seconds += self._last
+            outcome.spans.append((begun, datetime.now(UTC)))
+            outcome.turn_seconds += self._last
             if used is not None:
                 after = processor_seconds()
                 ours = used + after.own - before.own
-                self.others_seconds += max(after.busy - before.busy - ours, 0.0)
-                self.stolen_seconds += after.stolen - before.stolen
+                outcome.others_seconds += max(after.busy - before.busy - ours, 0.0)
+                outcome.stolen_seconds += after.stolen - before.stolen
 
     def close(self) -> None:
         """Measure the phases, and profile where that is asked for, each in fresh processes; end the run."""
@@ -144,7 +124,7 @@ class Session:
         if ready and self.outcome.status == "ok":
             # Memory that compiling took is not the run's.
             self.outcome.peak_tree_bytes = tree_bytes(self._template)
-        self.open_seconds = time.monotonic() - started
+        self.outcome.open_seconds = time.monotonic() - started
 
     def _turn(self, command: str) -> tuple[float, float | None]:
         """Return how long a command took and the processor time of its processes (None where it was ended)."""

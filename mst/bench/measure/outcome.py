@@ -1,0 +1,72 @@
+"""The outcome of a run, and finished processes on disk: a runner that is ended loses at most the process in flight."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from mst.bench.records.store import write_json
+
+FOLDER = "unfinished"
+"""Folder beside the records."""
+
+
+@dataclass
+class Outcome:
+    """The reports of a run's processes, their time spans, and how the run ended.
+
+    `before` are the conditions before its first process. The seconds are those of its turns, those of importing and
+    compiling before them, and processor time of others, and of a hypervisor, during the turns.
+    """
+
+    before: dict[str, Any] = field(default_factory=dict)
+    processes: list[dict[str, Any]] = field(default_factory=list)
+    phases: list[dict[str, float]] = field(default_factory=list)
+    profiled: list[dict[str, Any]] = field(default_factory=list)
+    spans: list[tuple[datetime, datetime]] = field(default_factory=list)
+    turn_seconds: float = 0.0
+    open_seconds: float = 0.0
+    others_seconds: float = 0.0
+    stolen_seconds: float = 0.0
+    peak_tree_bytes: int = 0
+    status: str = "ok"
+    reason: str | None = None
+    detail: str | None = None
+    abrupt: bool = False
+
+    def fail(self, status: str, reason: str, detail: str | None = None, *, abrupt: bool = False) -> None:
+        """Record the first failure, and whether something other than the run itself ended it."""
+        if self.status == "ok":
+            self.status, self.reason, self.detail, self.abrupt = status, reason, detail, abrupt
+
+    def keep(self, file: Path, made_by: dict[str, Any]) -> None:
+        """Write the finished processes of a run, unless the disk is full.
+
+        Further processes belong to the same measurement if they are `made_by` the same machine, code and request.
+        """
+        with contextlib.suppress(OSError):
+            write_json(file, {"made_by": made_by, **_JSON.dump_python(self, mode="json")})
+
+
+_JSON = TypeAdapter(Outcome)
+
+
+def taken_up(file: Path, most: int, made_by: dict[str, Any]) -> Outcome:
+    """Return an outcome with the processes that `Outcome.keep` wrote, of which at least one more is wanted.
+
+    At `most` so many are taken: a new one measures the phases and leaves the edge ids. Nothing is taken from a file
+    that is damaged or of another machine, code or request.
+    """
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(file.read_bytes())
+        if kept["made_by"] == made_by:
+            outcome = _JSON.validate_python(kept)
+            del outcome.processes[most:], outcome.spans[most:]
+            return outcome
+    return Outcome()
