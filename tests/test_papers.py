@@ -111,12 +111,12 @@ def test_tables_of_machines_with_few_numbers_are_closed_at_first(names):
     printed = panel.printed
     empty = tuple(replace(cell, value=None) for cell in printed.cells[0])
     few = replace(printed, source="few", cells=(printed.cells[0], *[empty] * (len(printed.cells) - 1)))
-    tables = section._tables(filled, panel._replace(measured=[few, replace(printed, source="many")]))
+    tables = section._tables(panel._replace(measured=[few, replace(printed, source="many")]))
     assert [(table["caption"], table["open"]) for table in tables] == [
         ("measured on few", False),
         ("measured on many", True),
     ]
-    assert not section._tables(filled, panel)[0]["open"]
+    assert not section._tables(panel)[0]["open"]
 
 
 @pytest.mark.parametrize(("paper", "exhibit"), EVERY, ids=[f"{p}-{e.id}" for p, e in EVERY])
@@ -391,4 +391,4 @@ def test_report_shows_references_apart(elsewhere, capsys):
 def test_cells_mark_unknown_values():
     from mst.reporting.papers.exhibits import Cell
 
-    assert [cell_text(c, "ratio") for c in (Cell(2.0), Cell(), Cell(unfit=True))] == ["2", "–", "NC"]
+    assert [cell_text(c) for c in (Cell(2.0), Cell(), Cell(unfit=True))] == ["2", "–", "NC"]

@@ -42,13 +42,11 @@ class Figure:
     note: str = ""
 
 
-def new_axes(width: float, height: float, title: str = "") -> Any:
+def new_axes(width: float, height: float) -> Any:
     """Return the axes of a new figure of this size, in inches."""
     import matplotlib.pyplot as plt
 
-    axes: Any = plt.subplots(figsize=(width, height))[1]
-    axes.set_title(title)
-    return axes
+    return plt.subplots(figsize=(width, height))[1]
 
 
 def finished(axes: Any, file: Path, **labels: str) -> Panel:

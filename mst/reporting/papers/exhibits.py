@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from types import MappingProxyType
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
@@ -19,8 +18,9 @@ from pydantic import Field, field_validator, model_validator
 from mst import resources
 from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting.papers.claims import document
-from mst.reporting.papers.formula import Missing, Names, Unfit, evaluate
+from mst.reporting.papers.formula import Missing, Names, Source, Unfit, evaluate
 from mst.reporting.papers.observations import Measured, Printed
+from mst.units import counted
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]
@@ -77,7 +77,10 @@ class Exhibits(StrictModel):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of an exhibit, and why it judges no claim; or the reason why there is none."""
+    """One number of an exhibit, and why it judges no claim; or the reason why there is none.
+
+    `printed` is what the paper has in its place, if that is another source.
+    """
 
     value: float | None = None
     low: float | None = None
@@ -87,6 +90,8 @@ class Cell:
     objection: str = ""
     graphs: tuple[str, ...] = ()
     stood_in: Mapping[str, str] = field(default_factory=dict)
+    unit: As = "ratio"
+    printed: Cell | None = None
 
 
 @dataclass(frozen=True)
@@ -108,9 +113,12 @@ class Grid:
     @property
     def labels(self) -> tuple[str, ...]:
         """The rows as they are shown, with their marks."""
-        return tuple(
-            f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, self.marks, strict=True)
-        )
+        return tuple(f"{row} ({mark})" if mark else row for row, mark in zip(self.rows, self.marks))
+
+    @property
+    def heads(self) -> list[tuple[str, As]]:
+        """The columns with their units."""
+        return [(column, cell.unit) for column, cell in zip(self.columns, self.cells[0])]
 
     @property
     def known(self) -> int:
@@ -120,8 +128,13 @@ class Grid:
     @property
     def has_ports(self) -> bool:
         """Whether a column of a port has a value."""
-        rows = (zip(self.columns, row, strict=True) for row in self.cells)
-        return any(title.endswith(OUR_PORT) and cell.value is not None for row in rows for title, cell in row)
+        columns = zip(self.columns, zip(*self.cells))
+        return any(title.endswith(OUR_PORT) and any(c.value is not None for c in own) for title, own in columns)
+
+    def beside(self, printed: Grid) -> Grid:
+        """Return this grid with the printed number in each cell."""
+        pairs = (zip(*rows) for rows in zip(self.cells, printed.cells))
+        return replace(self, cells=tuple(tuple(replace(c, printed=p) for c, p in row) for row in pairs))
 
 
 class PanelGrids(NamedTuple):
@@ -132,11 +145,9 @@ class PanelGrids(NamedTuple):
     measured: list[Grid]
 
     @property
-    def shown(self) -> list[tuple[Grid, Grid | None]]:
-        """Each machine's grid beside the printed one, or the printed one alone where nothing was measured."""
-        if self.measured:
-            return [(grid, self.printed) for grid in self.measured]
-        return [(self.printed, None)] if self.printed else []
+    def shown(self) -> list[Grid]:
+        """The machines' grids, or the printed one alone where nothing was measured."""
+        return self.measured or list(filter(None, [self.printed]))
 
     def title(self, grid: Grid, before: str = "") -> str:
         """Return the panel's name and where the grid's numbers are from."""
@@ -186,16 +197,16 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
         return filled
     programs = book.originals if book.papers[paper].judge == "original" else {}
     for bound in _bindings(exhibit.panels, names):
-        panel = " ".join(map(_label, bound.values()))
-        grid = None
+        printed = None
         if exhibit.values == "printed":
-            grid = _grid(exhibit, Printed(paper, exhibit.machine), Names(names.sets), bound)
-        kinds = (
-            [False, True] if any(_about_programs(c, programs) for c in exhibit.columns.values()) else [False]
-        )
+            grid = _grid(exhibit, Printed(paper, exhibit.machine), Names(names.sets), bound, {})
+            printed = grid if grid.known else None
+        about = any(_about_programs(column, programs) for column in exhibit.columns.values())
+        kinds = (False, True) if about else (False,)
         own = [_grid(exhibit, s, names, bound, programs, ports=ports) for s in sources for ports in kinds]
         measured = _merged([g for g in own if (g.has_ports if g.ports else g.known)])
-        filled.panels.append(PanelGrids(panel, grid if grid and grid.known else None, measured))
+        measured = [grid.beside(printed) for grid in measured] if printed else measured
+        filled.panels.append(PanelGrids(" ".join(map(_label, bound.values())), printed, measured))
     return filled
 
 
@@ -238,63 +249,62 @@ def _grid(
     source: Measured | Printed,
     names: Names,
     bound: Mapping[str, Any],
-    programs: Mapping[str, str] = MappingProxyType({}),
+    programs: Mapping[str, str],
     *,
     ports: bool = False,
 ) -> Grid:
     ((name, chosen),) = exhibit.rows.items()
-    members = _members(chosen, names)
     printed = isinstance(source, Printed)
     columns = {}
     for title, column in exhibit.columns.items():
         available = _about_programs(column, programs)
-        as_it_is = ports or not available
-        origin = source if isinstance(source, Printed) or as_it_is else source.of_programs(programs)
+        origin = source.of_programs(programs) if available and not ports else source
+        cell = partial(_cell, origin, names, column.unit or exhibit.unit)
         for extra in _bindings(exhibit.each, names):
             label = title.format(**extra) + OUR_PORT * (available and ports)
-            columns[label] = (column, origin, {**bound, **extra})
-    cells = [
-        tuple(
-            _cell((c.printed if printed and c.printed else c.quantity), origin, names, {**own, name: m})
-            for c, origin, own in columns.values()
+            columns[label] = (column, cell, {**bound, **extra})
+    rows = []
+    for member in _members(chosen, names):
+        cells = tuple(
+            cell(c.printed if printed and c.printed else c.quantity, {**own, name: member})
+            for c, cell, own in columns.values()
         )
-        for m in members
-    ]
+        rows.append((_label(member), cells, _mark(member, cells)))
     for mean, (aggregate, over) in exhibit.means.items():
         stated = exhibit.printed_means.get(mean, {}) if printed else {}
-        row = []
-        for title, (c, origin, own) in columns.items():
-            formula = f"{aggregate}({c.quantity} for {name} in {over})"
-            row.append(_cell(stated.get(title, formula), origin, names, own, whole=True))
-        cells.append(tuple(row))
-    labels = (*map(_label, members), *exhibit.means)
-    loops = [*members, *[""] * len(exhibit.means)]
-    marks = tuple(_mark(member, row) for member, row in zip(loops, cells, strict=True))
-    return Grid(source.name, labels, tuple(columns), tuple(cells), len(exhibit.means), marks, ports)
+        cells = tuple(
+            cell(stated.get(title, f"{aggregate}({c.quantity} for {name} in {over})"), own, whole=True)
+            for title, (c, cell, own) in columns.items()
+        )
+        rows.append((mean, cells, _mark("", cells)))
+    labels, lines, marks = zip(*rows)
+    return Grid(source.name, labels, tuple(columns), lines, len(exhibit.means), marks, ports)
 
 
 def _mark(member: Any, cells: Sequence[Cell]) -> str:
     stood_in = {graph for cell in cells for graph in cell.stood_in}
-    if not stood_in:
-        return ""
-    if stood_in <= set(member if isinstance(member, tuple) else (member,)):
+    if stood_in and stood_in <= set(member if isinstance(member, tuple) else (member,)):
         return "stand-in"
-    return f"{len(stood_in)} stand-in" + "s" * (len(stood_in) > 1)
+    return counted(len(stood_in), "stand-in") if stood_in else ""
 
 
 def _cell(
-    formula: str, source: Measured | Printed, names: Names, bound: Mapping[str, Any], *, whole: bool = False
+    source: Source, names: Names, unit: As, formula: str, bound: Mapping[str, Any], *, whole: bool = False
 ) -> Cell:
     try:
         result = evaluate(formula, source, names, bound, stand_ins=True)
-    except Unfit as reason:
-        return Cell(reason=str(reason), unfit=True)
+        if whole and result.missing:
+            # A mean over a part would stand beside one over all.
+            raise Missing(f"{len(result.missing)} missing, the first: {result.missing[0]}")
     except Missing as reason:
-        return Cell(reason=str(reason))
-    if whole and result.missing:
-        # A mean over a part would stand beside one over all.
-        return Cell(reason=f"{len(result.missing)} missing, the first: {result.missing[0]}")
+        return Cell(reason=str(reason), unfit=isinstance(reason, Unfit), unit=unit)
     varies = result.processes is not None and result.processes >= FEWEST_PROCESSES
-    low, high = (result.low, result.high) if varies else (None, None)
-    against = "; ".join(result.objections[:1])
-    return Cell(result.value, low, high, objection=against, graphs=tuple(result.used), stood_in=result.stood_in)
+    return Cell(
+        result.value,
+        result.low if varies else None,
+        result.high if varies else None,
+        objection="; ".join(result.objections[:1]),
+        graphs=tuple(result.used),
+        stood_in=result.stood_in,
+        unit=unit,
+    )

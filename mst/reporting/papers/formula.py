@@ -105,6 +105,10 @@ class Source(Protocol):
         """Return whether anything was measured on the graph, whose facts may come from another machine."""
         return self.has(graph)
 
+    def of_programs(self, originals: Mapping[str, str]) -> Source:
+        """Return the source in which each port is replaced by its program, where there are programs."""
+        return self
+
     def stands_in(self, other: str, graph: str) -> bool:
         """Return whether another graph was measured and may stand in for a graph."""
         return False

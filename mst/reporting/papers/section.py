@@ -219,7 +219,7 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
         **exhibit.model_dump(include={"number", "title", "note", "values"}),
         "id": filled.slug,
         "static": published(exhibit.static).rows if exhibit.static else (),
-        "tables": [table for panel in filled.panels for table in _tables(filled, panel)],
+        "tables": [table for panel in filled.panels for table in _tables(panel)],
         "pictures": [_labelled(panel.svg, f"{exhibit.number}, {exhibit.title}") for panel in pictures],
         "measured": filled.measured,
         "printed": filled.printed,
@@ -264,7 +264,7 @@ def write_exhibit(
     drawing.draw(filled, stem)
 
 
-def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
+def _tables(panel: PanelGrids) -> list[dict[str, Any]]:
     """Return a table for each machine with the printed numbers in its cells, or the printed table alone.
 
     Rows and columns without any number are named below it instead. Tables of machines with less than half as many
@@ -272,20 +272,26 @@ def _tables(filled: Filled, panel: PanelGrids) -> list[dict[str, Any]]:
     """
     most = max((grid.known for grid in panel.measured), default=0)
     made = []
-    for grid, beside in panel.shown:
-        lines = list(tables.rows(filled, grid, beside))
-        known = [[bool(cell.printed) or cell.text != tables.NOTHING for cell in cells] for _, cells in lines]
+    for grid in panel.shown:
+        texts = tables.rows(grid)
+        known = [[bool(cell.printed) or cell.text != tables.NOTHING for cell in cells] for cells in texts]
         columns = [any(column) for column in zip(*known, strict=True)]
-        head = [(c, tables.unit_of(tables.kind_of(filled, c))) for c in compress(grid.columns, columns)]
         rows, without = [], []
-        for index, (label, cells) in enumerate(lines):
+        for index, (label, cells) in enumerate(zip(grid.labels, texts)):
             if any(known[index]):
-                is_mean = index >= len(lines) - grid.means
+                is_mean = index >= len(texts) - grid.means
                 rows.append({"label": label, "mean": is_mean, "cells": list(compress(cells, columns))})
             else:
                 without.append(label)
-        without += [name for name, column in zip(grid.columns, columns, strict=True) if not column]
-        table = {"caption": panel.title(grid, "measured on "), "head": head, "rows": rows, "without": without}
-        is_open = grid is not panel.printed and 2 * grid.known >= most
-        made.append(table | {"open": is_open, "beside": beside is not None})
+        without += [name for name, column in zip(grid.columns, columns) if not column]
+        made.append(
+            {
+                "caption": panel.title(grid, "measured on "),
+                "head": [(name, tables.unit_of(unit)) for name, unit in compress(grid.heads, columns)],
+                "rows": rows,
+                "without": without,
+                "open": grid is not panel.printed and 2 * grid.known >= most,
+                "beside": panel.printed not in (None, grid),
+            }
+        )
     return made

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mst.atomic import replacing, write_text
-from mst.reporting.papers.exhibits import OUR_PORT, OUR_PORTS, Cell, Column, Filled, Grid
+from mst.reporting.papers.exhibits import OUR_PORTS, Cell, Filled, Grid
 from mst.reporting.papers.published import published
 from mst.units import prefixed
 
@@ -47,12 +47,6 @@ def number(value: float | None, kind: str) -> str:
     return f"{value:.3g}"
 
 
-def kind_of(filled: Filled, column: str) -> str:
-    """Return the unit of a column."""
-    found: Column | None = filled.exhibit.columns.get(column.removesuffix(OUR_PORT))
-    return (found.unit if found else None) or filled.exhibit.unit
-
-
 def write_files(filled: Filled, stem: Path) -> list[Path]:
     """Write every number of an exhibit as CSV, one a line, and its tables for LaTeX (with the package booktabs).
 
@@ -74,7 +68,6 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
         for grid in filter(None, (panel.printed, *panel.measured)):
             for row, cells in zip(grid.rows, grid.cells, strict=True):
                 for column, cell in zip(grid.columns, cells, strict=True):
-                    kind = kind_of(filled, column)
                     yield {
                         "panel": panel.name,
                         "row": row,
@@ -83,7 +76,7 @@ def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
                         "value": cell.value,
                         "low": cell.low,
                         "high": cell.high,
-                        "unit": "seconds" if kind == "milliseconds" else kind,
+                        "unit": "seconds" if cell.unit == "milliseconds" else cell.unit,
                         "graphs": " ".join(dict.fromkeys(cell.graphs)),
                         "stand_ins": " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items()),
                         "reason": cell.reason,
@@ -99,16 +92,13 @@ def latex(filled: Filled) -> str:
         static = published(exhibit.static).rows
         lines += _tabular(list(static[0]), [list(row.values()) for row in static])
     for panel in filled.panels:
-        for grid, beside in panel.shown:
+        for grid in panel.shown:
             lines.append(f"% {' '.join(filter(None, (panel.name, grid.source)))}{OUR_PORTS * grid.ports}")
-            head = ["", *(f"{c} ({u})" if (u := unit_of(kind_of(filled, c))) else c for c in grid.columns)]
-            lines += _tabular(
-                head,
-                [
-                    [label, *(f"{c.text} ({c.printed})" if c.printed else c.text for c in cells)]
-                    for label, cells in rows(filled, grid, beside)
-                ],
-            )
+            heads = (f"{column} ({u})" if (u := unit_of(unit)) else column for column, unit in grid.heads)
+            texts = [
+                [f"{c.text} ({c.printed})" if c.printed else c.text for c in cells] for cells in rows(grid)
+            ]
+            lines += _tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)])
     return "\n".join(lines) + "\n"
 
 
@@ -120,29 +110,26 @@ class Text(NamedTuple):
     title: str
 
 
-def rows(filled: Filled, grid: Grid, beside: Grid | None) -> Iterator[tuple[str, list[Text]]]:
-    """Yield the label and the cells of each row, with the printed numbers of the grid beside it."""
-    kinds = [kind_of(filled, column) for column in grid.columns]
-    nothing = ((Cell(),) * len(kinds),) * len(grid.rows)
-    for label, *lines in zip(grid.labels, grid.cells, beside.cells if beside else nothing, strict=True):
-        yield label, [_text(*both) for both in zip(*lines, kinds, strict=True)]
+def rows(grid: Grid) -> list[list[Text]]:
+    """Return the cells of each row as texts."""
+    return [[_text(cell) for cell in cells] for cells in grid.cells]
 
 
-def _text(cell: Cell, printed: Cell, kind: str) -> Text:
+def _text(cell: Cell) -> Text:
     title = cell.reason if cell.value is None else ""
     if cell.low is not None and cell.low != cell.high:
-        title = f"{number(cell.low, kind)} to {number(cell.high, kind)}"
+        title = f"{number(cell.low, cell.unit)} to {number(cell.high, cell.unit)}"
     if cell.objection:
         title = "; ".join(filter(None, (title, f"judges no claim: {cell.objection}")))
-    known = printed.value is not None or printed.unfit
-    return Text(cell_text(cell, kind), cell_text(printed, kind) if known else "", title)
+    printed = cell_text(cell.printed) if cell.printed else NOTHING
+    return Text(cell_text(cell), printed * (printed != NOTHING), title)
 
 
-def cell_text(cell: Cell, kind: str) -> str:
+def cell_text(cell: Cell) -> str:
     """Write a cell: its number, with a star where it judges no claim; NC where the graph does not fit; else a dash."""
     if cell.value is None:
         return "NC" if cell.unfit else NOTHING
-    return number(cell.value, kind) + "*" * bool(cell.objection)
+    return number(cell.value, cell.unit) + "*" * bool(cell.objection)
 
 
 def _tabular(head: list[str], rows: list[list[str]]) -> list[str]:
