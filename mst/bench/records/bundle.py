@@ -27,15 +27,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from mst.atomic import naming, replacing
-from mst.bench.records.schema import check_hardware, check_proof, parse_json
+from mst.bench.records.schema import MachineFacts, check_proof, parse_json, valid
 from mst.bench.records.store import Run, json_bytes, valid_measurement
 from mst.catalog.manifest import Manifest
 from mst.errors import FormatError, InputError
 from mst.names import MACHINE, PART, path_part
-from mst.yaml_models import mistakes
 
 FORMAT = "mst-bundle"
 VERSION = 1
@@ -244,17 +241,14 @@ def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
 # --- unpacking untrusted files
 
 
-@contextmanager
-def _opened(bundle: Path) -> Iterator[zipfile.ZipFile]:
+def _opened(bundle: Path) -> zipfile.ZipFile:
     size = bundle.stat().st_size
     if size > MAX_BUNDLE_BYTES:
         raise FormatError(bundle, f"{size:,} bytes are more than a bundle may have ({MAX_BUNDLE_BYTES:,})")
     try:
-        archive = zipfile.ZipFile(bundle)
+        return zipfile.ZipFile(bundle)
     except _DAMAGED as error:
         raise FormatError(bundle, f"not a bundle of mst export, or damaged: {error}") from None
-    with archive:
-        yield archive
 
 
 @contextmanager
@@ -330,20 +324,13 @@ def _check(
             raise InputError("a proof without its measurement")
         check_proof(value, measured[1])
     elif kind == "machine":
-        check_hardware(value)
+        valid(MachineFacts, value, "machine")
         if name != f"machines/{machine}.json" or value["fingerprint"] != header["fingerprint"]:
             raise InputError(f"the hardware of another machine than {machine}")
     else:
-        _check_manifest(name, value)
-
-
-def _check_manifest(name: str, value: dict[str, Any]) -> None:
-    try:
-        manifest = Manifest.model_validate_json(json.dumps(value, allow_nan=False))
-    except ValidationError as error:
-        raise InputError(f"not a manifest: {'; '.join(mistakes(error, Manifest))}") from None
-    if manifest.name != name.split("/")[1] or not (manifest.digest or "").startswith(Path(name).stem):
-        raise InputError("the manifest of another graph")
+        manifest = valid(Manifest, value, "manifest")
+        if manifest.name != name.split("/")[1] or not (manifest.digest or "").startswith(Path(name).stem):
+            raise InputError("the manifest of another graph")
 
 
 def _renamed(name: str, content: bytes, value: dict[str, Any], machine: str) -> tuple[str, bytes]:

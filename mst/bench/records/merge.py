@@ -15,7 +15,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,6 @@ from mst.errors import InputError, MSTError
 _VOLATILE = frozenset(("seconds", "raw", "tried", "checks", "bytes"))
 
 Move = tuple[Path, Path]
-
-
-@dataclass
-class _Union:
-    """The moves that make one tree of two, and the conflicts."""
-
-    results: Path
-    replaced: Path
-    replace: bool
-    moves: list[Move] = field(default_factory=list)
-    conflicts: list[str] = field(default_factory=list)
-    unchanged: int = 0
 
 
 def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, replace: bool = False) -> Summary:
@@ -68,12 +55,22 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
                 prove_again(tree, results)
-                union = _Union(results, stage / "replaced", replace)
-                _unite(tree, results, union)
-                if union.conflicts:
-                    raise InputError(_message(bundle, union.conflicts))
-                summary = summary_of(machine, _files_of(tree, union.moves), union.unchanged)
-                _move_all(union.moves, stage)
+                moves, conflicts, unchanged = [], [], 0
+                for source, target in _pairs(tree, results):
+                    member = target.relative_to(results).as_posix()
+                    different = _difference(kind_of(member), target, source) if target.exists() else ""
+                    if different is None:
+                        unchanged += kind_of(member) == "record"
+                    elif different and not replace:
+                        conflicts.append(f"{member}: {different}")
+                    else:
+                        if target.exists():
+                            moves.append((target, stage / "replaced" / member))
+                        moves.append((source, target))
+                if conflicts:
+                    raise InputError(_message(bundle, conflicts))
+                summary = summary_of(machine, _files_of(tree, moves), unchanged)
+                _move_all(moves, stage)
     finally:
         if fresh:
             with contextlib.suppress(OSError):
@@ -123,26 +120,18 @@ def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
             return  # the records of one machine agree: neither a run nor an import adds another's
 
 
-def _unite(source: Path, target: Path, union: _Union) -> None:
-    """Plan the moves that make `target` the union of both; a folder that is new moves as a whole."""
-    name = target.relative_to(union.results).as_posix()
-    if not target.exists():
-        union.moves.append((source, target))
-    elif source.is_dir() and target.is_dir():
+def _pairs(source: Path, target: Path) -> Iterator[Move]:
+    """Yield the files of two trees that `source` has, with their places in `target`; of a new folder itself alone."""
+    if source.is_dir() and target.is_dir():
         for child in sorted(source.iterdir()):
-            _unite(child, target / child.name, union)
+            yield from _pairs(child, target / child.name)
     else:
-        different = _difference(kind_of(name), _read(target), _read(source))
-        if different is None:
-            union.unchanged += kind_of(name) == "record"
-        elif different == "" or union.replace:
-            union.moves += [(target, union.replaced / name), (source, target)]
-        else:
-            union.conflicts.append(f"{name}: {different}")
+        yield source, target
 
 
-def _difference(kind: str, here: dict[str, Any], there: dict[str, Any]) -> str | None:
-    """Return None where both agree, an empty string where only `there` has a proof, else the difference."""
+def _difference(kind: str, old: Path, new: Path) -> str | None:
+    """Return None where both agree, an empty string where only the new one has a proof, else the difference."""
+    here, there = _read(old), _read(new)
     if kind == "proof":
         if there.get("status") == "unproved":
             return None

@@ -16,6 +16,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,10 +27,11 @@ import numpy as np
 from mst.atomic import replacing
 from mst.bench.records.schema import (
     MEASUREMENT_VERSIONS,
-    check_measurement,
+    Measurement,
     check_proof,
     check_version,
     parse_json,
+    valid,
 )
 from mst.bench.statistics import summarise
 from mst.errors import InputError, MSTError
@@ -138,19 +140,26 @@ def read_measurement(path: Path) -> dict[str, Any]:
     Raises `InputError` where it cannot be read, breaks its schema, or is of another run than its path says.
     """
     run = Run.from_path(path)
-    try:
+    with _naming(path, "delete it to run again"):
         return valid_measurement(parse_json(path.read_bytes()), run)
+
+
+@contextmanager
+def _naming(path: Path, remedy: str) -> Iterator[None]:
+    """Have errors over a file name it."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}; delete it to run again") from None
+        raise InputError(f"{path}: {error}; {remedy}") from None
 
 
 def valid_measurement(value: dict[str, Any], run: Run) -> dict[str, Any]:
     """Return a measurement as one of the current schema; raise `InputError` unless it is a valid one of this run."""
     for step in range(check_version(value, MEASUREMENT_VERSIONS, "measurement"), SCHEMA):
         value = _MIGRATIONS[step](value)
-    check_measurement(value)
+    valid(Measurement, value, "measurement")
     if any((value["run"][key] or "") != getattr(run, key) for key in Run.__dataclass_fields__):
         raise InputError("a measurement of another run than its path says")
     return value
@@ -174,16 +183,11 @@ def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] |
     Raises `InputError` where it cannot be read, breaks its schema, or contradicts the measurement.
     """
     path = proof_path(record)
-    try:
+    with _naming(path, "delete it to prove again"), suppress(FileNotFoundError):
         proof = parse_json(path.read_bytes())
         check_proof(proof, measurement)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}; delete it to prove again") from None
-    return proof
+        return proof
+    return None
 
 
 @dataclass(frozen=True)
