@@ -78,8 +78,8 @@ def test_verdicts_say_which_kind_of_machine_gave_them(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "judge", judge)
     monkeypatch.setattr(section, "exhibits", dict)
     machines = [Measured({"name": name}) for name in ("theirs", "ours")]
-    made = papers_of(machines, tmp_path / "report", tmp_path, only="durbhakula")
-    where = {row["id"]: (row["overall"], row["where"]) for row in made.claims}
+    (paper,) = papers_of(machines, tmp_path / "report", tmp_path, only="durbhakula")
+    where = {row["id"]: (row["overall"], row["where"]) for row in paper["claims"]}
     theirs, others = "on the paper's kind of machine", "on another kind of machine"
     assert where["dur-01"] == (claims.CONFIRMED, theirs) and where["dur-02"] == (claims.CONFIRMED, others)
     assert where["dur-13"] == (claims.CONTRADICTED, ""), "facts are of no machine"
@@ -336,8 +336,7 @@ def test_pictures_mark_stand_ins(names, measured_in_place, tmp_path):
 
 
 def test_the_page_explains_stand_ins_and_numbers_that_judge_nothing(names, measured_in_place, tmp_path):
-    made = papers_of([measured_in_place], tmp_path / "report", tmp_path, only="ecl-mst")
-    (paper,) = made.papers
+    (paper,) = papers_of([measured_in_place], tmp_path / "report", tmp_path, only="ecl-mst")
     marked = {e["id"]: e["objections"] for e in paper["exhibits"] if e["stand_ins"]}
     assert marked["ecl-mst-table-3"] and not marked["ecl-mst-table-2"] and "ecl-mst-kruskals" not in marked
 

@@ -25,7 +25,6 @@ from mst.reporting.data import prepare
 from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
 from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame
-from mst.reporting.papers.section import Papers
 from mst.reporting.table import COLUMNS, write_table
 from mst.units import count, seconds, size, times
 
@@ -329,8 +328,8 @@ def test_reasons_of_files_set_aside_are_escaped(rows):
 
 def test_sections_hold_their_own_content_only(rows):
     environment = jinja2.Environment()
-    paper = {"id": "p", "title": "P: q", "tally": [], "on_stand_ins": [], "exhibits": []}
-    shown = Shown(rows, [], [], {}, "kruskal", [], Papers([], [paper]))
+    paper = {"id": "p", "title": "P: q", "claims": [], "tally": [], "on_stand_ins": [], "exhibits": []}
+    shown = Shown(rows, [], [], {}, "kruskal", [], [paper])
     parts, around = (
         [s for chapter in chapters(shown) for s in chapter.sections],
         {*frame(shown), "root", "pages"},

@@ -23,6 +23,7 @@ from mst.bench.machine import cores_first
 from mst.bench.measure import measurement as measuring
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import MessageReader, RunSpec, send
+from mst.bench.measure.outcome import Outcome
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.measure.session import Session
@@ -159,7 +160,7 @@ def sleepers(marker: str) -> list[psutil.Process]:
 
 def session_of(run: int, scratch: Path, timeout: float) -> Session:
     spec = RunSpec("kruskal", {}, 1, "graph.arrow", str(scratch), {})
-    return Session(run, spec, Measure(timeout=timeout))
+    return Session(run, spec, Measure(timeout=timeout), Outcome())
 
 
 def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkeypatch):
@@ -381,15 +382,13 @@ def test_load_of_other_programs_is_flagged_busy(probe):
     assert measurement["conditions"]["others_cores"] > 0.15
 
 
-def test_stolen_time_is_a_share_of_the_processors_of_a_run(tmp_path, monkeypatch):
+def test_stolen_time_is_a_share_of_the_processors_of_a_run(monkeypatch):
     monkeypatch.setattr(measuring, "usable_cores", lambda: 16)
     still = {"others_cores": 0.0, "granted_width": None, "throttled": 0, "after": {"throttled": 0}}
 
     def flags(algorithm: str, width: int, stolen: float) -> list[str]:
         run = Run("here", "triangle", algorithm, "default", width, "0" * 12)
-        spec = RunSpec(algorithm, {}, width, "graph.arrow", str(tmp_path), Measure().model_dump(), "")
-        session = Session(0, spec, Measure())
-        return measuring._flags(run, session, {**still, "stolen_cores": stolen})
+        return measuring._flags(run, [], Measure(), {**still, "stolen_cores": stolen})
 
     assert flags("kruskal", 1, 0.03) == flags("edge-boruvka-cuda", 1, 0.03) == ["stolen"]
     assert flags("parlay-boruvka", 8, 0.15) == [] and flags("parlay-boruvka", 8, 0.17) == ["stolen"]

@@ -21,49 +21,26 @@ NOT_RUN = ("unsupported", "unavailable")
 
 _SET_ASIDE = b"set_aside"
 
-# Stated types keep a column's type the same when it is empty.
-COLUMNS = {
-    "machine": "string",
-    "graph": "string",
-    "family": "string",
-    "n": "int64",
-    "m": "int64",
-    "algorithm": "string",
-    "title": "string",
-    "paradigm": "string",
-    "options": "string",
-    "width": "int64",
-    "layout": "string",
-    "fingerprint": "string",
-    "status": "string",
-    "reason": "string",
-    "grade": "string",
-    "processes": "int64",
-    "samples": "int64",
-    "compute_seconds": "float64",
-    "compute_low": "float64",
-    "compute_high": "float64",
-    "spread": "float64",
-    "init_seconds": "float64",
-    "transfer_seconds": "float64",
-    "call_seconds": "float64",
-    "edges_per_second": "float64",
-    "peak_bytes": "int64",
-    "working_bytes": "int64",
-    "device_bytes": "int64",
-    "energy_joules": "float64",
-    "weight": "string",
-    "components": "int64",
-    "flags": "string",
-    "oversubscribed": "bool",
-    "cpu": "string",
-    "gpu": "string",
-    "machine_fingerprint": "string",
-    "commit": "string",
-    "created": "string",
-    "origin": "string",
-    "current": "bool",
-}
+# In their order, by type: stated types keep a column's type the same when it is empty.
+_TYPES = (
+    ("string", "machine graph family"),
+    ("int64", "n m"),
+    ("string", "algorithm title paradigm options"),
+    ("int64", "width"),
+    ("string", "layout fingerprint status reason grade"),
+    ("int64", "processes samples"),
+    ("float64", "compute_seconds compute_low compute_high spread init_seconds transfer_seconds call_seconds"),
+    ("float64", "edges_per_second"),
+    ("int64", "peak_bytes working_bytes device_bytes"),
+    ("float64", "energy_joules"),
+    ("string", "weight"),
+    ("int64", "components"),
+    ("string", "flags"),
+    ("bool", "oversubscribed"),
+    ("string", "cpu gpu machine_fingerprint commit created origin"),
+    ("bool", "current"),
+)
+COLUMNS = {name: kind for kind, names in _TYPES for name in names.split()}
 # Values of planned runs that were not possible, where the plan has none.
 _BLANK = {"options": "default", "layout": "", "flags": "", "oversubscribed": False}
 

@@ -139,13 +139,12 @@ class _Templates:
         exit_after(functools.partial(serve_run, RunSpec(**spec), commands, emit))
 
     def pass_on(self, run: int, command: str) -> None:
-        """Send a command to a run's template, unless that has ended."""
+        """Let a run's template end, or send it another command, unless it has ended."""
+        if command == "close":
+            os.close(self._commands.pop(run))
+            return
         with contextlib.suppress(BrokenPipeError):
             send(self._commands[run], command=command)
-
-    def close(self, run: int) -> None:
-        """Let a template end."""
-        os.close(self._commands.pop(run))
 
     def reap(self) -> None:
         """Report the templates that have ended, each with its exit code or minus its signal."""
@@ -184,8 +183,6 @@ def main(events: str, commands: str) -> None:
             run, command = message["run"], message["command"]
             if command == "open":
                 templates.open(run, message["spec"], message["log"])
-            elif command == "close":
-                templates.close(run)
             else:
                 templates.pass_on(run, command)
 

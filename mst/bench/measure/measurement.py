@@ -41,6 +41,8 @@ def measurement_of(
     algorithm, processes = registry.get(run.algorithm), outcome.processes
     # A run in which no process began gets the current time.
     spans = outcome.spans or [(datetime.now(UTC),) * 2]
+    # That of one solve, of the median process.
+    energies = sorted((p["energy"] for p in processes if p["energy"]), key=lambda energy: energy["joules"])
     first = processes[0] if processes else {}
     return {
         "schema": SCHEMA,
@@ -58,7 +60,7 @@ def measurement_of(
         "phases": outcome.phases,
         "counters": _counters(outcome),
         "memory": _memory(processes, outcome.peak_tree_bytes),
-        "energy": _median_energy(processes),
+        "energy": energies[len(energies) // 2] if energies else None,
         **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
         "machine": this_machine().as_dict(),
         "conditions": {**conditions, "flags": _flags(run, processes, measure, conditions)},
@@ -124,12 +126,6 @@ def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, Any]:
         "device_bytes": max(device, default=None),
         "ranks_peak_bytes": max(ranks, default=None),
     }
-
-
-def _median_energy(processes: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the energy of one solve, of the median process, or None where none could be read."""
-    readings = sorted((p["energy"] for p in processes if p["energy"]), key=lambda reading: reading["joules"])
-    return readings[len(readings) // 2] if readings else None
 
 
 def versions_of(algorithm: registry.Algorithm) -> dict[str, str]:

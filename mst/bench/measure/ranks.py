@@ -74,7 +74,10 @@ def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
         # The first failure is the cause; others may follow from it.
         emit(**json.loads(reported[0]))
     if code or not reported:
-        emit("failed", detail=None, **_failure_of_launcher(code))
+        ended = signal_of(code)
+        status, reason = failure_of_exit(-ended or code)
+        reason = f"a rank was {reason}" if ended else f"the ranks {reason} and reported nothing"
+        emit("failed", status=status, reason=reason, detail=None)
 
 
 def signal_of(code: int) -> int:
@@ -86,13 +89,6 @@ def signal_of(code: int) -> int:
         return -code
     found = code - 128 if code > 128 else code
     return found if found in (signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGTERM) else 0
-
-
-def _failure_of_launcher(code: int) -> dict[str, str]:
-    if ended := signal_of(code):
-        status, reason = failure_of_exit(-ended)
-        return {"status": status, "reason": f"a rank was {reason}"}
-    return {"status": "error", "reason": f"the ranks ended with exit code {code} and reported nothing"}
 
 
 def main(file: str) -> None:
@@ -184,18 +180,11 @@ class RankSampler(Sampler):
     def __init__(self, spec: RunSpec, implementation: Implementation, part: EdgeSlice, comm: Any):
         super().__init__(spec, implementation, part, loaded=True)
         self.part, self.comm, self.timed = part, comm, functools.partial(timed_by_slowest, comm)
+        self.memory = functools.partial(RankMemory, comm)
 
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the slowest rank's seconds of one solve."""
         return self.timed(self.implementation.solve, problem)
-
-    def start_memory(self) -> None:
-        """Record the memory in use before anything is prepared."""
-        self._memory = RankMemory(self.comm)
-
-    def memory(self) -> dict[str, int]:
-        """Return bytes of the largest rank and of all ranks."""
-        return self._memory.at_peak()
 
     def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
         """Return the facts of the forest on rank 0, and save its edge ids where they are kept."""

@@ -26,12 +26,25 @@ from mst.order import total
 from mst.solver import minimum_spanning_forest
 
 
+class Memory:
+    """Memory of this process since this was made."""
+
+    def __init__(self) -> None:
+        self._resident = reset_peak()
+
+    def at_peak(self) -> dict[str, int]:
+        """Return bytes at the peak."""
+        highest, before = peak(), self._resident
+        return {"peak_bytes": highest, "working_bytes": max(highest - before, 0), "start_bytes": before}
+
+
 class Sampler:
     """Measures a run in one process; for `loaded` and `alone` see `take_samples`."""
 
     comm: Any = None
     timed: Timed = staticmethod(timed)
     meter: Callable[[], AbstractContextManager[Energy | None]] = staticmethod(measure_energy)
+    memory: Callable[[], Any] = Memory
 
     def __init__(
         self,
@@ -50,7 +63,7 @@ class Sampler:
         # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
         for array in (self.graph.u, self.graph.v, self.graph.w):
             array.max(initial=0)
-        self.start_memory()
+        memory = self.memory()
         ready = self.implementation.ready(
             self.graph, self.spec.width, self.spec.options, comm=self.comm, timed=self.timed
         )
@@ -62,7 +75,7 @@ class Sampler:
             alone=self._alone,
             meter=self.meter,
         )
-        memory = self.memory()
+        at_peak = memory.at_peak()
         forest = self.forest(ready.problem, taken.result)
         found = {
             "init": ready.init,
@@ -70,7 +83,7 @@ class Sampler:
             "warmup": taken.warmup,
             "compute": taken.compute,
             "counters": self.implementation.counters(ready.problem, taken.result),
-            "memory": memory,
+            "memory": at_peak,
             "energy": taken.metered and taken.metered.of_one(len(taken.compute)),
             "device_bytes": self.implementation.device_bytes(ready.problem),
             "forest": forest,
@@ -116,19 +129,6 @@ class Sampler:
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the seconds of one solve."""
         return self.implementation.timed_solve(problem)
-
-    def start_memory(self) -> None:
-        """Record the memory in use before anything is prepared."""
-        self._resident = reset_peak()
-
-    def memory(self) -> dict[str, int]:
-        """Return bytes at the peak since `start_memory`."""
-        highest = peak()
-        return {
-            "peak_bytes": highest,
-            "working_bytes": max(highest - self._resident, 0),
-            "start_bytes": self._resident,
-        }
 
     def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
         """Return the facts of the forest, and save its edge ids where they are kept."""

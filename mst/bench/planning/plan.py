@@ -107,10 +107,12 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(experiment: Experiment, block: Block, place: Place) -> Iterator[_Wanted]:
-    measure = block.measure or experiment.measure
+    measure, absent = block.measure or experiment.measure, block.absent
+    names = registry.algorithms() if block.algorithms == "all" else block.algorithms
+    algorithms = [registry.get(name) for name in names if name not in absent]
     for graph in filter(block.covers, (*experiment.graphs, *experiment.left_out)):
-        yield from (_Wanted(block, measure, graph, name) for name in block.absent)
-        for algorithm in filter(place.takes, _algorithms_of(block)):
+        yield from (_Wanted(block, measure, graph, name) for name in absent)
+        for algorithm in filter(place.takes, filter(block.takes, algorithms)):
             cores = place.cores(algorithm.paradigm)
             for options in option_sets(block, algorithm):
                 for width in widths_of(block, algorithm.paradigm, cores, experiment.machine):
@@ -143,11 +145,6 @@ def _absence(name: str, block: Block) -> str:
     return f"{name} is not configured" + (
         f": describe {program} under programs: to run it" if program != name else ""
     )
-
-
-def _algorithms_of(block: Block) -> list[registry.Algorithm]:
-    names = registry.algorithms() if block.algorithms == "all" else block.algorithms
-    return [a for a in (registry.get(name) for name in names if name not in block.absent) if block.takes(a)]
 
 
 def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, place: Place) -> tuple[str, str]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from mst import registry
 from mst.bench.machine import Machine
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
+
+Paradigm = Literal[registry.PARADIGMS]  # type: ignore[valid-type]
+Widths = Annotated[list[PositiveInt], Field(min_length=1)]
 
 
 class HardwareProfile(StrictModel):
@@ -36,17 +39,7 @@ class HardwareProfile(StrictModel):
     gpus: list[str] = Field(default_factory=list, description="CUDA devices of one node, by name")
     driver: str | None = None
     nodes: int = Field(1, ge=1)
-    widths: dict[str, list[int]] = Field(default_factory=dict, description="by paradigm: threads, ranks, GPUs")
-
-    @field_validator("widths")
-    @classmethod
-    def _paradigms(cls, value: dict[str, list[int]]) -> dict[str, list[int]]:
-        for paradigm, widths in value.items():
-            if paradigm not in registry.PARADIGMS:
-                raise ValueError(f"no paradigm {paradigm!r}{nearest(paradigm, registry.PARADIGMS)}")
-            if not widths or min(widths) < 1:
-                raise ValueError(f"widths of {paradigm} must be at least 1, got {widths}")
-        return value
+    widths: dict[Paradigm, Widths] = Field(default_factory=dict, description="threads, ranks or GPUs")
 
 
 def hardware_profiles() -> list[str]:

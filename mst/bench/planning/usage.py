@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from mst.bench.planning.batches import Batch
 from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
-from mst.bench.records.store import Run, load_records
+from mst.bench.records.store import Record, Run, load_records
 from mst.bench.scheduler import answer, fields_of
 
 _PROCESS_SECONDS = 2.0
@@ -90,31 +89,26 @@ def _waiting(node: Node) -> float | None:
 def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
     """Return the usage of the jobs that measured these runs, by kind of node, from records and scheduler."""
     paths = {records / run.path for run in wanted}
-    spans: dict[tuple[str, str], list[tuple[datetime, datetime, str]]] = {}
+    jobs: dict[str, dict[str, list[Record]]] = {node.machine: {} for node in site.nodes.values()}
     for record in load_records(records):
         scheduled = record.measurement["conditions"].get("scheduled")
-        if record.path in paths and scheduled:
-            started, ended = (datetime.fromisoformat(record.measurement[key]) for key in ("started", "created"))
-            spans.setdefault((record.run.machine, scheduled["job"]), []).append(
-                (started, ended, record.run.layout)
-            )
-    times = _scheduler_times(job for _, job in spans)
-    known = {node.machine: node for node in site.nodes.values()}
-    return [
-        _used_by(known[machine], spans, times)
-        for machine in dict.fromkeys(m for m, _ in spans)
-        if machine in known
-    ]
+        if record.path in paths and scheduled and record.run.machine in jobs:
+            jobs[record.run.machine].setdefault(scheduled["job"], []).append(record)
+    waited = _scheduler_times(job for own in jobs.values() for job in own)
+    found = []
+    for machine, own in ((machine, own) for machine, own in jobs.items() if own):
+        taken = [(_seconds(runs), runs[0].run.layout) for runs in own.values()]
+        first = min((waited[job] for job in own if job in waited), default=None)
+        found.append(_usage(site.node(machine), taken, sum(map(len, own.values())), first))
+    return found
 
 
-def _used_by(node: Node, spans: Mapping[tuple[str, str], list[Any]], times: Mapping[str, float]) -> Usage:
-    jobs = {job: runs for (machine, job), runs in spans.items() if machine == node.machine}
-    taken = [
-        ((max(end for _, end, _ in runs) - min(begun for begun, *_ in runs)).total_seconds(), runs[0][2])
-        for runs in jobs.values()
-    ]
-    waited = min((times[job] for job in jobs if job in times), default=None)
-    return _usage(node, taken, sum(map(len, jobs.values())), waited)
+def _seconds(runs: Iterable[Record]) -> float:
+    """Return how long a job took, from the start of its first run to the end of its last."""
+    started, ended = (
+        [datetime.fromisoformat(record.measurement[key]) for record in runs] for key in ("started", "created")
+    )
+    return (max(ended) - min(started)).total_seconds()
 
 
 def _scheduler_times(jobs: Iterable[str]) -> dict[str, float]:

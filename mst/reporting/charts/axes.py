@@ -95,7 +95,7 @@ def readable(axis: Any) -> None:
 
     The steps of one level are about equally far apart, so that few labels do not overlap.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     low, high = sorted(axis.get_view_interval())
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -105,7 +105,7 @@ def readable(axis: Any) -> None:
             break
     else:
         axis.set_major_locator(MaxNLocator(4))
-    axis.set_major_formatter(FuncFormatter(_tick))
+    axis.set_major_formatter(lambda value, _: prefixed(value, 6) if value >= 1e-4 else f"{value * 1e6:g} µ")
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
 
@@ -117,10 +117,6 @@ def label_ratios(axis: Any) -> None:
         readable(axis)
     else:
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-
-
-def _tick(value: float, _: Any = None) -> str:
-    return prefixed(value, 6) if value >= 1e-4 else f"{value * 1e6:g} µ"
 
 
 def slug(text: str) -> str:

@@ -66,7 +66,7 @@ def write_report(
     kind, name = scope_of(config)
     with workers(usable_cores()) as run:
         figures = draw_all(rows, folder, baseline, run)
-        papers = None
+        papers: list[dict[str, Any]] = []
         # A report about one graph or algorithm has no papers.
         if kind in ("default", "papers"):
             sources = gather(records, rows.to_dict("records"), manifests)

@@ -22,7 +22,6 @@ from mst.reporting.page import answer, chooser
 from mst.reporting.page.explorer import as_json, explorer_data
 from mst.reporting.page.facts import graph_rows, missing_graphs
 from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED
-from mst.reporting.papers.section import Papers
 from mst.units import counted
 from mst.yaml_models import read_yaml
 
@@ -43,7 +42,7 @@ class Shown:
     config: Mapping[str, Any]
     baseline: str
     figures: Sequence[Any]
-    papers: Papers | None = None
+    papers: Sequence[Mapping[str, Any]] = ()
     references: Sequence[Reference] = ()
     to_come: int = 0
     digest: str = ""
@@ -104,8 +103,10 @@ def chapters(shown: Shown) -> list[Chapter]:
     machines = [(f"machine-{place}", machine["name"]) for place, machine in enumerate(shown.described, 1)]
     bibtex = (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)
     configuration = json.dumps(dict(shown.config), indent=1, default=str)
+    parts = _apart(shown.rows)
+    matrices = [(words, own["machine"].nunique() > 1, *data.matrix(own)) for words, own in parts]
     proofs = [
-        _alone("verification", "Verification", _verification(shown)),
+        _alone("verification", "Verification", {"matrices": matrices}),
         _alone("unfinished", "Not finished", left),
     ]
     method = [
@@ -115,7 +116,7 @@ def chapters(shown: Shown) -> list[Chapter]:
     explorer, spreads = _alone("explorer", "Explorer", _explorer(shown)), data.spreads(shown.rows)
     return [
         Chapter("", "Results", _front(shown), ["copy.js", "front.js"]),
-        *(_paper(shown, paper) for paper in (shown.papers.papers if shown.papers else ())),
+        *map(_paper, shown.papers),
         *([Chapter("charts", "Charts", [_charts(others)])] if others else ()),
         Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
         Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
@@ -141,14 +142,9 @@ def _front(shown: Shown) -> list[Section]:
     ]
 
 
-def _paper(shown: Shown, paper: Mapping[str, Any]) -> Chapter:
+def _paper(paper: Mapping[str, Any]) -> Chapter:
     links = [("claims", "Claims"), *((e["id"], e["number"]) for e in paper["exhibits"])]
-    section = Section("paper", links, {"paper": paper, "claims": _claims(shown, paper)})
-    return Chapter(paper["id"], paper["title"], [section], ["page.js"])
-
-
-def _claims(shown: Shown, paper: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [claim for claim in shown.papers.claims if claim["paper"] == paper["id"]] if shown.papers else []
+    return Chapter(paper["id"], paper["title"], [Section("paper", links, {"paper": paper})], ["page.js"])
 
 
 def _charts(figures: Sequence[Any]) -> Section:
@@ -196,8 +192,8 @@ def _answer(shown: Shown) -> dict[str, Any]:
 def _papers(shown: Shown) -> dict[str, Any]:
     """Return each paper with its numbers of claims by verdict, those on stand-ins, and the claim that matters most."""
     rows = []
-    for paper in shown.papers.papers if shown.papers else ():
-        claims = _claims(shown, paper)
+    for paper in shown.papers:
+        claims = paper["claims"]
         tally = Counter(claim["overall"] for claim in claims)
         judged = [tally[CONFIRMED], tally[CONTRADICTED]]
         matters = [claim for claim in claims if claim["id"] == shown.captions["matters"].get(paper["id"])]
@@ -230,11 +226,6 @@ def _explorer(shown: Shown) -> dict[str, Any]:
         "anything": bool(shown.rows["shown"].any()),
         "digest": shown.digest,
     }
-
-
-def _verification(shown: Shown) -> dict[str, Any]:
-    parts = _apart(shown.rows)
-    return {"matrices": [(words, rows["machine"].nunique() > 1, *data.matrix(rows)) for words, rows in parts]}
 
 
 def scope_of(config: Mapping[str, Any]) -> tuple[str, str]:

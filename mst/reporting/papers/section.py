@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup, escape
@@ -31,13 +31,6 @@ _BY = {"port": "by our port", "original": "by the program itself", "tests": "by 
 _THEIRS, _OTHERS = "on the paper's kind of machine", "on another kind of machine"
 
 
-class Papers(NamedTuple):
-    """Everything that the pages' templates need of the papers: their claims, and their titles and exhibits."""
-
-    claims: list[dict[str, Any]]
-    papers: list[dict[str, Any]]
-
-
 def papers_of(
     sources: Sequence[Measured],
     pages: Path,
@@ -47,8 +40,8 @@ def papers_of(
     every_picture: bool = False,
     elsewhere: frozenset[str] = frozenset(),
     run: Run = one_by_one,
-) -> Papers:
-    """Judge claims, fill exhibits, and write their files.
+) -> list[dict[str, Any]]:
+    """Judge claims, fill exhibits, and write their files; return all that the templates need of each paper.
 
     Parameters
     ----------
@@ -68,13 +61,12 @@ def papers_of(
     book = claims.document()
     names, chosen = book.names(), [paper for paper in book.claims if only in (None, paper)]
     claims_of = {paper: _claims(paper, sources, book, pages) for paper in chosen}
-    rows = [row for own in claims_of.values() for row in own]
-    for outcome in (o for row in rows for o in (*row["outcomes"], *row["stand_ins"])):
-        outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
+    for row in (row for own in claims_of.values() for row in own):
+        for outcome in (*row["outcomes"], *row["stand_ins"]):
+            outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
     filled = {
-        paper: [fill(paper, exhibit, sources, names) for exhibit in made]
-        for paper, made in exhibits().items()
-        if paper in chosen
+        paper: [fill(paper, exhibit, sources, names) for exhibit in exhibits().get(paper, ())]
+        for paper in chosen
     }
     tasks = {
         one.slug: partial(drawing.draw, one, folder, elsewhere)
@@ -83,20 +75,18 @@ def papers_of(
         if one.measured or every_picture
     }
     pictures = dict(zip(tasks, run(list(tasks.values()))))
-    shown = [
+    return [
         {
             "id": paper,
             "title": book.papers[paper].title,
-            "tally": _tally(row["overall"] for row in claims_of[paper]),
+            "claims": rows,
+            "tally": _tally(row["overall"] for row in rows),
             # Counted by themselves.
-            "on_stand_ins": _tally(
-                v for row in claims_of[paper] for v in {o["verdict"] for o in row["stand_ins"]}
-            ),
-            "exhibits": [_exhibit(one, pictures.get(one.slug, []), pages, folder) for one in made],
+            "on_stand_ins": _tally(v for row in rows for v in {o["verdict"] for o in row["stand_ins"]}),
+            "exhibits": [_exhibit(one, pictures.get(one.slug, []), pages, folder) for one in filled[paper]],
         }
-        for paper, made in filled.items()
+        for paper, rows in claims_of.items()
     ]
-    return Papers(rows, shown)
 
 
 def judged(sources: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
@@ -137,7 +127,6 @@ def _claim(
     number = None if isinstance(claim.published, str) else claim.published
     return {
         **claim.model_dump(include={"id", "place", "says", "standing", "arithmetic", "note", "refuted"}),
-        "paper": paper,
         "quantity": " ".join(claim.quantity.split()),
         "published": number,
         "published_text": claim.published if isinstance(claim.published, str) else _value(claim.unit, number),
@@ -215,12 +204,14 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
     exhibit = filled.exhibit
     files = tables.write_files(filled, folder / filled.slug)
     grids = [grid for panel in filled.panels for grid in panel.measured]
+    # For screen readers.
+    image = f'role="img" aria-label="{escape(f"{exhibit.number}, {exhibit.title}")}"'
     return {
         **exhibit.model_dump(include={"number", "title", "note", "values"}),
         "id": filled.slug,
         "static": published(exhibit.static).rows if exhibit.static else (),
         "tables": [table for panel in filled.panels for table in _tables(panel)],
-        "pictures": [_labelled(panel.svg, f"{exhibit.number}, {exhibit.title}") for panel in pictures],
+        "pictures": [Markup(panel.svg.replace('role="img"', image, 1)) for panel in pictures],
         "measured": filled.measured,
         "printed": filled.printed,
         "stand_ins": any(any(grid.marks) for grid in grids),
@@ -228,11 +219,6 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
         "why": "Not measured here yet." if filled.panels and not filled.measured else "",
         "files": [os.path.relpath(file, pages) for file in files],
     }
-
-
-def _labelled(svg: str, label: str) -> Markup:
-    """Return a picture for the page with a label for screen readers."""
-    return Markup(svg.replace('role="img"', f'role="img" aria-label="{escape(label)}"', 1))
 
 
 def write_exhibit(
