@@ -467,7 +467,7 @@ def test_stand_in_that_differs_by_more_than_a_tenth_counts_for_nothing(records, 
 
 
 def test_regenerated_graph_under_the_name_in_print_is_a_stand_in(records, stand_ins):
-    book = stand_ins.model_copy(update={"sets": {"ONE": [[SOCIAL.name, STAND_IN.name]]}})
+    book = stand_ins.model_copy(update={"sets": {"ONE": ((SOCIAL.name, STAND_IN.name),)}})
     source = of_stand_ins(stood_in(records, 2.0))
     quantity = "gm(T('boruvka', g) / T('kruskal', g) for g in ONE)"
     outcome = judged(claim(quantity, anywhere={"above": 1}), source, book)
@@ -560,7 +560,7 @@ def test_claims_about_facts_use_no_stand_ins(records, book, stand_ins):
 def test_printed_numbers_are_of_the_input_and_facts_of_its_stand_in(records, stand_ins, named):
     """Of a set's member, and of a graph that a formula names itself."""
     book = stand_ins.model_copy(
-        update={"stand_ins": {"as-skitter": STAND_IN.name}, "sets": {"ONE": ["as-skitter"]}}
+        update={"stand_ins": {"as-skitter": STAND_IN.name}, "sets": {"ONE": ("as-skitter",)}}
     )
     source = of_stand_ins(records.add("kruskal", STAND_IN, 1.0))
     printed = f"mean(published('ecl-mst/table-2', 'vertices', {named}) * T('kruskal', {named}) for g in ONE)"
@@ -787,7 +787,7 @@ def test_stand_in_is_a_member_of_a_set_only_as_another_name_of_its_input():
     alone = {member for listed in book.sets.values() for member in listed if isinstance(member, str)}
     assert not alone & set(book.stand_ins.values())
     assert (
-        all([graph, other] in book.sets["ECL17"] for graph, other in others) and set(book.stand_ins) <= members
+        all((graph, other) in book.sets["ECL17"] for graph, other in others) and set(book.stand_ins) <= members
     )
 
 
@@ -827,7 +827,7 @@ def test_every_formula_names_known_algorithms_graphs_and_options():
 
 def _flat(members):
     for member in members:
-        yield from member if isinstance(member, list) else [member]
+        yield from member if isinstance(member, tuple) else [member]
 
 
 def _check_options(text):

@@ -41,7 +41,7 @@ def test_error_names_the_workers_line_and_later_runs_succeed():
     with workers(2) as run:
         with pytest.raises(ZeroDivisionError) as raised:
             run([partial(divmod, 1, 0), *[partial(divmod, 1, 1)] * 5])
-        assert "in _result" in str(raised.value.__cause__)
+        assert "in _process_worker" in str(raised.value.__cause__)
         assert run([partial(divmod, 9, 2)] * 4) == [(4, 1)] * 4
 
 

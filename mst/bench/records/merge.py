@@ -55,20 +55,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
                 prove_again(tree, results)
-                moves, conflicts, unchanged = [], [], 0
-                for source, target in _pairs(tree, results):
-                    member = target.relative_to(results).as_posix()
-                    different = _difference(kind_of(member), target, source) if target.exists() else ""
-                    if different is None:
-                        unchanged += kind_of(member) == "record"
-                    elif different and not replace:
-                        conflicts.append(f"{member}: {different}")
-                    else:
-                        if target.exists():
-                            moves.append((target, stage / "replaced" / member))
-                        moves.append((source, target))
-                if conflicts:
-                    raise InputError(_message(bundle, conflicts))
+                moves, unchanged = _union(bundle, tree, results, stage / "replaced", replace=replace)
                 summary = summary_of(machine, _files_of(tree, moves), unchanged)
                 _move_all(moves, stage)
     finally:
@@ -118,6 +105,29 @@ def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
         with contextlib.suppress(MSTError):
             yield read_measurement(Path(path))["machine"]
             return  # the records of one machine agree: neither a run nor an import adds another's
+
+
+def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: bool) -> tuple[list[Move], int]:
+    """Return the moves that make `results` the union of both, and how many records they agree on."""
+    moves: list[Move] = []
+    conflicts, unchanged = [], 0
+    for source, target in _pairs(tree, results):
+        member = target.relative_to(results).as_posix()
+        different = _difference(kind_of(member), target, source) if target.exists() else ""
+        if different is None:
+            unchanged += kind_of(member) == "record"
+        elif different and not replace:
+            conflicts.append(f"{member}: {different}")
+        else:
+            if target.exists():
+                moves.append((target, replaced / member))
+            moves.append((source, target))
+    if conflicts:
+        found = f"{bundle}: {len(conflicts)} files differ from those here, nothing was imported"
+        remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
+        more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
+        raise InputError("\n  ".join([f"{found}; {remedy}", *conflicts[:5], *more]))
+    return moves, unchanged
 
 
 def _pairs(source: Path, target: Path) -> Iterator[Move]:
@@ -177,13 +187,6 @@ def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
         if source.is_relative_to(tree):
             files = filter(Path.is_file, (source, *source.rglob("*")))
             yield from (file.relative_to(tree).as_posix() for file in files)
-
-
-def _message(bundle: Path, conflicts: list[str]) -> str:
-    found = f"{bundle}: {len(conflicts)} files differ from those here, nothing was imported"
-    remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
-    more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
-    return "\n  ".join([f"{found}; {remedy}", *conflicts[:5], *more])
 
 
 def _read(path: Path) -> dict[str, Any]:

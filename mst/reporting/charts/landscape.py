@@ -24,27 +24,24 @@ COLOURS = {
 
 
 def landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
-    """Draw throughput against m; None where fewer than three points or two graphs were measured."""
+    """Draw throughput against m: the fastest run on each machine and graph for each kind of hardware.
+
+    Many cores are only those of several. None where fewer than three points or two graphs were measured.
+    """
     exact = shown[shown["exact"]]
-    kinds = {name: rows.assign(hardware=name) for name, rows in _kinds(exact).items()}
-    if sum(map(len, kinds.values())) < FEWEST or exact["graph"].nunique() < 2:
+    kinds = {LIBRARY: exact[exact["library"] & HARDWARE_KINDS[1].uses(exact)]}
+    for hardware in HARDWARE_KINDS:
+        own = exact[hardware.uses(exact) & ~exact["library"]]
+        kinds[hardware.name] = own[own["width"] > 1] if hardware.id == "cores" else own
+    rows = pd.concat(fastest(kinds[name], "machine", "graph").assign(hardware=name) for name in COLOURS)
+    if len(rows) < FEWEST or exact["graph"].nunique() < 2:
         return None
-    rows = pd.concat(kinds.values())
     columns = ["hardware", "machine", "graph", "n", "m", "algorithm", "options", "width"]
     columns += ["compute_seconds", "compute_low", "compute_high", "edges_per_second"]
     rows[columns].to_csv(folder / "landscape.csv", index=False)
     alt = "Edges per second against the number of edges, a dot for each graph and kind of hardware, as in the table."
     panel = _drawn(rows, folder / "landscape")
     return Figure("landscape", "All hardware on one chart", alt, [panel], "All hardware")
-
-
-def _kinds(exact: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the fastest run on each machine and graph for each kind of hardware; many cores only of several."""
-    found = {LIBRARY: exact[exact["library"] & HARDWARE_KINDS[1].uses(exact)]}
-    for hardware in HARDWARE_KINDS:
-        rows = exact[hardware.uses(exact) & ~exact["library"]]
-        found[hardware.name] = rows[rows["width"] > 1] if hardware.id == "cores" else rows
-    return {name: fastest(found[name], "machine", "graph") for name in COLOURS if len(found[name])}
 
 
 def _drawn(rows: pd.DataFrame, file: Path) -> Panel:

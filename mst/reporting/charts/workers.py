@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
+from operator import call
 from typing import Any
 
 from mst.errors import MSTError
@@ -23,7 +24,7 @@ MOST = 4
 def one_by_one(tasks: Sequence[Task]) -> list[Any]:
     """Return the results of the tasks, in their order, drawn by this process."""
     setup()
-    return [task() for task in tasks]
+    return list(map(call, tasks))
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def workers(cores: int) -> Iterator[Run]:
     # A fork would copy locks that other threads of this process hold.
     with ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin) as pool:
         try:
-            yield lambda tasks: list(pool.map(_result, tasks))
+            yield lambda tasks: list(pool.map(call, tasks))
         except BrokenProcessPool:
             raise MSTError("a process that draws figures ended early: it may have run out of memory") from None
         finally:
@@ -50,7 +51,3 @@ def _begin() -> None:
     # An interrupt is for the process that waits.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     setup()
-
-
-def _result(task: Task) -> Any:
-    return task()

@@ -227,15 +227,12 @@ def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str,
             found = findings(own, hardware, baseline)
             if own is here and not found:
                 made.append(Card(hardware.name, None, missing(own, hardware)))
-            for f in found if own is here else _weighty(found):
-                made.append(Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)))
+            most = max((f.gains for f in found), default=0)
+            for f in found:
+                # Of those elsewhere only what compares an algorithm on at least half as many graphs as any of them.
+                if own is here or (f.algorithm and f.gains and 2 * f.gains >= most):
+                    made.append(Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)))
     return made
-
-
-def _weighty(found: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that name an algorithm and compare it on at least half as many graphs as any of them."""
-    most = max((f.gains for f in found), default=0)
-    return [f for f in found if f.algorithm and f.gains and 2 * f.gains >= most]
 
 
 def _in_words(facts: Mapping[str, Any] | None, hardware: HardwareKind) -> str:

@@ -32,6 +32,8 @@ NOT_COMPARABLE, NOT_MEASURED, DISAGREE = "not comparable here", "not measured", 
 VERDICTS = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED, NOT_COMPARABLE, NOT_MEASURED)
 ON_STAND_INS = " on stand-ins"
 Judge = Literal["original", "port", "facts"]
+Member = str | int | float | tuple[str, ...]
+"""A member of a set: a name or a number, or alternatives."""
 
 
 class Criterion(StrictModel):
@@ -190,14 +192,13 @@ class Document(StrictModel):
     machines: dict[str, Kind]
     originals: dict[str, str]
     selections: dict[str, str]
-    sets: dict[str, list[Any]]
+    sets: dict[str, tuple[Member, ...]]
     stand_ins: dict[str, str] = Field(default_factory=dict)
     claims: dict[str, list[Claim]]
 
     def names(self) -> Names:
         """Return the names that formulas may use."""
-        sets: dict[str, Any] = {name: _frozen(members) for name, members in self.sets.items()}
-        return Names(sets | dict(self.selections), self.stand_ins)
+        return Names({**self.sets, **self.selections}, self.stand_ins)
 
     def checked(self) -> Document:
         """Return this document, or raise `ConfigError` where its stand-ins are unknown or ambiguous."""
@@ -210,10 +211,6 @@ class Document(StrictModel):
             if stated.count(graph) > 1:
                 raise ConfigError(f"stand_ins: {graph!r} is named twice: a stand-in replaces one graph only")
         return self
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
 
 
 @cache

@@ -43,20 +43,13 @@ def objection(
     git = measurement["git"]
     if git is None or git["dirty"]:
         return "measured with code that no commit has"
-    lacking = _versions_lacking(measurement)
-    if lacking:
-        return f"does not state the version of {' and '.join(lacking)}"
-    return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
-
-
-def _versions_lacking(measurement: Mapping[str, Any]) -> list[str]:
-    """Return what a run on a GPU leaves unsaid of the software that it ran on."""
     run = measurement["run"]
-    if run["paradigm"] != "cuda" and run["algorithm"] not in on_gpus():
-        return []
-    stated = {**measurement["versions"], "driver": measurement["machine"]["driver"]}
-    wanted = ("cuda", "driver") if run["algorithm"].startswith("command-") else ("cupy", "cuda", "driver")
-    return [name for name in wanted if not stated.get(name)]
+    if run["paradigm"] == "cuda" or run["algorithm"] in on_gpus():
+        stated = {**measurement["versions"], "driver": measurement["machine"]["driver"]}
+        wanted = ("cuda", "driver") if run["algorithm"].startswith("command-") else ("cupy", "cuda", "driver")
+        if lacking := [name for name in wanted if not stated.get(name)]:
+            return f"does not state the version of {' and '.join(lacking)}"
+    return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
 
 
 def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: bool = False) -> str:

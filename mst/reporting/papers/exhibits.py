@@ -17,14 +17,14 @@ from pydantic import Field, field_validator, model_validator
 
 from mst import resources
 from mst.bench.statistics import FEWEST_PROCESSES
-from mst.reporting.papers.claims import document
+from mst.reporting.papers.claims import Member, document
 from mst.reporting.papers.formula import Missing, Names, Source, Unfit, evaluate
 from mst.reporting.papers.observations import Measured, Printed
 from mst.units import counted
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]
-Loop = dict[str, str | list[Any]]
+Loop = dict[str, str | tuple[Member, ...]]
 OUR_PORT, OUR_PORTS = ", our port", ", our ports"
 
 
@@ -233,10 +233,8 @@ def _bindings(loop: Loop, names: Names) -> list[dict[str, Any]]:
     return [{name: m} for name, chosen in loop.items() for m in _members(chosen, names)] or [{}]
 
 
-def _members(chosen: str | list[Any], names: Names) -> tuple[Any, ...]:
-    if isinstance(chosen, str):
-        return names.sets[chosen]
-    return tuple(tuple(member) if isinstance(member, list) else member for member in chosen)
+def _members(chosen: str | tuple[Member, ...], names: Names) -> tuple[Member, ...]:
+    return names.sets[chosen] if isinstance(chosen, str) else chosen
 
 
 def _label(member: Any) -> str:
