@@ -18,7 +18,7 @@ from mst.bench.records.check import check_table
 from mst.bench.records.store import load_records, table_row
 from mst.errors import MSTError
 from mst.reporting import data
-from mst.reporting.charts import figures, landscape
+from mst.reporting.charts import figures
 from mst.reporting.charts.figures import all_widths, comparable, draw_all, mean_of
 from mst.reporting.charts.style import PARADIGMS
 from mst.reporting.data import prepare
@@ -231,8 +231,7 @@ def test_a_figure_has_the_colours_of_the_paradigms_alone(report):
 
 
 def test_a_crowded_chart_holds_its_marks_as_one_picture(rows, tmp_path, monkeypatch):
-    for module in (figures, landscape):
-        monkeypatch.setattr(module, "MOST_MARKS", 0)
+    monkeypatch.setattr(figures, "MOST_MARKS", 0)
     drawn = {figure.name: figure for figure in draw_all(rows[rows["shown"]], tmp_path, "kruskal")}
     for panel in (*drawn["landscape"].panels, *drawn["throughput"].panels):
         assert "<image" in panel.svg and len(panel.svg) < 100_000

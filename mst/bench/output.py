@@ -1,9 +1,9 @@
-"""The output of other programs, which may be missing or fail."""
+"""The output of other programs, which may be missing or fail, such as the scheduler of a cluster (SLURM)."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -20,3 +20,18 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
         return subprocess.run(command, text=True, timeout=timeout, **given).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
+
+
+def answer(command: Sequence[str]) -> str:
+    """Return everything that a command of the scheduler prints; nothing where there is none."""
+    return output_of(command, timeout=60, stderr=subprocess.STDOUT)
+
+
+def fields_of(jobs: Iterable[str], *commands: Sequence[str]) -> dict[str, list[str]]:
+    """Return the fields of each job in the output of the first command that knows any: lines of ``ID|FIELD|FIELD``."""
+    ids = ",".join(dict.fromkeys(filter(None, jobs)))
+    for command in commands if ids else ():
+        rows = [line.split("|") for line in answer([*command, "-j", ids]).splitlines()]
+        if found := {job: fields for job, *fields in rows if fields}:
+            return found
+    return {}

@@ -28,7 +28,6 @@ class GraphState:
     facts: Facts | None = None
     digest: str = ""
     reason: str = ""
-    bytes: int = 0
 
 
 @dataclass(frozen=True)

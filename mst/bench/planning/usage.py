@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from mst.bench.output import answer, fields_of
 from mst.bench.planning.batches import Batch
 from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Record, Run, load_records
-from mst.bench.scheduler import answer, fields_of
 
 _PROCESS_SECONDS = 2.0
 """Seconds for starting a process and compiling, where a run has not been measured before."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from mst.bench.output import answer, fields_of
 from mst.bench.records.store import write_json
-from mst.bench.scheduler import answer, fields_of
 
 FILE = "failed.json"
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)

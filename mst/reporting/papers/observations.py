@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,8 +19,8 @@ from mst.reporting.papers.evidence import objection, resembles
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
 from mst.reporting.papers.published import SCALE, is_number, published, published_tables
 
-Key = tuple[str, str, str, int]
-"""Graph, algorithm, options and width of a run."""
+Key = tuple[str, str, str]
+"""Graph, algorithm and options of a run."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Measured(Source):
     machine : mapping
         Facts of the machine (`mst.bench.machine.Machine.as_dict`) and its ``name``.
     runs, reasons : dict
-        Records, of several layouts the fastest, and why planned runs were not possible.
+        Records by width, of several layouts the fastest, and why planned runs were not possible.
     facts : mapping
         Manifests by graph.
     programs : mapping, optional
@@ -44,9 +44,9 @@ class Measured(Source):
     """
 
     machine: Mapping[str, Any]
-    runs: dict[Key, Record] = field(default_factory=dict)
+    runs: dict[Key, dict[int, Record]] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    reasons: dict[Key, str] = field(default_factory=dict)
+    reasons: dict[tuple[Key, int], str] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
     judging: bool = False
     direction: bool = False
@@ -64,16 +64,19 @@ class Measured(Source):
         """Return a number of a record; raise `Missing` with the best reason known."""
         key = self._key(selection, graph)
         if quantity == "wrong":
-            return self._wrong(key, selection)
-        if quantity == "ran":
-            return self._ran(key, selection)
-        found = [self._number(record, quantity, name) for record in self._records(key, selection)]
-        # The best of several widths is the best of those that judge, if any do.
-        judging = [leaf for leaf in found if leaf and not leaf.objection] if self.judging else []
-        best = (judging or found)[0]
-        if best is None:
-            raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
-        return self._judged(best, graph)
+            best = self._wrong(key, selection)
+        elif quantity == "ran":
+            best = self._ran(key, selection)
+        else:
+            found = [self._number(record, quantity, name) for record in self._records(key, selection)]
+            # The best of several widths is the best of those that judge, if any do.
+            judging = [leaf for leaf in found if leaf and not leaf.objection] if self.judging else []
+            if (judging or found)[0] is None:
+                raise Missing(f"{selection} on {graph}: no {name or quantity} in its record")
+            best = (judging or found)[0]
+        if self.judging and best.objection:
+            raise Missing(f"{_named(key)} at width {best.width} on {graph}: {best.objection}")
+        return best
 
     def _number(self, record: Record, quantity: str, name: str) -> Leaf | None:
         if quantity == "excess":
@@ -84,20 +87,12 @@ class Measured(Source):
         against = objection(record, quantity, behind, direction=self.direction)
         return None if value is None else _leaf(value, record, against, behind or ())
 
-    def _judged(self, found: Leaf, graph: str) -> Leaf:
-        """Return a leaf unless it judges no claim, and it should."""
-        if self.judging and found.objection:
-            algorithm, options = Path(found.record or "").parts[-4:-2]
-            run = algorithm if options == "default" else f"{algorithm}[{options}]"
-            raise Missing(f"{run} at width {found.width} on {graph}: {found.objection}")
-        return found
-
     def fact(self, name: str, graph: str) -> float:
         """Return a fact of a graph from its manifest, else from any record of it."""
         manifest = self.facts.get(graph, {})
         value = manifest.get({"max_degree": "maximum_degree"}.get(name, name))
         if value is None and name in ("n", "m"):
-            value = next((r.measurement["graph"][name] for k, r in self.runs.items() if k[0] == graph), None)
+            value = next((record.measurement["graph"][name] for record in self._on(graph)), None)
         if value is None:
             raise Missing(f"{graph} has no facts here")
         return float(value)
@@ -105,7 +100,7 @@ class Measured(Source):
     def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
         """Return the widths that have a shown record, ascending."""
         key = self._key(selection, graph)
-        found = [k[3] for k, record in self.runs.items() if k[:3] == key and _shown(record, selection.over)]
+        found = [width for width, record in self.runs.get(key, {}).items() if _shown(record, selection.over)]
         if not found:
             raise Missing(self._why(key, selection))
         return tuple(sorted(found))
@@ -130,17 +125,21 @@ class Measured(Source):
     def _graphs(self) -> set[str]:
         return {key[0] for key in self.runs}
 
-    def _key(self, selection: Selection, graph: str) -> tuple[str, str, str]:
+    def _on(self, graph: str) -> Iterator[Record]:
+        """Yield the records of a graph."""
+        return (record for key, own in self.runs.items() if key[0] == graph for record in own.values())
+
+    def _key(self, selection: Selection, graph: str) -> Key:
         """Return the graph, the algorithm and the options that are looked up."""
         if self.programs is not None:
             selection = program_of(selection, self.programs)
         return graph, selection.algorithm, options_text(selection)
 
-    def _records(self, key: tuple[str, str, str], selection: Selection) -> list[Record]:
+    def _records(self, key: Key, selection: Selection) -> list[Record]:
         """Return the records of a selection, the fastest first."""
-        graph = key[0]
+        graph, own = key[0], self.runs.get(key, {})
         widths = [selection.width] if selection.width else self.widths(selection, graph)
-        found = [record for width in widths if (record := self.runs.get((*key, width)))]
+        found = [own[width] for width in widths if width in own]
         shown = [record for record in found if _shown(record, selection.over)]
         if not shown:
             if reason := self._unfit(selection, graph):
@@ -149,11 +148,10 @@ class Measured(Source):
             raise (Failed if failed else Missing)(self._why(key, selection))
         return sorted(shown, key=lambda record: _median(record) or np.inf)
 
-    def _ran(self, key: tuple[str, str, str], selection: Selection) -> Leaf:
-        graph, width = key[0], selection.width or 1
-        if record := self.runs.get((*key, width)):
-            return self._judged(_leaf(_shown(record, "+"), record, objection(record)), graph)
-        if self._unfit(selection, graph):
+    def _ran(self, key: Key, selection: Selection) -> Leaf:
+        if record := self.runs.get(key, {}).get(selection.width or 1):
+            return _leaf(_shown(record, "+"), record, objection(record))
+        if self._unfit(selection, key[0]):
             return Leaf(0.0)
         raise Missing(self._why(key, selection))
 
@@ -169,39 +167,37 @@ class Measured(Source):
 
     def _excess(self, record: Record) -> float | None:
         """Return how much heavier the forest is than the minimum, which any exact run on the graph found."""
-        graph = record.run.graph
-        exact = (
-            r
-            for k, r in self.runs.items()
-            if k[0] == graph and r.proved and (r.proof or {}).get("grade") == "identical"
-        )
+        on_graph = self._on(record.run.graph)
+        exact = (r for r in on_graph if r.proved and (r.proof or {}).get("grade") == "identical")
         least = next((r.measurement["forest"]["weight"] for r in exact), None)
         own = (record.measurement["forest"] or {}).get("weight")
         return None if least is None or own is None or not float(least) else float(own) / float(least) - 1
 
-    def _wrong(self, key: tuple[str, str, str], selection: Selection) -> Leaf:
-        judged = [r for k, r in self.runs.items() if k[:3] == key and (r.status == "wrong" or r.proved)]
+    def _wrong(self, key: Key, selection: Selection) -> Leaf:
+        judged = [r for r in self.runs.get(key, {}).values() if r.status == "wrong" or r.proved]
         judged = [r for r in judged if not objection(r, "wrong")] or judged
         if not judged:
             raise Missing(self._why(key, selection))
         first, wrong = judged[0], sum(r.status == "wrong" for r in judged)
-        return self._judged(_leaf(wrong, first, objection(first, "wrong")), key[0])
+        return _leaf(wrong, first, objection(first, "wrong"))
 
-    def _why(self, key: tuple[str, str, str], selection: Selection) -> str:
+    def _why(self, key: Key, selection: Selection) -> str:
         """Return why a selection has no number, as the record, the plan or the graph's manifest says."""
-        (graph, algorithm, options), width = key, selection.width or 1
-        run = f"{algorithm}[{options}]" if options != "default" else algorithm
-        run += f" at width {width}" * (width > 1)
-        if record := self.runs.get((*key, width)):
+        (graph, algorithm, _), width = key, selection.width or 1
+        run = _named(key) + f" at width {width}" * (width > 1)
+        if record := self.runs.get(key, {}).get(width):
             reason = record.measurement["reason"] or (record.proof or {}).get("reason") or "not proved"
             return f"{run} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {reason}"
         unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
         otherwise = "the graph is unavailable" if unavailable else "not run"
         # A program or algorithm that is not installed has one row for all its options.
-        reason = (
-            self.reasons.get((*key, width)) or self.reasons.get((graph, algorithm, "default", 1)) or otherwise
-        )
-        return f"{run} on {graph}: {reason}"
+        found = self.reasons.get((key, width)) or self.reasons.get(((graph, algorithm, "default"), 1))
+        return f"{run} on {graph}: {found or otherwise}"
+
+
+def _named(key: Key) -> str:
+    _, algorithm, options = key
+    return algorithm if options == "default" else f"{algorithm}[{options}]"
 
 
 def program_of(selection: Selection, originals: Mapping[str, str]) -> Selection:
@@ -289,29 +285,30 @@ def gather(
     `rows` are the tidy table: which version of a run is current, and why planned runs were not possible. Without it the
     newest version counts. `manifests` are facts of the graphs.
     """
+
+    def places(row: Mapping[str, Any]) -> tuple[str, Key, int]:
+        key = (row["graph"], row["algorithm"], row["options"])
+        return row["machine"], key, int(row["width"] or 1)
+
     table = list(rows)
-    versions = {(_row_key(r), r["fingerprint"]) for r in table if r.get("current") and r.get("fingerprint")}
+    versions = {(*places(r), r["fingerprint"]) for r in table if r.get("current") and r.get("fingerprint")}
     facts = {manifest["name"]: manifest for manifest in manifests}
     machines: dict[str, Measured] = {}
     for folder in folders:
         for record in load_records(Path(folder)):
             run = record.run
-            key = (run.graph, run.algorithm, run.options, run.width)
-            if table and ((run.machine, *key), run.fingerprint) not in versions:
+            machine, key, width = places(vars(run))
+            if table and (machine, key, width, run.fingerprint) not in versions:
                 continue
-            here = machines.setdefault(
-                run.machine,
-                Measured({"name": run.machine, **record.measurement["machine"]}, facts=facts),
-            )
-            here.runs[key] = _preferred(here.runs.get(key), record, by_age=not table)
+            if machine not in machines:
+                machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
+            own = machines[machine].runs.setdefault(key, {})
+            own[width] = _preferred(own.get(width), record, by_age=not table)
     for row in table:
         if row.get("status") in ("unsupported", "unavailable") and row["machine"] in machines:
-            machines[row["machine"]].reasons[_row_key(row)[1:]] = row.get("reason") or row["status"]
+            machine, key, width = places(row)
+            machines[machine].reasons[key, width] = row.get("reason") or row["status"]
     return list(machines.values())
-
-
-def _row_key(row: Mapping[str, Any]) -> tuple[str, str, str, str, int]:
-    return row["machine"], row["graph"], row["algorithm"], row["options"], int(row["width"] or 1)
 
 
 def _preferred(old: Record | None, new: Record, *, by_age: bool) -> Record:
