@@ -72,7 +72,7 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
     A machine without records, or with records of different hardware under one name, raises `InputError`.
     """
     members = dict(_records(path_part(machine, "exported machine's"), results))
-    measurements = {name: _load(results / name) for name in members if kind_of(name) == "record"}
+    measurements = {name: read_json(results / name) for name in members if kind_of(name) == "record"}
     if not measurements:
         known = sorted(p.name for p in (results / "records").glob("[!.]*") if p.is_dir())
         listed = ", ".join(known) or "none"
@@ -213,18 +213,19 @@ def _manifests(results: Path, measurements: Iterable[dict[str, Any]]) -> dict[st
     wanted = {(m["graph"].get("name"), m["graph"].get("digest")) for m in measurements}
     found: dict[str, bytes] = {}
     for file in sorted((*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json"))):
-        manifest = _load(file)
+        manifest = read_json(file)
         name, digest = manifest.get("name"), manifest.get("digest")
         if digest and (name, digest) in wanted:
             found.setdefault(f"manifests/{name}/{digest[:12]}.json", file.read_bytes())
     return {name: content for name, content in found.items() if _MEMBER.fullmatch(name)}
 
 
-def _load(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file of the results; `InputError` says how to go on without it."""
     try:
         return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}; delete it to run again") from None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read as JSON: {error}; move it away first") from None
 
 
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:

@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from mst.atomic import naming
-from mst.bench.records.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
+from mst.bench.records.bundle import (
+    Summary,
+    difference,
+    kind_of,
+    read_json,
+    shareable,
+    summary_of,
+    unpack_bundle,
+)
 from mst.bench.records.store import measurement_files, read_measurement
 from mst.bench.records.verify import prove_again
 from mst.errors import InputError, MSTError
@@ -88,7 +96,7 @@ def _undo_interrupted(results: Path) -> None:
 
 
 def _refuse_other_hardware(bundle: Path, machine: str, tree: Path, results: Path) -> None:
-    brought = _read(tree / "machines" / f"{machine}.json")
+    brought = read_json(tree / "machines" / f"{machine}.json")
     for here in _hardware_here(machine, results):
         if here.get("fingerprint") != brought["fingerprint"]:
             raise InputError(
@@ -100,7 +108,7 @@ def _refuse_other_hardware(bundle: Path, machine: str, tree: Path, results: Path
 def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
     facts = results / "machines" / f"{machine}.json"
     if facts.is_file():
-        yield _read(facts)
+        yield read_json(facts)
     for path in measurement_files(str(results / "records" / machine), depth=4):
         with contextlib.suppress(MSTError):
             yield read_measurement(Path(path))["machine"]
@@ -141,7 +149,7 @@ def _pairs(source: Path, target: Path) -> Iterator[Move]:
 
 def _difference(kind: str, old: Path, new: Path) -> str | None:
     """Return None where both agree, an empty string where only the new one has a proof, else the difference."""
-    here, there = _read(old), _read(new)
+    here, there = read_json(old), read_json(new)
     if kind == "proof":
         if there.get("status") == "unproved":
             return None
@@ -187,10 +195,3 @@ def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
         if source.is_relative_to(tree):
             files = filter(Path.is_file, (source, *source.rglob("*")))
             yield from (file.relative_to(tree).as_posix() for file in files)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text())
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read as JSON: {error}; move it away first") from None

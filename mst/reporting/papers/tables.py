@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -63,25 +63,20 @@ def write_files(filled: Filled, stem: Path) -> list[Path]:
     return files
 
 
-def _lines(filled: Filled) -> Iterator[dict[str, Any]]:
+def _lines(filled: Filled) -> Iterator[tuple]:
+    """Yield the values of `_FIELDS` for each cell."""
     for panel in filled.panels:
         for grid in filter(None, (panel.printed, *panel.measured)):
             for row, cells in zip(grid.rows, grid.cells, strict=True):
                 for column, cell in zip(grid.columns, cells, strict=True):
-                    yield {
-                        "panel": panel.name,
-                        "row": row,
-                        "column": column,
-                        "source": grid.source,
-                        "value": cell.value,
-                        "low": cell.low,
-                        "high": cell.high,
-                        "unit": "seconds" if cell.unit == "milliseconds" else cell.unit,
-                        "graphs": " ".join(dict.fromkeys(cell.graphs)),
-                        "stand_ins": " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items()),
-                        "reason": cell.reason,
-                        "objection": cell.objection,
-                    }
+                    unit = "seconds" if cell.unit == "milliseconds" else cell.unit
+                    place, numbers = (
+                        (panel.name, row, column, grid.source),
+                        (cell.value, cell.low, cell.high, unit),
+                    )
+                    graphs = " ".join(dict.fromkeys(cell.graphs))
+                    stand_ins = " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items())
+                    yield *place, *numbers, graphs, stand_ins, cell.reason, cell.objection
 
 
 def latex(filled: Filled) -> str:
