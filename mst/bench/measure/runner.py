@@ -74,33 +74,26 @@ def measure_runs(
     for first in range(0, len(requests), _MOST_TOGETHER):
         together = requests[first : first + _MOST_TOGETHER]
         with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch:
-            batch = _Batch(manifest, graph_file, granted, Path(scratch), len(together))
-            yield from _in_turns(together, batch)
+            runs = [
+                _Measured(request, k, graph_file, Path(scratch, str(k))) for k, request in enumerate(together)
+            ]
+            yield from _in_turns(runs, manifest, Path(scratch), granted)
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """Runs that take turns share these: the graph, the cores granted, a folder, and the number of runs."""
-
-    manifest: dict[str, Any]
-    graph_file: Path
-    granted: int | None
-    scratch: Path
-    size: int
-
-
-def _in_turns(requests: Sequence[Request], batch: _Batch) -> Iterator[dict[str, Any]]:
+def _in_turns(
+    runs: list[_Measured], manifest: dict[str, Any], scratch: Path, granted: int | None
+) -> Iterator[dict[str, Any]]:
+    shared, unfinished = {"granted_width": granted, "interleaved_with": len(runs) - 1}, runs
     with contextlib.ExitStack() as servers:
         started: dict[int, ForkServer] = {}
 
         def server_of(width: int) -> ForkServer:
             if width not in started or not started[width].running:
-                server = started[width] = ForkServer(width, batch.scratch)
+                server = started[width] = ForkServer(width, scratch)
                 servers.callback(server.close)
             return started[width]
 
-        runs = unfinished = [_Measured(request, k, batch) for k, request in enumerate(requests)]
-        turning = servers.enter_context(step(batch.manifest["name"]))
+        turning = servers.enter_context(step(manifest["name"]))
         for turn in itertools.count():
             if not unfinished:
                 return
@@ -111,7 +104,7 @@ def _in_turns(requests: Sequence[Request], batch: _Batch) -> Iterator[dict[str, 
             continued = list(itertools.compress(runs, more))
             for measured in unfinished:
                 if measured not in continued:
-                    yield measured.finish()
+                    yield measured.finish(manifest, shared)
             unfinished = continued
 
 
@@ -128,10 +121,8 @@ def _seconds_left(costs: Iterable[Cost]) -> float | None:
 class _Measured:
     """A run while it is measured."""
 
-    def __init__(self, request: Request, index: int, batch: _Batch):
-        self._request, self._batch = request, batch
-        self._algorithm = registry.get(request.run.algorithm)
-        scratch = batch.scratch / str(index)
+    def __init__(self, request: Request, index: int, graph_file: Path, scratch: Path):
+        self._request, self._algorithm = request, registry.get(request.run.algorithm)
         scratch.mkdir()
         keep_ids = self._algorithm.ties != "order" or not self._algorithm.exact
         self._ids_file = scratch / "ids.npy" if keep_ids else None
@@ -139,7 +130,7 @@ class _Measured:
             algorithm=request.run.algorithm,
             options=self._algorithm.parse_slug(request.run.options),
             width=request.run.width,
-            graph_file=str(batch.graph_file.resolve()),
+            graph_file=str(graph_file.resolve()),
             scratch=str(scratch),
             measure=request.measure.model_dump(),
             ids_file=str(self._ids_file or ""),
@@ -173,8 +164,8 @@ class _Measured:
         if self._request.unfinished and outcome.status == "ok":
             outcome.keep(self._request.unfinished, self._made_by)
 
-    def finish(self) -> dict[str, Any]:
-        """End the run; return its measurement, as written."""
+    def finish(self, manifest: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+        """End the run; return its measurement, as written; `shared` are conditions of all runs that took turns."""
         session, outcome, request = self.session, self.session.outcome, self._request
         session.close()
         if outcome.abrupt and outcome.before.get("scheduled"):
@@ -186,25 +177,19 @@ class _Measured:
             outcome.fail("error", "its processes returned different forests")
         if self._ids_file and self._ids_file.is_file() and outcome.status == "ok":
             request.path.parent.mkdir(parents=True, exist_ok=True)
-            save_ids(request.path, np.load(self._ids_file), self._batch.manifest["m"])
-        measurement = measurement_of(
-            request.run, outcome, request.measure, self._batch.manifest, self._conditions()
-        )
+            save_ids(request.path, np.load(self._ids_file), manifest["m"])
+        seconds = max(outcome.turn_seconds, 1e-9)
+        during = {
+            **outcome.before,
+            "after": conditions(),
+            "others_cores": round(outcome.others_seconds / seconds, 3),
+            "stolen_cores": round(outcome.stolen_seconds / seconds, 4),
+            "pinned": pinned_environment(1 if self._algorithm.paradigm == "mpi" else request.run.width),
+            **shared,
+        }
+        measurement = measurement_of(request.run, outcome, request.measure, manifest, during)
         write_json(request.path, measurement)
         if request.unfinished:
             # Those of older versions of the code, too.
             shutil.rmtree(request.unfinished.parent, ignore_errors=True)
         return measurement
-
-    def _conditions(self) -> dict[str, Any]:
-        """Return the conditions during the run."""
-        outcome, seconds = self.session.outcome, max(self.session.outcome.turn_seconds, 1e-9)
-        return {
-            **outcome.before,
-            "after": conditions(),
-            "others_cores": round(outcome.others_seconds / seconds, 3),
-            "stolen_cores": round(outcome.stolen_seconds / seconds, 4),
-            "granted_width": self._batch.granted,
-            "pinned": pinned_environment(1 if self._algorithm.paradigm == "mpi" else self._request.run.width),
-            "interleaved_with": self._batch.size - 1,
-        }
