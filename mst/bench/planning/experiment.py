@@ -46,7 +46,6 @@ class Block(StrictModel):
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
     without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
-    paradigms: list[str] | None = Field(None, description="only algorithms of these paradigms")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
     hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = None
@@ -70,8 +69,7 @@ class Block(StrictModel):
     def takes(self, algorithm: registry.Algorithm) -> bool:
         """Return whether an algorithm is one of this block's."""
         named = self.algorithms == "all" or algorithm.id in self.algorithms
-        of_paradigm = self.paradigms is None or algorithm.paradigm in self.paradigms
-        return named and of_paradigm and algorithm.id not in self.without
+        return named and algorithm.id not in self.without
 
     @property
     def absent(self) -> list[str]:
