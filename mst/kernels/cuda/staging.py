@@ -30,6 +30,10 @@ class Lanes(NamedTuple):
     addresses, events : numpy.ndarray of int64, shape (workers, 2)
         Address of each buffer, and an event for the last copy from it.
     streams : numpy.ndarray of int64, shape (workers,)
+    before : int
+        An event; a copy begins after it.
+    errors : numpy.ndarray of int64, shape (1,)
+        Zero; the number of the driver's error is written there, and ends the copy.
     """
 
     context: int
@@ -37,6 +41,8 @@ class Lanes(NamedTuple):
     addresses: np.ndarray
     events: np.ndarray
     streams: np.ndarray
+    before: int
+    errors: np.ndarray
 
 
 def _from_c(name: str, arguments: int) -> Any:
@@ -71,7 +77,7 @@ def _start_copy(lanes, worker, turn, target, size):
 
 
 @njit
-def upload(schedule, lanes, pieces, before, errors):
+def upload(schedule, lanes, pieces):
     """Copy pieces of arrays to the device; return when all are there.
 
     Parameters
@@ -81,23 +87,19 @@ def upload(schedule, lanes, pieces, before, errors):
     lanes : Lanes
     pieces : numpy.ndarray of int64, shape (k, 3)
         Address on the host, address on the device, bytes: no more than a buffer has.
-    before : int
-        An event; copies begin after it.
-    errors : numpy.ndarray of int64, shape (1,)
-        Zero; the number of the driver's error is written there, and ends the copy.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _upload_worker, schedule, lanes, pieces, before, errors)
+    run(schedule.width, _upload_worker, schedule, lanes, pieces)
 
 
 @njit
-def _upload_worker(worker, schedule, lanes, pieces, before, errors):
+def _upload_worker(worker, schedule, lanes, pieces):
     """One worker of `upload`."""
     width, grain, tallies = schedule
     stream, turn = lanes.streams[worker], 0
-    error = _set_context(lanes.context) or _stream_wait_event(stream, before, 0)
+    error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)
     first, last = next_chunk(tallies, worker, width, grain, len(pieces))
-    while first < last and not error and not load(errors, 0):
+    while first < last and not error and not load(lanes.errors, 0):
         error = _event_synchronize(lanes.events[worker, turn])
         _memcpy(lanes.addresses[worker, turn], pieces[first, 0], pieces[first, 2])
         error = error or _start_copy(lanes, worker, turn, pieces[first, 1], pieces[first, 2])
@@ -105,18 +107,18 @@ def _upload_worker(worker, schedule, lanes, pieces, before, errors):
         first, last = next_chunk(tallies, worker, width, grain, len(pieces))
     error = _stream_synchronize(stream) or error
     if error:
-        store(errors, 0, error)
+        store(lanes.errors, 0, error)
 
 
 @njit
-def upload_halves(schedule, lanes, words, target, tops, before, errors):
+def upload_halves(schedule, lanes, words, target, tops):
     """Copy the lower halves of words to the device; return when all are there.
 
     Parameters
     ----------
     schedule : Schedule
         Its grain, in words, is no more than a buffer has.
-    lanes, before, errors
+    lanes
         As of `upload`.
     words : numpy.ndarray of uint64, shape (m,), read-only
     target : int
@@ -125,17 +127,17 @@ def upload_halves(schedule, lanes, words, target, tops, before, errors):
         Zero; the largest word that each worker has read is written there.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _upload_halves_worker, schedule, lanes, words, target, tops, before, errors)
+    run(schedule.width, _upload_halves_worker, schedule, lanes, words, target, tops)
 
 
 @njit
-def _upload_halves_worker(worker, schedule, lanes, words, target, tops, before, errors):
+def _upload_halves_worker(worker, schedule, lanes, words, target, tops):
     """One worker of `upload_halves`."""
     width, grain, tallies = schedule
     stream, turn, top = lanes.streams[worker], 0, np.uint64(0)
-    error = _set_context(lanes.context) or _stream_wait_event(stream, before, 0)
+    error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)
     first, last = next_chunk(tallies, worker, width, grain, words.size)
-    while first < last and not error and not load(errors, 0):
+    while first < last and not error and not load(lanes.errors, 0):
         error = _event_synchronize(lanes.events[worker, turn])
         buffer, piece = lanes.buffers[worker, turn], words[first:last]
         for i in range(np.uint64(piece.size)):
@@ -147,35 +149,35 @@ def _upload_halves_worker(worker, schedule, lanes, words, target, tops, before, 
     tops[worker] = top
     error = _stream_synchronize(stream) or error
     if error:
-        store(errors, 0, error)
+        store(lanes.errors, 0, error)
 
 
 @njit
-def download(schedule, lanes, source, out, before, errors):
+def download(schedule, lanes, source, out):
     """Copy words from the device as numbers of 64 bits.
 
     Parameters
     ----------
     schedule : Schedule
         Its grain, in words, is no more than a buffer has.
-    lanes, before, errors
+    lanes
         As of `upload`.
     source : int
         Address on the device, of uint32.
     out : numpy.ndarray of int64, shape (k,)
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _download_worker, schedule, lanes, source, out, before, errors)
+    run(schedule.width, _download_worker, schedule, lanes, source, out)
 
 
 @njit
-def _download_worker(worker, schedule, lanes, source, out, before, errors):
+def _download_worker(worker, schedule, lanes, source, out):
     """One worker of `download`."""
     width, grain, tallies = schedule
     stream, words = lanes.streams[worker], lanes.buffers[worker, 0]
-    error = _set_context(lanes.context) or _stream_wait_event(stream, before, 0)
+    error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)
     first, last = next_chunk(tallies, worker, width, grain, out.size)
-    while first < last and not error and not load(errors, 0):
+    while first < last and not error and not load(lanes.errors, 0):
         error = _to_host(lanes.addresses[worker, 0], source + 4 * first, 4 * (last - first), stream)
         error = error or _stream_synchronize(stream)
         piece = out[first:last]
@@ -183,4 +185,4 @@ def _download_worker(worker, schedule, lanes, source, out, before, errors):
             piece[i] = words[i]
         first, last = next_chunk(tallies, worker, width, grain, out.size)
     if error:
-        store(errors, 0, error)
+        store(lanes.errors, 0, error)

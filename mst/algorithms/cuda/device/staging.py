@@ -97,6 +97,8 @@ class _Staging:
             (buffers.ctypes.data + CHUNK * np.arange(2 * workers)).reshape(workers, 2),
             np.array([event.ptr for event in self._events]).reshape(workers, 2),
             np.array([stream.ptr for stream in self._streams]),
+            0,
+            np.zeros(1, np.int64),
         )
 
     def run(self, kernel: Callable, pieces: int, grain: int, *arrays: Any) -> None:
@@ -106,12 +108,12 @@ class _Staging:
         if not pieces:
             return
         width = 1 if forked_after_use() else min(self.workers, pieces)
-        errors = np.zeros(1, np.int64)
         before = self._cupy.cuda.get_current_stream().record()
         with self._lock, workers(width):
-            kernel(Schedule(width, grain, new_tallies(width)), self._lanes, *arrays, before.ptr, errors)
-        if errors[0]:
-            raise self._cupy.cuda.driver.CUDADriverError(int(errors[0]))
+            lanes = self._lanes._replace(before=before.ptr, errors=np.zeros(1, np.int64))
+            kernel(Schedule(width, grain, new_tallies(width)), lanes, *arrays)
+        if lanes.errors[0]:
+            raise self._cupy.cuda.driver.CUDADriverError(int(lanes.errors[0]))
 
 
 @cache
