@@ -127,6 +127,7 @@ def _claim(
     number = None if isinstance(claim.published, str) else claim.published
     return {
         **claim.model_dump(include={"id", "place", "says", "standing", "arithmetic", "note", "refuted"}),
+        "paper": paper,
         "quantity": " ".join(claim.quantity.split()),
         "published": number,
         "published_text": claim.published if isinstance(claim.published, str) else _value(claim.unit, number),
