@@ -19,7 +19,7 @@ from mst.formats.base import FileSummary, Format, RawGraph
 from mst.formats.numbers import NumberReader, integers_else_floats
 from mst.formats.source import Source, first_lines
 from mst.formats.table import ColumnBuilder
-from mst.formats.text import BLOCK, Text, decoded, is_count
+from mst.formats.text import Text, decoded, is_count
 from mst.graph import Graph
 
 _ENTRIES_PER_BLOCK = 1 << 18
@@ -189,7 +189,7 @@ class _ArcBlocks:
         from mst.kernels.io import adjacency as kernel
 
         header = self.header
-        u, v = np.empty(BLOCK // 2 + 1, np.int64), np.empty(BLOCK // 2 + 1, np.int64)
+        u, v = (np.empty(self.numbers.text.block // 2 + 1, np.int64) for _ in range(2))
         w = np.empty(len(u) if header.weighted else 0, np.int64 if self.numbers.integers else np.float64)
         row_format, out = kernel.RowFormat(header.n, header.skip, header.weighted), kernel.ArcArrays(u, v, w)
         position = 0

@@ -10,7 +10,7 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats.source import Source
 from mst.formats.table import ROUNDED, ColumnBuilder
-from mst.formats.text import BLOCK, Text
+from mst.formats.text import Text
 
 _Result = TypeVar("_Result")
 
@@ -80,7 +80,7 @@ class NumberReader:
         FractionFound
             A fraction was met although `integers` is true; the numbers before it were yielded.
         """
-        out, line_ends, deferred = self._allocate(BLOCK // 2 + 1)
+        out, line_ends, deferred = self._allocate(self.text.block // 2 + 1)
         while self.text.fill():
             parsed = self._parse(out, line_ends, deferred)
             self._line_ends, self._line_feeds = line_ends[: parsed.lines], parsed.line_feeds
@@ -112,7 +112,7 @@ class NumberReader:
         """
         column, left = ColumnBuilder(), count
         integers = self.integers
-        out, line_ends, deferred = self._allocate(min(BLOCK // 2 + 1, count))
+        out, line_ends, deferred = self._allocate(min(self.text.block // 2 + 1, count))
         while left and self.text.fill():
             parsed = self._parse(out[:left], line_ends, deferred)
             column.add(out[: parsed.numbers])
@@ -161,7 +161,7 @@ class NumberReader:
 
     def _allocate(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         out = np.empty(count, np.int64 if self.integers else np.float64)
-        return out, np.empty((BLOCK + 1, 2), np.int64), np.empty((count, 3), np.int64)
+        return out, np.empty((self.text.block + 1, 2), np.int64), np.empty((count, 3), np.int64)
 
     def _parse(
         self, out: np.ndarray, line_ends: np.ndarray, deferred: np.ndarray, count_only: bool = False

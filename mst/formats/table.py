@@ -12,7 +12,7 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats import plain
 from mst.formats.columns import to_arrow
-from mst.formats.text import BLOCK, Text, byte_table
+from mst.formats.text import Text, byte_table
 from mst.graph import Graph
 
 _ROWS_PER_BLOCK = 1 << 18
@@ -165,8 +165,8 @@ class Table:
 class _Scratch:
     """Arrays for the rows of one block; weights start as integers."""
 
-    def __init__(self, columns: str):
-        rows = BLOCK // (2 * len(columns.replace("-", ""))) + 1
+    def __init__(self, columns: str, block: int):
+        rows = block // (2 * len(columns.replace("-", ""))) + 1
         self.u, self.v = np.empty(rows, np.int64), np.empty(rows, np.int64)
         self.w = np.empty(rows if "w" in columns else 0, np.int64)
         self.deferred = np.empty((len(self.w), 3), np.int64)
@@ -205,7 +205,7 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
     columns = np.array(["-uvw".index(c) for c in layout.columns], np.uint8)
     tag, delimiter = ord(layout.tag or "\0"), ord(layout.delimiter or "\0")
     syntax = parse.RowSyntax(comments, tag, columns, layout.extra_columns, delimiter, layout.low, layout.high)
-    scratch = _Scratch(layout.columns)
+    scratch = _Scratch(layout.columns, text.block)
     while text.fill():
         integers = scratch.w.dtype == np.int64
         arrays = parse.RowArrays(scratch.u, scratch.v, scratch.w, integers, scratch.deferred)

@@ -33,12 +33,15 @@ class Text:
         Characters that the window may end at: line feeds, unless a reader of single words adds others.
     lines : int
         Number of lines consumed.
+    block : int
+        Bytes that the window holds at most: `BLOCK`, or as many as a small file needs.
     """
 
     def __init__(self, source: Source):
         self.source = source
-        self._block = min(BLOCK, len(source.head)) if source.head_complete else BLOCK
-        self.buffer = bytearray(self._block + 1)  # the last line may lack its line feed
+        # The last line may lack its line feed.
+        self.block = min(BLOCK, len(source.head) + 1) if source.head_complete else BLOCK
+        self.buffer = bytearray(self.block + 1)
         self.data = np.frombuffer(self.buffer, np.uint8)
         self.start = self.stop = self.lines = 0
         self.cuts = b"\n"
@@ -57,7 +60,7 @@ class Text:
         while self.stop == 0:
             if self._ended:
                 return False
-            part = self.source.read(self._block - self._filled)
+            part = self.source.read(self.block - self._filled)
             self.buffer[self._filled : self._filled + len(part)] = part
             searched, self._filled = self._filled, self._filled + len(part)
             self.stop = 1 + max(self.buffer.rfind(cut, searched, self._filled) for cut in self.cuts)
