@@ -211,6 +211,7 @@ def test_totals_without_numba_are_those_with_it():
 TEXTS = {
     "tabs.txt": "# a comment\n\n0\t1\t5\r\n1\t2\t-7\n 2 0 6 \n\n",
     "fractions.csv": "source,target,weight\n10 , 20,0.5\n20,30,1\n",
+    "zeros.txt": "0 1 -0\n1 2 0.5\n2 0 -0.0\n",
     "unweighted.txt": "5 6\n6 7\n",
     "symmetric.gr": "c hello\np sp 3 4\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\n",
     "one-way.gr": "p sp 3 3\na 1 2 5\na 2 1 6\na 2 3 7\n",
@@ -246,7 +247,7 @@ def test_small_files_are_read_alike_without_compiled_code(name, tmp_path, monkey
             raw = formats.read_raw(file)
         except mst.MSTError as error:
             return str(error)
-        columns = [None if x is None else (x.dtype.str, x.tolist()) for x in (raw.u, raw.v, raw.w)]
+        columns = [None if x is None else (x.dtype.str, x.tobytes()) for x in (raw.u, raw.v, raw.w)]
         return columns, raw.n, raw.summary, None if raw.original_ids is None else raw.original_ids.tolist()
 
     monkeypatch.setattr(plain, "is_worthwhile", lambda size: False)

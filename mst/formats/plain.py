@@ -65,11 +65,9 @@ def columns(
     found = {}
     for place, column in enumerate(columns):
         if column != "-":
-            texts = words[place + offset :: width]
-            fractions = column == "w" and any(b"." in text for text in texts)
-            found[column] = np.array(
-                list(map(float if fractions else int, texts)), float if fractions else np.int64
-            )
+            numbers = [float(text) if b"." in text else int(text) for text in words[place + offset :: width]]
+            fractions = any(isinstance(number, float) for number in numbers)
+            found[column] = np.array(numbers, float if fractions else np.int64)
     ends = [found[column] for column in "uv" if column in found]
     if words and (min(end.min() for end in ends) < low or max(end.max() for end in ends) > high):
         return None
