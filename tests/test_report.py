@@ -16,12 +16,13 @@ from markupsafe import escape
 
 from mst.bench.records.check import check_table
 from mst.bench.records.store import load_records, table_row
+from mst.bench.statistics import geometric_mean
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.charts import figures
-from mst.reporting.charts.figures import all_widths, comparable, draw_all, mean_of
+from mst.reporting.charts.figures import all_widths, comparable, draw_all
 from mst.reporting.charts.style import PARADIGMS
-from mst.reporting.data import prepare
+from mst.reporting.data import errors, mean_of, prepare
 from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
 from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame
@@ -182,9 +183,7 @@ def test_rows_are_sorted_by_their_means_and_hold_to_a_limit(rows, tmp_path, monk
     drawn = {figure.name: figure for figure in draw_all(rows, tmp_path, "kruskal")}
     shown = rows[rows["shown"] & (rows["machine"] == "fake-desktop")]
     best = comparable(shown, "edges_per_second")
-    means = best.groupby("algorithm")["edges_per_second"].agg(
-        lambda own: mean_of(best.loc[own.index], own.name)[0]
-    )
+    means = best.groupby("algorithm")["edges_per_second"].agg(geometric_mean)
     fastest = means.sort_values(ascending=False).index[:2]
     svg = dict(drawn["throughput"].panels)["throughput-fake-desktop"]
     labels = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
@@ -208,9 +207,10 @@ def test_self_speedup_averages_graphs_that_were_measured_at_all_widths():
 
 def test_the_interval_of_a_mean_needs_three_processes(rows):
     some = rows[rows["shown"]].head(4)
-    mean, low, high = mean_of(some.assign(processes=5), "edges_per_second")
+    speeds = some["edges_per_second"]
+    mean, low, high = mean_of(speeds, errors(some.assign(processes=5)))
     assert low < mean < high
-    assert math.isnan(mean_of(some.assign(processes=2), "edges_per_second")[1])
+    assert math.isnan(mean_of(speeds, errors(some.assign(processes=2)))[1])
 
 
 def test_panels_of_fewer_than_three_points_are_not_drawn(rows, tmp_path):

@@ -18,7 +18,7 @@ from mst.bench.records import store
 from mst.cli import main
 from mst.commands.table import PARTS, table
 from mst.config import load
-from mst.reporting import rows
+from mst.reporting import table as tidy
 from mst.reporting.table import set_aside_of, write_table
 
 BENCHMARKS = Path(__file__).parent.parent / "config/benchmarks"
@@ -103,7 +103,7 @@ def settled(tmp_path) -> Path:
         graph = replace(fake_records.GRAPHS[0], name=f"graph-{i:04}")
         run, value = fake_records.measurement("fake-desktop", graph, algorithm, 1, samples=[[1.0, 2.0]] * 5)
         fake_records.write_record(tmp_path / "records", run, value)
-    time.sleep(rows._SETTLED)
+    time.sleep(tidy._SETTLED)
     return tmp_path
 
 
@@ -117,7 +117,7 @@ def rewritten(folder: Path, monkeypatch) -> tuple[list[dict], int]:
 
 
 def test_only_new_and_changed_records_are_read_again(settled, monkeypatch):
-    monkeypatch.setattr(rows, "CHUNK", 2_000)
+    monkeypatch.setattr(tidy, "CHUNK", 2_000)
     begun = time.process_time()
     first, read = rewritten(settled, monkeypatch)
     # Some 0.25 ms each, where nothing else runs.
@@ -159,8 +159,8 @@ def test_damaged_file_of_kept_rows_is_made_anew(settled, monkeypatch):
 def test_processes_return_the_rows_of_one(settled, monkeypatch):
     first, _ = rewritten(settled, monkeypatch)
     (settled / ".table-rows.parquet").unlink()
-    monkeypatch.setattr(rows, "CHUNK", 500)
-    monkeypatch.setattr(rows, "usable_cores", lambda: 2)
+    monkeypatch.setattr(tidy, "CHUNK", 500)
+    monkeypatch.setattr(tidy, "usable_cores", lambda: 2)
     write_table([settled / "records"], [], settled / "table.parquet", settled / "table.csv")
     assert pq.read_table(settled / "table.parquet").to_pylist() == first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from mst import registry
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import CLAIMED
 from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean
-from mst.reporting.hardware import approximate, on_gpus
+from mst.reporting.hardware import on_gpus
+from mst.reporting.table import NOT_RUN
 
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
-NOT_RUN = ("unsupported", "unavailable")
 NORMAL_95 = 1.96
 
 
@@ -40,7 +42,7 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
     rows = table[table["current"]].copy()
     options = (" [" + rows["options"] + "]").where(rows["options"] != "default", "")
     rows["name"] = rows["algorithm"] + options
-    rows["exact"] = ~rows["algorithm"].isin(approximate())
+    rows["exact"] = ~rows["algorithm"].isin([a.id for a in registry.algorithms().values() if not a.exact])
     rows["library"] = (rows["paradigm"] == "peer") & ~rows["algorithm"].str.startswith("command-")
     rows["on_gpu"] = (rows["paradigm"] == "cuda") | rows["algorithm"].isin(on_gpus())
     rows["series"] = [_series(row) for row in rows.to_dict("records")]
@@ -94,6 +96,15 @@ def errors(rows: pd.DataFrame) -> pd.Series:
     """Return the standard errors of the logarithms of medians, from their intervals; NaN below three processes."""
     known = (rows["processes"] >= FEWEST_PROCESSES) & (rows["compute_low"] > 0)
     return np.log(rows["compute_high"] / rows["compute_low"]).where(known) / (2 * NORMAL_95)
+
+
+def mean_of(values: pd.Series, *errors: pd.Series) -> tuple[float, float, float]:
+    """Return the geometric mean of medians or their ratios, and its 95 % interval; NaN where an error is.
+
+    The standard errors are those of the logarithms of all medians that the values are made of.
+    """
+    mean, half = geometric_mean(values), NORMAL_95 * np.linalg.norm(np.concatenate(errors)) / len(values)
+    return mean, mean * math.exp(-half), mean * math.exp(half)
 
 
 def order_of_series(rows: pd.DataFrame, key: str = "series") -> list[str]:

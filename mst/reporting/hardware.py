@@ -14,12 +14,6 @@ if TYPE_CHECKING:
 
 
 @cache
-def approximate() -> frozenset[str]:
-    """Return the ids of algorithms whose forests may be heavier than the minimum, within a bound."""
-    return frozenset(a.id for a in registry.algorithms().values() if not a.exact)
-
-
-@cache
 def on_gpus() -> frozenset[str]:
     """Return the ids of algorithms that need a GPU."""
     needed = {"cupy", "pylibcugraph"}

@@ -6,7 +6,6 @@ Panels of fewer than three points are not drawn.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +19,7 @@ from mst.bench.statistics import geometric_mean
 from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, new_axes, readable, slug
 from mst.reporting.charts.style import DASHES, GREY, MOST_MARKS, PARADIGMS, mark
 from mst.reporting.charts.workers import Run, Task, one_by_one
-from mst.reporting.data import NORMAL_95, by_machine, errors, fastest
+from mst.reporting.data import by_machine, errors, fastest, mean_of
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.units import count, counted, seconds
 
@@ -145,23 +144,13 @@ def comparable(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return best[best["algorithm"].isin(kept) & best["graph"].isin(common)]
 
 
-def mean_of(rows: pd.DataFrame, column: str) -> tuple[float, float, float]:
-    """Return the geometric mean of a column and its 95 % interval from the runs' intervals; NaN where unknown."""
-    mean, error = geometric_mean(rows[column]), _error(rows)
-    return mean, mean * math.exp(-error), mean * math.exp(error)
-
-
-def _error(rows: pd.DataFrame) -> float:
-    """Return half the 95 % interval of the mean of the logarithms of the runs' medians; NaN where unknown."""
-    return NORMAL_95 * math.sqrt((errors(rows) ** 2).sum(skipna=False)) / len(rows)
-
-
 def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | None:
     """Draw a panel for each machine: rows sorted by their means, a dot for each graph, a bar for the mean."""
     panels, notes, kept = [], [], []
     for machine, own in by_machine(shown):
         rows = comparable(own, bars.column)
-        means = {str(name): mean_of(group, bars.column) for name, group in rows.groupby("algorithm")}
+        groups = rows.groupby("algorithm")
+        means = {str(name): mean_of(group[bars.column], errors(group)) for name, group in groups}
         order = sorted(means, key=lambda name: bars.sign * means[name][0])
         if len(order) < FEWEST or rows["graph"].nunique() < FEWEST:
             continue
@@ -234,12 +223,11 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
         lines = []
         for _, own in group.groupby("name"):
             if len(own := all_widths(own)):
-                narrow = _error(own[own["width"] == 1])
+                narrow = errors(own[own["width"] == 1])
                 for width, at in own.groupby("width"):
-                    mean, error = geometric_mean(at["self_speedup"]), _error(at)
                     # T(1) has an interval of its own.
-                    error = math.hypot(error, narrow) if width > 1 else error
-                    low, high = mean * math.exp(-error), mean * math.exp(error)
+                    noise = (errors(at), narrow) if width > 1 else (narrow,)
+                    mean, low, high = mean_of(at["self_speedup"], *noise)
                     same = at[["machine", "name", "paradigm", "origin"]].iloc[0].to_dict()
                     point = {"graphs": len(at), "width": width, "self_speedup": mean, "low": low, "high": high}
                     lines.append(same | point)

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mst.bench.statistics import geometric_mean
-from mst.reporting.data import NORMAL_95, by_machine, errors, fastest
+from mst.reporting.data import NORMAL_95, by_machine, errors, fastest, mean_of
 from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
 from mst.units import counted
 
@@ -179,9 +178,8 @@ def _gain(mine: pd.DataFrame, other: pd.DataFrame) -> Gain | None:
     if both.empty:
         return None
     ratios = both["compute_seconds_other"] / both["compute_seconds"]
-    mean = geometric_mean(ratios)
-    error = np.linalg.norm(both[["error", "error_other"]]) / len(both)
-    low, high = (None if math.isnan(error) else mean * math.exp(z * error) for z in (-NORMAL_95, NORMAL_95))
+    mean, *interval = mean_of(ratios, both["error"], both["error_other"])
+    low, high = (None if math.isnan(end) else end for end in interval)
     pairs = sorted(zip(both["graph"].astype(str), ratios), key=lambda pair: pair[1])
     return Gain(mean, low, high, tuple(pairs), tuple(Counter(both["name_other"]).most_common()))
 
