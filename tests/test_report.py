@@ -14,7 +14,7 @@ import pytest
 from jinja2 import meta
 from markupsafe import escape
 
-from mst.bench.records.check import check_table
+from mst.bench.records.account import check_table
 from mst.bench.records.store import load_records, table_row
 from mst.bench.statistics import geometric_mean
 from mst.errors import MSTError

@@ -22,7 +22,7 @@ from mst.bench.planning.batches import (
 )
 from mst.bench.records import account
 from mst.commands._interrupt import name_workflow
-from mst.bench.records.check import summary
+from mst.bench.records.account import summary
 from mst.errors import MSTError, nearest
 from mst.yaml_models import read_yaml
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mst.bench.records.check import check_table
+from mst.bench.records.account import check_table
 from mst.logged import logged
 
 with logged(snakemake.log[0]):
