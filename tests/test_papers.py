@@ -59,7 +59,8 @@ def test_every_numbered_table_and_figure_is_there():
 def test_every_cell_is_computed_once_everything_is_measured(names):
     for paper, exhibit in EVERY:
         filled = fill(paper, exhibit, [Everything(names)], names)
-        for _, _, grids in filled.panels:
+        for panel in {grid.panel for grid in filled.measured}:
+            grids = [grid for grid in filled.measured if grid.panel == panel]
             assert [grid.ports for grid in grids] in ([False], [False, True])
             for grid in grids:
                 assert grid.known == len(grid.rows) * len(grid.columns), (paper, exhibit.id)
@@ -107,16 +108,15 @@ def test_claims_point_at_exhibits():
 def test_tables_of_machines_with_few_numbers_are_closed_at_first(names):
     (exhibit,) = [e for paper, e in EVERY if (paper, e.number) == ("ecl-mst", "Table 3")]
     filled = fill("ecl-mst", exhibit, [], names)
-    (panel,) = filled.panels
-    printed = panel.printed
+    (printed,) = filled.grids
     empty = tuple(replace(cell, value=None) for cell in printed.cells[0])
     few = replace(printed, source="few", cells=(printed.cells[0], *[empty] * (len(printed.cells) - 1)))
-    tables = section._tables(panel._replace(measured=[few, replace(printed, source="many")]))
+    tables = section._tables(replace(filled, grids=[printed, few, replace(printed, source="many")]))
     assert [(table["caption"], table["open"]) for table in tables] == [
         ("measured on few", False),
         ("measured on many", True),
     ]
-    assert not section._tables(panel)[0]["open"]
+    assert not section._tables(filled)[0]["open"]
 
 
 @pytest.mark.parametrize(("paper", "exhibit"), EVERY, ids=[f"{p}-{e.id}" for p, e in EVERY])
@@ -125,21 +125,23 @@ def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
     table, tex = write_files(filled, tmp_path / filled.slug)
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    grids = [(panel, made) for panel, printed, own in filled.panels for made in (printed, *own) if made]
+    grids = filled.grids
     if exhibit.static:
         assert not grids and rows == list(published(exhibit.static).rows)
     else:
         assert [(r["panel"], r["source"], r["row"], r["column"]) for r in rows] == [
-            (panel, made.source, row, column)
-            for panel, made in grids
+            (made.panel, made.source, row, column)
+            for made in grids
             for row, column in itertools.product(made.rows, made.columns)
         ]
         known = Counter(r["source"] == Printed.name for r in rows if r["value"])
-        assert (known[True], known[False]) == (filled.printed, filled.measured)
+        printed = [grid for grid in grids if grid.is_printed]
+        assert known[True] == sum(grid.known for grid in printed)
+        assert known[False] == sum(grid.known for grid in filled.measured)
         assert all(r["value"] or r["reason"] for r in rows), "a row without a number has a reason"
-        assert bool(filled.printed) == (exhibit.values == "printed"), "pictures and our tables print no numbers"
+        assert bool(printed) == (exhibit.values == "printed"), "pictures and our tables print no numbers"
     text = tex.read_text()
-    tables = sum(len(own) or bool(printed) for _, printed, own in filled.panels) + bool(exhibit.static)
+    tables = len(filled.shown) + bool(exhibit.static)
     assert exhibit.number in text
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == tables
 
@@ -175,7 +177,7 @@ def test_rows_without_numbers_are_not_drawn(draw, names, tmp_path, monkeypatch):
 
 def test_printed_and_measured_stand_side_by_side(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
-    ((_, printed, grids),) = filled.panels
+    printed, *grids = filled.grids
     (grid,) = (g for g in grids if g.source == "fake-gpu-box" and g.ports)
     row, column = grid.rows.index("USA-road-d.NY"), grid.columns.index("ECL-MST, our port")
     assert printed.cells[row][column].value == 0.0006
@@ -193,7 +195,7 @@ def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path)
         run, value = fake_records.measurement("fake-gpu-box", graph, fake, 1, samples=samples)
         fake_records.write_record(tmp_path, run, value, grade="weight")
     filled = fill("ecl-mst", one("ecl-mst", "table-4"), gather([tmp_path]), names)
-    ((_, _, grids),) = filled.panels
+    grids = filled.measured
     found = {
         (grid.ports, column): cell.value
         for grid in grids
@@ -216,7 +218,7 @@ def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path)
 
 def test_mean_with_missing_numbers_has_no_value(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
-    ((_, printed, grids),) = filled.panels
+    printed, *grids = filled.grids
     assert printed.cells[-2][0].value == pytest.approx(0.0103, rel=0.03)
     (grid,) = (g for g in grids if g.source == "fake-gpu-box" and g.ports)
     assert grid.known and all(cell.value is None and cell.reason for cell in grid.cells[-1])
@@ -225,7 +227,7 @@ def test_mean_with_missing_numbers_has_no_value(names, sources):
 
 def test_machines_with_the_same_facts_are_one_table(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-2"), sources, names)
-    ((_, _, grids),) = filled.panels
+    grids = filled.measured
     assert len(sources) > 1 and len(grids) == 1 and all(s.name in grids[0].source for s in sources)
 
 
@@ -305,7 +307,7 @@ def measured_in_place(tmp_path_factory, names):
 
 def test_rows_of_stand_ins_are_labelled_beside_published_rows(names, measured_in_place, tmp_path):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), [measured_in_place], names)
-    ((_, printed, (grid,)),) = filled.panels
+    printed, grid = filled.grids
     row = grid.rows.index("rmat16.sym")
     assert grid.labels[row] == "rmat16.sym (stand-in)" and printed.labels[row] == "rmat16.sym"
     assert grid.labels[grid.rows.index("USA-road-d.NY")] == "USA-road-d.NY"

@@ -40,27 +40,26 @@ def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[
     `elsewhere` have hollow marks.
     """
     exhibit, drawn = filled.exhibit, []
-    for panel in filled.panels if exhibit.draw != "table" else ():
-        for grid in panel.shown:
-            # The axis of curves has no place for the marks of rows.
-            curves = exhibit.draw == "curves"
-            cells = pd.DataFrame(grid.cells, grid.rows if curves else grid.labels, grid.columns)
-            numbers = _numbers(cells, grid.source, {*grid.source.split(", ")} <= {*elsewhere})
-            if numbers.here.count().sum() + numbers.there.count().sum() < FEWEST:
-                continue
-            axes = _DRAWERS[exhibit.draw](exhibit, numbers)
-            if axes is not None:
-                name = (filled.slug, panel.name, grid.source, "ports" * grid.ports)
-                title = panel.title(grid) + " (stand-in)" * (curves and any(grid.marks))
-                drawn.append(finished(axes, folder / slug(" ".join(filter(None, name))), title=title))
+    for grid in filled.shown if exhibit.draw != "table" else ():
+        # The axis of curves has no place for the marks of rows.
+        curves = exhibit.draw == "curves"
+        cells = pd.DataFrame(grid.cells, grid.rows if curves else grid.labels, grid.columns)
+        numbers = _numbers(cells, grid.is_printed, {*grid.source.split(", ")} <= {*elsewhere})
+        if numbers.here.count().sum() + numbers.there.count().sum() < FEWEST:
+            continue
+        axes = _DRAWERS[exhibit.draw](exhibit, numbers)
+        if axes is not None:
+            name = (filled.slug, grid.panel, grid.source, "ports" * grid.ports)
+            title = grid.title() + " (stand-in)" * (curves and any(grid.marks))
+            drawn.append(finished(axes, folder / slug(" ".join(filter(None, name))), title=title))
     return drawn
 
 
-def _numbers(cells: pd.DataFrame, source: str, hollow: bool) -> _Numbers:
+def _numbers(cells: pd.DataFrame, is_printed: bool, hollow: bool) -> _Numbers:
     def scaled(cell: Cell | None) -> float:
         return np.nan if cell is None or cell.value is None else cell.value * SCALE.get(cell.unit, 1.0)
 
-    if source == "printed":
+    if is_printed:
         # Values that are only published have the marks of published ones.
         return _Numbers(cells.map(lambda _: np.nan), cells.map(scaled), hollow)
     return _Numbers(cells.map(scaled), cells.map(lambda cell: scaled(cell.printed)), hollow)

@@ -1,7 +1,7 @@
 """Exhibits: the tables and figures of the papers, and their numbers.
 
 `report/exhibits.yaml` describes every table and figure as rows, columns and a formula for each column. `fill` works
-the formulas out from the printed numbers and from the records of each machine: one `Grid` for each panel, which
+the formulas out from the printed numbers and from the records of each machine: `Grid` objects, which
 `mst.reporting.papers.tables` writes and `mst.reporting.papers.drawing` draws.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -96,12 +96,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """One panel of an exhibit: rows × columns of cells from one source, ``printed`` or a machine.
+    """One panel of an exhibit, by its name: rows × columns of cells from one source, ``printed`` or a machine.
 
     The last `means` rows are means. `marks` says for each row that its graph, or how many of its graphs, are stand-ins.
     `ports` says that the columns of programs have the numbers of our ports of them, and say so.
     """
 
+    panel: str
     source: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -109,6 +110,11 @@ class Grid:
     means: int
     marks: tuple[str, ...]
     ports: bool = False
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether its numbers are the paper's."""
+        return self.source == Printed.name
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -131,37 +137,25 @@ class Grid:
         columns = zip(self.columns, zip(*self.cells))
         return any(title.endswith(OUR_PORT) and any(c.value is not None for c in own) for title, own in columns)
 
+    def title(self, before: str = "") -> str:
+        """Return the panel's name and where the numbers are from."""
+        measured = before + self.source + OUR_PORTS * self.ports
+        origin = "as printed" if self.is_printed else measured
+        return f"{self.panel}, {origin}" if self.panel else origin
+
     def beside(self, printed: Grid) -> Grid:
         """Return this grid with the printed number in each cell."""
         pairs = (zip(*rows) for rows in zip(self.cells, printed.cells))
         return replace(self, cells=tuple(tuple(replace(c, printed=p) for c, p in row) for row in pairs))
 
 
-class PanelGrids(NamedTuple):
-    """One panel: its name, its printed grid (None where the paper prints nothing of it), and the machines' grids."""
-
-    name: str
-    printed: Grid | None
-    measured: list[Grid]
-
-    @property
-    def shown(self) -> list[Grid]:
-        """The machines' grids, or the printed one alone where nothing was measured."""
-        return self.measured or list(filter(None, [self.printed]))
-
-    def title(self, grid: Grid, before: str = "") -> str:
-        """Return the panel's name and where the grid's numbers are from."""
-        origin = "as printed" if grid is self.printed else before + grid.source + OUR_PORTS * grid.ports
-        return f"{self.name}, {origin}" if self.name else origin
-
-
 @dataclass(frozen=True)
 class Filled:
-    """An exhibit with its numbers."""
+    """An exhibit with its numbers: of each panel the printed grid, if there is any, and the machines'."""
 
     paper: str
     exhibit: Exhibit
-    panels: list[PanelGrids] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
 
     @property
     def slug(self) -> str:
@@ -169,14 +163,15 @@ class Filled:
         return f"{self.paper}-{self.exhibit.id}"
 
     @property
-    def measured(self) -> int:
-        """How many cells have a measured value."""
-        return sum(grid.known for panel in self.panels for grid in panel.measured)
+    def measured(self) -> list[Grid]:
+        """The machines' grids."""
+        return [grid for grid in self.grids if not grid.is_printed]
 
     @property
-    def printed(self) -> int:
-        """How many cells have a printed value."""
-        return sum(panel.printed.known for panel in self.panels if panel.printed)
+    def shown(self) -> list[Grid]:
+        """The machines' grids, and the printed ones of panels of which nothing was measured."""
+        known = {grid.panel for grid in self.measured}
+        return [grid for grid in self.grids if not grid.is_printed or grid.panel not in known]
 
 
 @cache
@@ -196,17 +191,16 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
     if exhibit.static:
         return filled
     programs = book.originals if book.papers[paper].judge == "original" else {}
+    about = any(_about_programs(column, programs) for column in exhibit.columns.values())
+    kinds = (False, True) if about else (False,)
     for bound in _bindings(exhibit.panels, names):
-        printed = None
-        if exhibit.values == "printed":
-            grid = _grid(exhibit, Printed(paper, exhibit.machine), Names(names.sets), bound, {})
-            printed = grid if grid.known else None
-        about = any(_about_programs(column, programs) for column in exhibit.columns.values())
-        kinds = (False, True) if about else (False,)
         own = [_grid(exhibit, s, names, bound, programs, ports=ports) for s in sources for ports in kinds]
         measured = _merged([g for g in own if (g.has_ports if g.ports else g.known)])
-        measured = [grid.beside(printed) for grid in measured] if printed else measured
-        filled.panels.append(PanelGrids(" ".join(map(_label, bound.values())), printed, measured))
+        if exhibit.values == "printed":
+            printed = _grid(exhibit, Printed(paper, exhibit.machine), Names(names.sets), bound, {})
+            if printed.known:
+                measured = [printed, *(grid.beside(printed) for grid in measured)]
+        filled.grids.extend(measured)
     return filled
 
 
@@ -276,7 +270,8 @@ def _grid(
         )
         rows.append((mean, cells, _mark("", cells)))
     labels, lines, marks = zip(*rows)
-    return Grid(source.name, labels, tuple(columns), lines, len(exhibit.means), marks, ports)
+    panel = " ".join(map(_label, bound.values()))
+    return Grid(panel, source.name, labels, tuple(columns), lines, len(exhibit.means), marks, ports)
 
 
 def _mark(member: Any, cells: Sequence[Cell]) -> str:

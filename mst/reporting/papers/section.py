@@ -20,7 +20,7 @@ from mst.reporting.charts.style import setup
 from mst.reporting.charts.workers import Run, one_by_one
 from mst.reporting.papers import claims, drawing, tables
 from mst.reporting.papers.claims import Claim, Document, Outcome
-from mst.reporting.papers.exhibits import Filled, PanelGrids, exhibits, fill
+from mst.reporting.papers.exhibits import Filled, exhibits, fill
 from mst.reporting.papers.observations import Measured, gather, read_manifests
 from mst.reporting.papers.published import published
 
@@ -204,20 +204,20 @@ def _value(unit: str, value: float | None) -> str:
 def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Path) -> dict[str, Any]:
     exhibit = filled.exhibit
     files = tables.write_files(filled, folder / filled.slug)
-    grids = [grid for panel in filled.panels for grid in panel.measured]
+    grids = filled.measured
     # For screen readers.
     image = f'role="img" aria-label="{escape(f"{exhibit.number}, {exhibit.title}")}"'
     return {
         **exhibit.model_dump(include={"number", "title", "note", "values"}),
         "id": filled.slug,
         "static": published(exhibit.static).rows if exhibit.static else (),
-        "tables": [table for panel in filled.panels for table in _tables(panel)],
+        "tables": _tables(filled),
         "pictures": [Markup(panel.svg.replace('role="img"', image, 1)) for panel in pictures],
-        "measured": filled.measured,
-        "printed": filled.printed,
+        "measured": bool(grids),
+        "printed": len(filled.grids) > len(grids),
         "stand_ins": any(any(grid.marks) for grid in grids),
         "objections": any(cell.objection for grid in grids for row in grid.cells for cell in row),
-        "why": "Not measured here yet." if filled.panels and not filled.measured else "",
+        "why": "" if exhibit.static or grids else "Not measured here yet.",
         "files": [os.path.relpath(file, pages) for file in files],
     }
 
@@ -251,34 +251,32 @@ def write_exhibit(
     drawing.draw(filled, stem)
 
 
-def _tables(panel: PanelGrids) -> list[dict[str, Any]]:
+def _tables(filled: Filled) -> list[dict[str, Any]]:
     """Return a table for each machine with the printed numbers in its cells, or the printed table alone.
 
     Rows and columns without any number are named below it instead. Tables of machines with less than half as many
     numbers as another's are closed at first.
     """
-    most = max((grid.known for grid in panel.measured), default=0)
     made = []
-    for grid in panel.shown:
-        texts = tables.rows(grid)
-        known = [[bool(cell.printed) or cell.text != tables.NOTHING for cell in cells] for cells in texts]
-        columns = [any(column) for column in zip(*known, strict=True)]
-        rows, without = [], []
-        for index, (label, cells) in enumerate(zip(grid.labels, texts)):
-            if any(known[index]):
-                is_mean = index >= len(texts) - grid.means
-                rows.append({"label": label, "mean": is_mean, "cells": list(compress(cells, columns))})
-            else:
-                without.append(label)
-        without += [name for name, column in zip(grid.columns, columns) if not column]
+    for grid in filled.shown:
+        most = max((other.known for other in filled.measured if other.panel == grid.panel), default=0)
+        texts = pd.DataFrame(tables.rows(grid), grid.labels, grid.columns)
+        known = texts.map(lambda cell: bool(cell.printed) or cell.text != tables.NOTHING)
+        rows, columns = known.any(axis=1), known.any()
+        is_mean = [place >= len(texts) - grid.means for place in range(len(texts))]
         made.append(
             {
-                "caption": panel.title(grid, "measured on "),
+                "caption": grid.title("measured on "),
                 "head": [(name, tables.unit_of(unit)) for name, unit in compress(grid.heads, columns)],
-                "rows": rows,
-                "without": without,
-                "open": grid is not panel.printed and 2 * grid.known >= most,
-                "beside": panel.printed not in (None, grid),
+                "rows": [
+                    {"label": label, "mean": mean, "cells": cells}
+                    for mean, (label, *cells) in zip(
+                        compress(is_mean, rows), texts.loc[rows, columns].itertuples(name=None)
+                    )
+                ],
+                "without": [*texts.index[~rows], *texts.columns[~columns]],
+                "open": not grid.is_printed and 2 * grid.known >= most,
+                "beside": grid.cells[0][0].printed is not None,
             }
         )
     return made

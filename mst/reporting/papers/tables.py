@@ -65,18 +65,17 @@ def write_files(filled: Filled, stem: Path) -> list[Path]:
 
 def _lines(filled: Filled) -> Iterator[tuple]:
     """Yield the values of `_FIELDS` for each cell."""
-    for panel in filled.panels:
-        for grid in filter(None, (panel.printed, *panel.measured)):
-            for row, cells in zip(grid.rows, grid.cells, strict=True):
-                for column, cell in zip(grid.columns, cells, strict=True):
-                    unit = "seconds" if cell.unit == "milliseconds" else cell.unit
-                    place, numbers = (
-                        (panel.name, row, column, grid.source),
-                        (cell.value, cell.low, cell.high, unit),
-                    )
-                    graphs = " ".join(dict.fromkeys(cell.graphs))
-                    stand_ins = " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items())
-                    yield *place, *numbers, graphs, stand_ins, cell.reason, cell.objection
+    for grid in filled.grids:
+        for row, cells in zip(grid.rows, grid.cells, strict=True):
+            for column, cell in zip(grid.columns, cells, strict=True):
+                unit = "seconds" if cell.unit == "milliseconds" else cell.unit
+                place, numbers = (
+                    (grid.panel, row, column, grid.source),
+                    (cell.value, cell.low, cell.high, unit),
+                )
+                graphs = " ".join(dict.fromkeys(cell.graphs))
+                stand_ins = " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items())
+                yield *place, *numbers, graphs, stand_ins, cell.reason, cell.objection
 
 
 def latex(filled: Filled) -> str:
@@ -86,14 +85,11 @@ def latex(filled: Filled) -> str:
     if exhibit.static:
         static = published(exhibit.static).rows
         lines += _tabular(list(static[0]), [list(row.values()) for row in static])
-    for panel in filled.panels:
-        for grid in panel.shown:
-            lines.append(f"% {' '.join(filter(None, (panel.name, grid.source)))}{OUR_PORTS * grid.ports}")
-            heads = (f"{column} ({u})" if (u := unit_of(unit)) else column for column, unit in grid.heads)
-            texts = [
-                [f"{c.text} ({c.printed})" if c.printed else c.text for c in cells] for cells in rows(grid)
-            ]
-            lines += _tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)])
+    for grid in filled.shown:
+        lines.append(f"% {' '.join(filter(None, (grid.panel, grid.source)))}{OUR_PORTS * grid.ports}")
+        heads = (f"{column} ({u})" if (u := unit_of(unit)) else column for column, unit in grid.heads)
+        texts = [[f"{c.text} ({c.printed})" if c.printed else c.text for c in cells] for cells in rows(grid)]
+        lines += _tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)])
     return "\n".join(lines) + "\n"
 
 
