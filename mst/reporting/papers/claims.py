@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -283,10 +283,18 @@ class _Case:
     book: Document
     names: Names
 
-    @property
+    @cached_property
     def on_kind(self) -> bool:
         kind = self.book.machines.get(self.claim.machine or "")
         return kind is not None and kind.matches(self.source.machine)
+
+    @cached_property
+    def criterion(self) -> Criterion | None:
+        return self.claim.criterion(on_kind=self.on_kind)
+
+    @property
+    def formula(self) -> str:
+        return (self.criterion.quantity if self.criterion else None) or self.claim.quantity
 
     def outcome(self, verdict: str, reason: str, result: Result | None = None, by: str = "") -> Outcome:
         if result and result.failed and verdict != NOT_MEASURED:
@@ -295,38 +303,40 @@ class _Case:
             reason += f"; {_best_widths(result.best)}"
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result)
 
-    def measure(self, formula: str, criterion: Criterion | None, *, stand_ins: bool = False) -> _Found:
-        """Return the formula's value and whose runs gave it: the original programs where they decide."""
+    def measure(self, *, stand_ins: bool = False) -> tuple[Result, str, str]:
+        """Return the formula's value, whose runs gave it, and which run of a program is missing.
+
+        The original programs give it where they decide, else our port.
+        """
 
         def value(source: Measured) -> Result:
-            return evaluate(formula, replace(source, direction=direction), self.names, stand_ins=stand_ins)
+            return evaluate(self.formula, replace(source, direction=direction), self.names, stand_ins=stand_ins)
 
-        direction = criterion is not None and criterion.range is None
+        direction = self.criterion is not None and self.criterion.range is None
         if self.judge != "original":
-            return _Found(value(self.source), self.judge)
+            return value(self.source), self.judge, ""
         try:
             result = value(self.source.of_programs(self.book.originals))
-            if not result.missing or self.counterexample(result, criterion):
-                return _Found(result, "original")
+            if not result.missing or self.counterexample(result):
+                return result, "original", ""
             lacks = result.missing[0]
         except Missing as reason:
             lacks = str(reason)
-        return _Found(value(self.source), "port", lacks)
+        return value(self.source), "port", lacks
 
-    def counterexample(self, result: Result, criterion: Criterion | None) -> bool:
+    def counterexample(self, result: Result) -> bool:
         """Return whether a part of a claim about every graph or width contradicts it."""
-        if not self.claim.every or criterion is None or of_all_terms(criterion.quantity or self.claim.quantity):
+        if not self.claim.every or self.criterion is None or of_all_terms(self.formula):
             return False
-        return criterion.judge(result) is False
+        return self.criterion.judge(result) is False
 
     def judged(self) -> Outcome:
         """Return the verdict on a machine with the hardware that the claim needs, stand-ins aside."""
-        claim, criterion = self.claim, self.claim.criterion(on_kind=self.on_kind)
-        stated = self.book.machines[claim.machine].title if claim.machine else "another machine"
+        machine, criterion = self.claim.machine, self.criterion
+        stated = self.book.machines[machine].title if machine else "another machine"
         elsewhere = f"stated for {stated}; this is another machine"
-        formula = (criterion.quantity if criterion else None) or claim.quantity
         try:
-            result, by, lacks = self.measure(formula, criterion)
+            result, by, lacks = self.measure()
         except Missing as reason:
             # Even if it were measured, it could not be judged here without a criterion.
             verdict = (NOT_MEASURED, str(reason)) if criterion else (NOT_COMPARABLE, elsewhere)
@@ -340,7 +350,7 @@ class _Case:
             way = {True: "agrees", False: "disagrees", None: "cannot tell"}[holds]
             port = f"the program itself was not measured ({lacks}); our port {way}"
             return self.outcome(NOT_MEASURED, port, result, by)
-        if result.missing and not self.counterexample(result, criterion):
+        if result.missing and not self.counterexample(result):
             missing = list(dict.fromkeys(result.missing))
             text = f"{len(missing)} of its numbers are missing, the first: {missing[0]}"
             return self.outcome(NOT_MEASURED, text, result, by)
@@ -354,30 +364,20 @@ class _Case:
 
         Facts of graphs have no stand-ins: these were made to have the same.
         """
-        criterion = self.claim.criterion(on_kind=self.on_kind)
-        if self.judge == "facts" or criterion is None:
+        if self.judge == "facts" or self.criterion is None:
             return None
         try:
-            formula = criterion.quantity or self.claim.quantity
-            result, by, lacks = self.measure(formula, criterion, stand_ins=True)
+            result, by, lacks = self.measure(stand_ins=True)
         except Missing:
             return None
         if not result.stood_in or result.missing or lacks:
             return None
-        verdict, reason = _decided(criterion.judge(result), criterion)
+        verdict, reason = _decided(self.criterion.judge(result), self.criterion)
         inputs = "; ".join(
             in_words(graph, other, self.source.facts.get(other, {})) for graph, other in result.stood_in.items()
         )
         number = f"{len(result.stood_in)} of {len(result.used)} inputs"
         return self.outcome(verdict + ON_STAND_INS, f"{reason}; {number}: {inputs}", result, by)
-
-
-class _Found(NamedTuple):
-    """A formula's value, whose runs gave it, and which run of the program is missing where our port was taken."""
-
-    result: Result
-    by: str
-    lacks: str = ""
 
 
 def _decided(holds: bool | None, criterion: Criterion) -> tuple[str, str]:
