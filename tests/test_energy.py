@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from mst.bench.measure import energy
-from mst.bench.measure.energy import measure_energy, nvml_counters, rapl_counters
+from mst.bench.measure.energy import measure_energy, nvml_counters, of_one, rapl_counters
 
 pytestmark = pytest.mark.alone
 
@@ -47,9 +46,8 @@ def test_energy_is_the_gain_of_the_counters(server):
     with measure_energy(rapl_counters(server)) as used:
         zone(server, "intel-rapl:0", "package-0", 4_500_000)
         zone(server, "intel-rapl:1:1", "dram", 2_250_000)
-    assert used.domains == pytest.approx({"package-0": 3.5, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.25})
-    assert used.joules == pytest.approx(3.75)
-    once = used.of_one(5)
+    assert used == pytest.approx({"package-0": 3.5, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.25})
+    once = of_one(used, 5)
     assert once["joules"] == pytest.approx(0.75)
     assert once["domains"] == pytest.approx({"package-0": 0.7, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.05})
 
@@ -58,7 +56,7 @@ def test_counter_that_wrapped_once_is_corrected(tmp_path):
     zone(tmp_path, "intel-rapl:0", "package-0", RANGE - 2_000_000)
     with measure_energy(rapl_counters(tmp_path)) as used:
         zone(tmp_path, "intel-rapl:0", "package-0", 3_000_000)
-    assert used.joules == pytest.approx(5.0)
+    assert used == {"package-0": pytest.approx(5.0)}
 
 
 def test_counter_that_may_have_wrapped_twice_is_left_out(tmp_path, monkeypatch):
@@ -67,7 +65,7 @@ def test_counter_that_may_have_wrapped_twice_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(energy.time, "monotonic", lambda: next(times))
     with measure_energy(rapl_counters(tmp_path)) as used:
         zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
-    assert used.joules is None and used.of_one(1) is None
+    assert not used and of_one(used, 1) is None
 
 
 @pytest.mark.parametrize("content", ["", "not a number"])
@@ -81,28 +79,28 @@ def test_counter_that_becomes_unreadable_is_left_out(tmp_path):
     file = zone(tmp_path, "intel-rapl:0", "package-0", 0)
     with measure_energy(rapl_counters(tmp_path)) as used:
         file.unlink()
-    assert used.joules is None
+    assert not used
 
 
 def test_energy_of_a_failing_block_is_measured(server):
     with pytest.raises(ValueError, match="inside"), measure_energy(rapl_counters(server)) as used:
         zone(server, "intel-rapl:0", "package-0", 2_000_000)
         raise ValueError("inside")
-    assert used.joules == pytest.approx(1.0)
+    assert sum(used.values()) == pytest.approx(1.0)
 
 
 def test_without_counters_energy_is_none(tmp_path):
     assert rapl_counters(tmp_path / "absent") == []
     with measure_energy([]) as used:
-        time.sleep(0.02)
-    assert used.joules is None and 0.02 <= used.seconds < 10
+        pass
+    assert not used
 
 
 def test_counters_of_this_host_can_be_read():
     with measure_energy() as used:
         sum(range(10_000))
-    assert used.joules is None or used.joules >= 0
-    assert bool(rapl_counters() + nvml_counters()) == bool(used.domains)
+    assert all(joules >= 0 for joules in used.values())
+    assert bool(rapl_counters() + nvml_counters()) == bool(used)
 
 
 class FakeNvml:
@@ -144,7 +142,7 @@ def test_every_gpu_that_counts_is_read(monkeypatch):
     assert [c.name for c in counters] == ["gpu-0", "gpu-2"]
     with measure_energy(counters) as used:
         library.millijoules = [6_500, None, 7_000]
-    assert used.domains == pytest.approx({"gpu-0": 1.5, "gpu-2": 0.0})
+    assert used == pytest.approx({"gpu-0": 1.5, "gpu-2": 0.0})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,51 +33,39 @@ class Counter(NamedTuple):
     range_joules: float
 
 
-@dataclass
-class Energy:
-    """Energy that a block of code used, and its duration; filled in by `measure_energy`.
-
-    Joules are counted by domain: ``package-0``, ``dram-0``, ``gpu-0``, …
-    """
-
-    domains: dict[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    @property
-    def joules(self) -> float | None:
-        """The sum over the domains, None when none could be read from beginning to end."""
-        return sum(self.domains.values()) if self.domains else None
-
-    def of_one(self, solves: int) -> dict[str, Any] | None:
-        """Return the joules of one solve out of `solves`, in total and by domain; None where nothing was read."""
-        if self.joules is None:
-            return None
-        domains = {name: joules / solves for name, joules in self.domains.items()}
-        return {"joules": self.joules / solves, "domains": domains}
-
-
 @contextmanager
-def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[Energy]:
-    """Measure the energy of the block by these counters, or all of this host; it is complete once the block has ended.
+def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[dict[str, float]]:
+    """Measure the joules of the block by these counters, or all of this host.
 
-    >>> with measure_energy(counters=[]) as energy:
+    They are counted by domain (``package-0``, ``dram-0``, ``gpu-0``, …), and complete once the block has ended; domains
+    that could not be read from beginning to end are left out.
+
+    >>> with measure_energy(counters=[]) as joules:
     ...     _ = sum(range(1000))
-    >>> energy.joules is None
-    True
+    >>> joules
+    {}
     """
     chosen = [*rapl_counters(), *nvml_counters()] if counters is None else list(counters)
-    energy = Energy()
+    joules: dict[str, float] = {}
     before = [counter.read() for counter in chosen]
     start = time.monotonic()
     try:
-        yield energy
+        yield joules
     finally:
         after = [counter.read() for counter in chosen]
-        energy.seconds = time.monotonic() - start
+        seconds = time.monotonic() - start
         for counter, first, last in zip(chosen, before, after, strict=True):
-            unambiguous = energy.seconds * MAXIMUM_WATTS < counter.range_joules
+            unambiguous = seconds * MAXIMUM_WATTS < counter.range_joules
             if first is not None and last is not None and unambiguous:
-                energy.domains[counter.name] = last - first + (counter.range_joules if last < first else 0.0)
+                joules[counter.name] = last - first + (counter.range_joules if last < first else 0.0)
+
+
+def of_one(joules: Mapping[str, float] | None, solves: int) -> dict[str, Any] | None:
+    """Return the joules of one solve out of `solves`, in total and by domain; None where nothing was read."""
+    if not joules:
+        return None
+    domains = {name: used / solves for name, used in joules.items()}
+    return {"joules": sum(joules.values()) / solves, "domains": domains}
 
 
 def rapl_counters(root: Path = POWERCAP) -> list[Counter]:

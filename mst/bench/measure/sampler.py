@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from mst.bench.measure.energy import Energy, measure_energy
+from mst.bench.measure.energy import measure_energy, of_one
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.samples import peak, reset_peak, take_calls, take_samples, warm_seconds
 from mst.edge_slice import EdgeSlice
@@ -43,7 +43,7 @@ class Sampler:
 
     comm: Any = None
     timed: Timed = staticmethod(timed)
-    meter: Callable[[], AbstractContextManager[Energy | None]] = staticmethod(measure_energy)
+    meter: Callable[[], AbstractContextManager[dict[str, float] | None]] = staticmethod(measure_energy)
     memory: Callable[[], Any] = Memory
 
     def __init__(
@@ -84,7 +84,7 @@ class Sampler:
             "compute": taken.compute,
             "counters": self.implementation.counters(ready.problem, taken.result),
             "memory": at_peak,
-            "energy": taken.metered and taken.metered.of_one(len(taken.compute)),
+            "energy": of_one(taken.metered, len(taken.compute)),
             "device_bytes": self.implementation.device_bytes(ready.problem),
             "forest": forest,
             "threads": psutil.Process().num_threads(),
