@@ -7,7 +7,6 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import fake_records
 import pytest
@@ -91,7 +90,7 @@ def test_other_hardwares_own_formula_is_shown_as_a_ratio():
     made = next(c for c in claims.document().claims["shou-he"] if c.id == "sh-13")
     shown = {
         on_kind: section._outcome(
-            made, claims.Outcome(made.id, "here", claims.CONFIRMED, "", on_kind, result=Result(0.5)), Path()
+            made, claims.Outcome(made.id, "here", claims.CONFIRMED, "", on_kind, result=Result(0.5))
         )["measured"]
         for on_kind in (True, False)
     }

@@ -114,7 +114,7 @@ def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
             c for machine, algorithm, c in lines if (machine, algorithm) == (row.machine, row.algorithm)
         )
         cell = cells[graphs.index(row.graph)]
-        assert cell is not None and cell.kind == "wrong" and cell.reason == row.reason
+        assert cell is not None and cell["kind"] == "wrong" and cell["reason"] == row.reason
 
 
 @pytest.mark.parametrize("kind", data.KINDS)
@@ -122,7 +122,7 @@ def test_matrix_has_a_cell_for_every_outcome(kind):
     proved = kind in ("identical", "edges", "weight", "claimed")
     row = dict(origin="local", machine="m", algorithm="a", graph="g", m=3, reason=None)
     rows = pd.DataFrame([{**row, "status": "ok" if proved else kind, "grade": kind if proved else None}])
-    assert [cell.kind for _, _, cells in data.matrix(rows)[1] for cell in cells] == [kind]
+    assert [cell["kind"] for _, _, cells in data.matrix(rows)[1] for cell in cells] == [kind]
 
 
 def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,10 +76,8 @@ def _over(base: pd.DataFrame, rows: pd.DataFrame, keys: list[str]) -> pd.Series:
 
 def machines_of(rows: pd.DataFrame) -> list[str]:
     """Return the machines of the rows by name, those measured here before reference machines."""
-    named = rows.drop_duplicates("machine")[["machine", "origin"]].to_dict("records")
-    return [
-        str(row["machine"]) for row in sorted(named, key=lambda r: (r["origin"] == "reference", r["machine"]))
-    ]
+    named = rows.assign(elsewhere=rows["origin"] == "reference").drop_duplicates("machine")
+    return named.sort_values(["elsewhere", "machine"])["machine"].tolist()
 
 
 def by_machine(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -130,25 +128,19 @@ def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "alg
     return list(dict.fromkeys([*[baseline] * (baseline in ranked), *first.values(), *ranked]))[:most]
 
 
-class Cell(NamedTuple):
-    """One cell of the verification matrix: its kind, one of `KINDS`, and the reason for it."""
-
-    kind: str
-    reason: str
-
-
 _PROVED = ("identical", "edges", "weight")
 KINDS = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
-"""The kinds of cells, the worst last."""
+"""The kinds of cells of the verification matrix, the worst last."""
 
 
-def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[Cell | None]]]]:
-    """Return the graphs, and for each machine and algorithm the cell of each graph (the worst of its runs)."""
+def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[dict[str, str] | None]]]]:
+    """Return the graphs, and for each machine and algorithm a cell for each graph: kind and reason of the worst run."""
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     kind = rows["status"].where(rows["status"] != "ok", rows["grade"].fillna("unproved"))
     rows = rows.assign(kind=kind, severity=kind.map(KINDS.index), reason=rows["reason"].fillna(""))
-    worst = rows.loc[rows.groupby(["machine", "algorithm", "graph"])["severity"].idxmax()]
-    cells = {(row.machine, row.algorithm, row.graph): Cell(row.kind, row.reason) for row in worst.itertuples()}
+    keys = ["machine", "algorithm", "graph"]
+    worst = rows.loc[rows.groupby(keys)["severity"].idxmax()].set_index(keys)
+    cells = worst[["kind", "reason"]].to_dict("index")
     return graphs, [
         (machine, algorithm, [cells.get((machine, algorithm, graph)) for graph in graphs])
         for machine, own in by_machine(rows)

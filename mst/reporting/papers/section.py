@@ -60,10 +60,11 @@ def papers_of(
     """
     book = claims.document()
     names, chosen = book.names(), [paper for paper in book.claims if only in (None, paper)]
-    claims_of = {paper: _claims(paper, sources, book, pages) for paper in chosen}
+    claims_of = {paper: _claims(paper, sources, book) for paper in chosen}
     for row in (row for own in claims_of.values() for row in own):
         for outcome in (*row["outcomes"], *row["stand_ins"]):
             outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
+            outcome["records"] = [os.path.relpath(record, pages) for record in outcome["records"]]
     filled = {
         paper: [fill(paper, exhibit, sources, names) for exhibit in exhibits().get(paper, ())]
         for paper in chosen
@@ -92,17 +93,15 @@ def papers_of(
 def judged(sources: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
     """Return the claims of every paper as rows with the verdicts of all machines, by the paper's title."""
     book = claims.document()
-    return {book.papers[paper].title: _claims(paper, sources, book, Path()) for paper in book.claims}
+    return {book.papers[paper].title: _claims(paper, sources, book) for paper in book.claims}
 
 
-def _claims(paper: str, sources: Sequence[Measured], book: Document, pages: Path) -> list[dict[str, Any]]:
-    names = book.names()
-
-    def row(claim: Claim) -> dict[str, Any]:
-        outcomes = [claims.judge(claim, book.papers[paper], source, book, names) for source in sources]
-        return _claim(claim, paper, outcomes, book, pages)
-
-    return [row(claim) for claim in book.claims[paper]]
+def _claims(paper: str, sources: Sequence[Measured], book: Document) -> list[dict[str, Any]]:
+    about, names = book.papers[paper], book.names()
+    return [
+        _claim(claim, paper, [claims.judge(claim, about, source, book, names) for source in sources], book)
+        for claim in book.claims[paper]
+    ]
 
 
 def _tally(verdicts: Iterable[str]) -> list[tuple[str, str, int]]:
@@ -116,9 +115,7 @@ def _class(verdict: str) -> str:
     return _SHORT[verdict.removesuffix(claims.ON_STAND_INS)]
 
 
-def _claim(
-    claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document, pages: Path
-) -> dict[str, Any]:
+def _claim(claim: Claim, paper: str, outcomes: Sequence[Outcome], book: Document) -> dict[str, Any]:
     own = claims.own_value(claim, paper, book.names())
     if own is not None and "published(" in claim.quantity and min(abs(own.value), abs(own.value - 1)) < 1e-9:
         # It compares measured with printed numbers: the printed ones alone are equal to themselves.
@@ -139,8 +136,8 @@ def _claim(
         "overall": overall,
         "overall_class": _SHORT[overall],
         "where": _where(claim, overall, outcomes),
-        "outcomes": _outcomes(claim, outcomes, pages),
-        "stand_ins": _outcomes(claim, [o.on_stand_ins for o in outcomes if o.on_stand_ins], pages),
+        "outcomes": _outcomes(claim, outcomes),
+        "stand_ins": _outcomes(claim, [o.on_stand_ins for o in outcomes if o.on_stand_ins]),
     }
 
 
@@ -154,19 +151,19 @@ def _where(claim: Claim, overall: str, outcomes: Sequence[Outcome]) -> str:
     return _THEIRS if any(o.on_kind and o.verdict == overall for o in outcomes) else _OTHERS
 
 
-def _outcomes(claim: Claim, outcomes: Sequence[Outcome], pages: Path) -> list[dict[str, Any]]:
+def _outcomes(claim: Claim, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """Return one entry for each machine with a value, and one for all others with the same verdict and reason."""
     entries: dict[tuple, dict[str, Any]] = {}
     for outcome in outcomes:
         alone = outcome.machine if outcome.result else None
         key = (outcome.verdict, outcome.reason, outcome.on_kind, alone)
-        entry = entries.setdefault(key, _outcome(claim, outcome, pages))
+        entry = entries.setdefault(key, _outcome(claim, outcome))
         if outcome.machine not in entry["machines"]:
             entry["machines"].append(outcome.machine)
     return list(entries.values())
 
 
-def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
+def _outcome(claim: Claim, outcome: Outcome) -> dict[str, Any]:
     measured, result = "", outcome.result
     criterion = claim.criterion(on_kind=outcome.on_kind)
     # A criterion's own formula, for other hardware, is a ratio or a correlation, whatever the paper states.
@@ -188,7 +185,7 @@ def _outcome(claim: Claim, outcome: Outcome, pages: Path) -> dict[str, Any]:
         "measured": measured,
         "partial": bool(result and result.missing),
         "by": _BY.get(outcome.by, ""),
-        "records": [os.path.relpath(record, pages) for record in records[:_MOST_RECORDS]],
+        "records": records[:_MOST_RECORDS],
         "more": max(0, len(records) - _MOST_RECORDS),
     }
 
