@@ -190,7 +190,7 @@ Exiting because a job execution failed. Look above for error messages
 """
 
 
-def test_account_counts_each_failure_once(tmp_path):
+def test_account_counts_each_failure_once(tmp_path, monkeypatch):
     here = tmp_path / "there.json"
     here.touch()
     found = account.failures(LOG.format(here=here))
@@ -198,7 +198,10 @@ def test_account_counts_each_failure_once(tmp_path):
         ("box-small-grid", "7", ["absent-a.json", "absent-b.json"]),
         ("reference", "8", ["absent-c.json"]),
     ]
-    lines = [str(f) for f in account.with_states(found, {"7": ["TIMEOUT"], "8": ["NODE_FAIL"]})]
+    monkeypatch.setattr(account, "fields_of", lambda *asked: {"7": ["TIMEOUT"], "8": ["NODE_FAIL"]})
+    log = tmp_path / "engine.log"
+    log.write_text(LOG.format(here=here))
+    lines = list(map(str, account.write_account([log], tmp_path)))
     assert lines[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
     assert lines[1].endswith("rule_reference/8.log")
 

@@ -150,16 +150,10 @@ class Node(Queue):
 
     def declared(self) -> Machine:
         """Return this kind of node as the site describes it; records hold the hardware that their jobs found."""
-        known = hardware_profile(self.hardware) if self.hardware else None
-        names = known.gpus if known else []
-        return Machine(
-            cpu=known.cpu if known else "",
-            sockets=known.sockets if known else 1,
-            cores=self.cores,
-            hardware_threads=self.cpus,
-            memory_gib=round(self.memory or (known.memory_gib if known else None) or 0),
-            gpus=tuple((names + ["GPU"] * self.gpus)[: self.gpus]),
-        )
+        known = hardware_profile(self.hardware) if self.hardware else HardwareProfile(title="")
+        memory = round(self.memory or known.memory_gib or 0)
+        gpus = tuple((known.gpus + ["GPU"] * self.gpus)[: self.gpus])
+        return Machine(known.cpu, known.sockets, self.cores, self.cpus, memory, gpus)
 
     def run_resources(self, paradigm: str, width: int) -> dict[str, str | int | None]:
         """Return the resources of a timed run: exactly its GPUs or ranks, and exclusive nodes."""

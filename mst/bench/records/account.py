@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -71,17 +71,14 @@ def failures(log: str) -> list[Failure]:
     return list(found.values())
 
 
-def with_states(found: Iterable[Failure], states: Mapping[str, Sequence[str]]) -> list[Failure]:
-    """Return failures with the state that the scheduler reports of their jobs, such as ``CANCELLED by 1000``."""
-    return [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
-
-
 def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     """Write the failures in the engine's logs to ``failed.json`` below the results, and return them."""
     found = [failure for log in logs for failure in failures(log.read_text())]
     queue = ["squeue", "-h", "-t", "all", "-o", "%i|%T"]
     account = ["sacct", "-n", "-X", "-P", "-o", "JobID,State"]
-    found = with_states(found, fields_of((failure.scheduled for failure in found), queue, account))
+    states = fields_of((failure.scheduled for failure in found), queue, account)
+    # Such as ``CANCELLED by 1000``.
+    found = [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
     write_json(results / FILE, [asdict(failure) for failure in found])
     return found
 

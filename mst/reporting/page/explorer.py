@@ -42,6 +42,9 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
     kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm", "exact"]].to_dict("index")
     names = sorted(kinds, key=lambda name: (list(PARADIGMS).index(kinds[name]["paradigm"]), name))
+    # At first, the graphs measured on this machine, and representative algorithms on them.
+    here = [machine for machine in machines if machine not in reference] or machines
+    own = shown[shown["machine"].isin(here)]
     paradigms = [kinds[name]["paradigm"] for name in names]
     order = {"machine": machines, "graph": list(graphs["graph"]), "name": names}
     runs = [
@@ -74,7 +77,11 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
         ],
         "runs": [[None if value is pd.NA else value for value in run] for run in zip(*runs)],
         "left_out": every["graph"].nunique() - len(graphs),
-        "chosen": _chosen(shown, [m for m in machines if m not in reference] or machines, graphs, baseline),
+        "chosen": {
+            "machines": here,
+            "graphs": _spread([name for name in graphs["graph"] if name in set(own["graph"])]),
+            "algorithms": representative(own[own["exact"]], baseline, FEW_ALGORITHMS, "name"),
+        },
     }
 
 
@@ -89,19 +96,6 @@ def _short(value: Any) -> float | None:
         return None
     rounded = float(f"{value:.6g}")
     return int(rounded) if rounded.is_integer() else rounded
-
-
-def _chosen(
-    shown: pd.DataFrame, machines: list[str], graphs: pd.DataFrame, baseline: str
-) -> dict[str, list[str]]:
-    """Return the first choice: the graphs measured on this machine, and representative algorithms on them."""
-    own = shown[shown["machine"].isin(machines)]
-    measured = set(own["graph"])
-    return {
-        "machines": machines,
-        "graphs": _spread([name for name in graphs["graph"] if name in measured]),
-        "algorithms": representative(own[own["exact"]], baseline, FEW_ALGORITHMS, "name"),
-    }
 
 
 def _within_limit(shown: pd.DataFrame) -> pd.DataFrame:
