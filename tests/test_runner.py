@@ -388,7 +388,7 @@ def test_stolen_time_is_a_share_of_the_processors_of_a_run(monkeypatch):
 
     def flags(algorithm: str, width: int, stolen: float) -> list[str]:
         run = Run("here", "triangle", algorithm, "default", width, "0" * 12)
-        return measuring._flags(run, [], Measure(), {**still, "stolen_cores": stolen})
+        return measuring._flags(run, Outcome(), Measure(), {**still, "stolen_cores": stolen})
 
     assert flags("kruskal", 1, 0.03) == flags("edge-boruvka-cuda", 1, 0.03) == ["stolen"]
     assert flags("parlay-boruvka", 8, 0.15) == [] and flags("parlay-boruvka", 8, 0.17) == ["stolen"]

@@ -163,10 +163,7 @@ def _schema() -> pa.Schema:
 
 
 def rows_of(
-    folders: Iterable[tuple[Path, str]],
-    columns: pa.Schema,
-    kept_in: Path,
-    set_aside: Callable[[str], None],
+    folders: Iterable[tuple[Path, str]], columns: pa.Schema, kept_in: Path, set_aside: Callable[[str], None]
 ) -> pa.Table:
     """Return a row for each valid record below folders of records, folder by folder, sorted by path.
 

@@ -63,7 +63,7 @@ def measurement_of(
         "energy": energies[len(energies) // 2] if energies else None,
         **{key: first.get(key) for key in ("forest", "threads", "ranks", "threading", "affinity")},
         "machine": this_machine().as_dict(),
-        "conditions": {**conditions, "flags": _flags(run, processes, measure, conditions)},
+        "conditions": {**conditions, "flags": _flags(run, outcome, measure, conditions)},
         "versions": {**versions_of(algorithm), **first.get("versions", {})},
         "git": git_state(),
         "measure": measure.model_dump(),
@@ -74,11 +74,9 @@ def measurement_of(
     }
 
 
-def _flags(
-    run: Run, processes: list[dict[str, Any]], measure: Measure, conditions: dict[str, Any]
-) -> list[str]:
+def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, Any]) -> list[str]:
     """Return the keywords that warn a reader of the figures."""
-    cores = usable_cores()
+    processes, cores = outcome.processes, usable_cores()
     spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
     granted = conditions["granted_width"]
     shares_cores = registry.get(run.algorithm).paradigm in ("threads", "mpi")

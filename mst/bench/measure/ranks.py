@@ -119,11 +119,11 @@ def be_rank(spec: RunSpec, take: str, emit: Emit) -> None:
         implementation = implementation_of(registry.get(spec.algorithm))
         part = read_edge_slice(Path(spec.graph_file), comm.rank, comm.size)
         compile_in_ranks(implementation, part, comm, spec.options)
-        result: dict[str, Any] = {}
+        sampler, result = RankSampler(spec, implementation, part, comm), {}
         if take == "samples":
-            result = RankSampler(spec, implementation, part, comm).measure()
+            result = sampler.measure()
         elif take == "phases":
-            result = {"phases": _phases(implementation, part, comm, spec.options)}
+            result = {"phases": sampler.phases()}
         if comm.rank == 0:
             emit(take, **result)
         comm.Barrier()
@@ -159,19 +159,6 @@ def compile_in_ranks(
     node.Free()
 
 
-def _phases(
-    implementation: Implementation, part: EdgeSlice, comm: Any, options: dict[str, Any]
-) -> dict[str, float]:
-    def prepare(ranks: Any) -> Any:
-        return implementation.ready(part, options=options, comm=ranks).problem
-
-    for array in (part.u, part.v, part.w):
-        array.max(initial=0)
-    if implementation.phases:
-        return implementation.phases(prepare(comm))
-    return phases_of(comm, prepare, implementation.solve)
-
-
 class RankSampler(Sampler):
     """Measures a run as one of its ranks; all of them call every method, and the result of rank 0 counts."""
 
@@ -181,6 +168,17 @@ class RankSampler(Sampler):
         super().__init__(spec, implementation, part, loaded=True)
         self.part, self.comm, self.timed = part, comm, functools.partial(timed_by_slowest, comm)
         self.memory = functools.partial(RankMemory, comm)
+
+    def phases(self) -> dict[str, float]:
+        """Return the seconds by phase of an instrumented solve."""
+
+        def prepare(ranks: Any) -> Any:
+            return self.implementation.ready(self.part, options=self.spec.options, comm=ranks).problem
+
+        self.read_graph()
+        if self.implementation.phases:
+            return self.implementation.phases(prepare(self.comm))
+        return phases_of(self.comm, prepare, self.implementation.solve)
 
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the slowest rank's seconds of one solve."""
@@ -216,9 +214,7 @@ class RankSampler(Sampler):
         }
 
 
-def timed_by_slowest(
-    comm: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> tuple[Any, float]:
+def timed_by_slowest(comm: Any, function: Callable, /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
     """Call a function on all ranks; return its value, and the slowest rank's seconds, which all ranks get."""
     comm.Barrier()
     started = time.perf_counter()

@@ -60,9 +60,7 @@ class Sampler:
 
     def measure(self) -> dict[str, Any]:
         """Return times, memory, energy, counters and the forest, as `docs/records.md` describes them."""
-        # Pages of the mapped file are read before the clock starts: init is not a measure of the disk.
-        for array in (self.graph.u, self.graph.v, self.graph.w):
-            array.max(initial=0)
+        self.read_graph()
         memory = self.memory()
         ready = self.implementation.ready(
             self.graph, self.spec.width, self.spec.options, comm=self.comm, timed=self.timed
@@ -96,6 +94,11 @@ class Sampler:
         # A call needs memory for a problem and a result of its own.
         del ready, taken
         return found | self.calls(stages, spent)
+
+    def read_graph(self) -> None:
+        """Read the pages of the mapped file before the clock starts: init is not a measure of the disk."""
+        for array in (self.graph.u, self.graph.v, self.graph.w):
+            array.max(initial=0)
 
     def calls(self, expected: float, spent: float) -> dict[str, list[float]]:
         """Return the seconds of whole calls of the library: from arrays, which it checks, to the forest.

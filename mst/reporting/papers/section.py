@@ -220,13 +220,7 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
 
 
 def write_exhibit(
-    paper: str,
-    name: str,
-    *,
-    records: Sequence[Path],
-    table: Path,
-    manifests: Sequence[Path],
-    csv: Path,
+    paper: str, name: str, *, records: Sequence[Path], table: Path, manifests: Sequence[Path], csv: Path
 ) -> None:
     """Write one table or figure by itself: CSV, LaTeX beside it, and pictures as SVG and PDF in a folder of its name.
 
