@@ -69,10 +69,8 @@ def _lines(filled: Filled) -> Iterator[tuple]:
         for row, cells in zip(grid.rows, grid.cells, strict=True):
             for column, cell in zip(grid.columns, cells, strict=True):
                 unit = "seconds" if cell.unit == "milliseconds" else cell.unit
-                place, numbers = (
-                    (grid.panel, row, column, grid.source),
-                    (cell.value, cell.low, cell.high, unit),
-                )
+                place = (grid.panel, row, column, grid.source)
+                numbers = (cell.value, cell.low, cell.high, unit)
                 graphs = " ".join(dict.fromkeys(cell.graphs))
                 stand_ins = " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items())
                 yield *place, *numbers, graphs, stand_ins, cell.reason, cell.objection
