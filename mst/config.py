@@ -51,10 +51,7 @@ class Config(StrictModel):
     @field_validator("machine")
     @classmethod
     def _slug(cls, value: str | None) -> str | None:
-        try:
-            return value if value is None else path_part(value, "machine")
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
+        return value if value is None else path_part(value, "machine")
 
     @property
     def machine_name(self) -> str:

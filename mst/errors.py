@@ -53,8 +53,11 @@ class FormatError(InputError):
         super().__init__(f"{where}{seen}: {expected}")
 
 
-class ConfigError(MSTError):
-    """A configuration, catalogue or command-line value that is not legal."""
+class ConfigError(MSTError, ValueError):
+    """A configuration, catalogue or command-line value that is not legal.
+
+    It is a `ValueError`, so that strict models name the place of a value that their validators refuse.
+    """
 
 
 class UnsupportedError(MSTError):

@@ -56,10 +56,7 @@ class Block(StrictModel):
     def _known(self) -> Block:
         named = self.algorithms if isinstance(self.algorithms, list) and not self.optional else []
         for name in (*named, *self.without):
-            try:
-                registry.get(name)
-            except ConfigError as error:
-                raise ValueError(str(error)) from None
+            registry.get(name)
         return self
 
     def covers(self, graph: str) -> bool:
@@ -141,10 +138,7 @@ class Experiment(StrictModel):
 
     @model_validator(mode="after")
     def _machine_known(self) -> Experiment:
-        try:
-            known = hardware_profile(self.machine) if self.machine else None
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
+        known = hardware_profile(self.machine) if self.machine else None
         if known is None and any(block.widths == "source" for block in self.runs):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         return self

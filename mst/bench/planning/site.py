@@ -116,10 +116,7 @@ class Node(Queue):
     def _from_profile(cls, value: Any) -> Any:
         if not isinstance(value, dict) or not isinstance(value.get("hardware"), str):
             return value
-        try:
-            known = hardware_profile(value["hardware"])
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
+        known = hardware_profile(value["hardware"])
         filled: dict[str, Any] = {"gpus": len(known.gpus), "nodes": known.nodes}
         if known.cores:
             threads = known.hardware_threads or known.cores
