@@ -71,7 +71,9 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
 
     A machine without records, or with records of different hardware under one name, raises `InputError`.
     """
-    members = dict(_records(path_part(machine, "exported machine's"), results))
+    folder = results / "records" / path_part(machine, "exported machine's")
+    files = {path.relative_to(results).as_posix(): path for path in sorted(folder.glob("*/*/*/w*/*.json"))}
+    members = {name: path.read_bytes() for name, path in files.items() if _MEMBER.fullmatch(name)}
     measurements = {name: read_json(results / name) for name in members if kind_of(name) == "record"}
     if not measurements:
         known = sorted(p.name for p in (results / "records").glob("[!.]*") if p.is_dir())
@@ -181,13 +183,6 @@ def shareable(value: Any) -> Any:
 
 
 # --- packing
-
-
-def _records(machine: str, results: Path) -> Iterator[tuple[str, bytes]]:
-    for path in sorted((results / "records" / machine).glob("*/*/*/w*/*.json")):
-        name = path.relative_to(results).as_posix()
-        if _MEMBER.fullmatch(name):
-            yield name, path.read_bytes()
 
 
 def _shared(content: bytes) -> bytes:

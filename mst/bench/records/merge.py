@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from mst.atomic import naming
 from mst.bench.records.bundle import (
@@ -96,23 +95,19 @@ def _undo_interrupted(results: Path) -> None:
 
 
 def _refuse_other_hardware(bundle: Path, machine: str, tree: Path, results: Path) -> None:
+    facts = results / "machines" / f"{machine}.json"
+    known = [read_json(facts)] if facts.is_file() else []
+    for path in measurement_files(str(results / "records" / machine), depth=4):
+        with contextlib.suppress(MSTError):
+            known.append(read_measurement(Path(path))["machine"])
+            break  # the records of one machine agree: neither a run nor an import adds another's
     brought = read_json(tree / "machines" / f"{machine}.json")
-    for here in _hardware_here(machine, results):
+    for here in known:
         if here.get("fingerprint") != brought["fingerprint"]:
             raise InputError(
                 f"{bundle}: machine {machine!r} is known here with other hardware "
                 f"({difference(here, brought)}); import it under another name: mst import --as NAME"
             )
-
-
-def _hardware_here(machine: str, results: Path) -> Iterator[dict[str, Any]]:
-    facts = results / "machines" / f"{machine}.json"
-    if facts.is_file():
-        yield read_json(facts)
-    for path in measurement_files(str(results / "records" / machine), depth=4):
-        with contextlib.suppress(MSTError):
-            yield read_measurement(Path(path))["machine"]
-            return  # the records of one machine agree: neither a run nor an import adds another's
 
 
 def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: bool) -> tuple[list[Move], int]:
