@@ -17,7 +17,7 @@ from mst.bench.statistics import summarise
 from mst.facts import Facts
 from mst.reporting.papers.evidence import objection, resembles
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
-from mst.reporting.papers.published import SCALE, is_number, published, published_tables
+from mst.reporting.papers.published import SCALE, as_number, published, published_tables
 
 Key = tuple[str, str, str]
 """Graph, algorithm and options of a run."""
@@ -386,8 +386,7 @@ def _printed_leaves(paper: str, machine: str | None) -> dict[tuple[str, tuple, s
                     if row[column]:
                         chosen = parse_selection(selection.format(**row))
                         key = (quantity, _canonical(chosen), row["graph"], row.get("phase", ""))
-                        number = float(row[column]) if is_number(row[column]) else np.nan
-                        leaves[key] = number * SCALE[about.unit]
+                        leaves[key] = as_number(row[column]) * SCALE[about.unit]
     return leaves
 
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import isnan, nan
 from typing import Literal
 
 from pydantic import Field
@@ -54,9 +55,9 @@ class PublishedNumbers:
             if tuple(found[k] for k in self.about.key[: len(row)]) == row:
                 if column not in found:
                     raise ConfigError(f"published/{self.id}: no column {column!r}{nearest(column, found)}")
-                if not is_number(found[column]):
+                if isnan(value := as_number(found[column])):
                     raise Missing(f"{self.about.place} prints no {column} of {', '.join(row)}")
-                return float(found[column])
+                return value
         raise Missing(f"{self.about.place} has no row {', '.join(row)}")
 
 
@@ -77,10 +78,9 @@ def published(table: str) -> PublishedNumbers:
         return PublishedNumbers(table, known[table], tuple(csv.DictReader(file)))
 
 
-def is_number(text: str | None) -> bool:
-    """Return whether a cell of a table holds a number."""
+def as_number(text: str | None) -> float:
+    """Return the number in a cell of a table; NaN where it holds none."""
     try:
-        float(text or "")
+        return float(text or "nan")
     except ValueError:
-        return False
-    return True
+        return nan
