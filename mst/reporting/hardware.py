@@ -50,7 +50,7 @@ HARDWARE_KINDS = (
         "One core",
         "filter-boruvka",
         ("sequential",),
-        lambda rows: _on_cores(rows) & (rows["width"] == 1),
+        lambda rows: _on_cores(rows) & rows["width"].eq(1),
     ),
     HardwareKind("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
     HardwareKind("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), lambda rows: rows["on_gpu"]),

@@ -17,11 +17,10 @@ import psutil
 from mst.bench.measure.energy import measure_energy, of_one
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.samples import peak, reset_peak, take_calls, take_samples, warm_seconds
-from mst.edge_slice import EdgeSlice
+from mst.bench.measure.warm_up import Edges
 from mst.errors import UnsupportedError
 from mst.execute import Implementation, Timed, timed
 from mst.forest import digest
-from mst.graph import Graph
 from mst.order import total
 from mst.solver import minimum_spanning_forest
 
@@ -47,13 +46,7 @@ class Sampler:
     memory: Callable[[], Any] = Memory
 
     def __init__(
-        self,
-        spec: RunSpec,
-        implementation: Implementation,
-        graph: Graph | EdgeSlice,
-        *,
-        loaded: bool,
-        alone: bool = False,
+        self, spec: RunSpec, implementation: Implementation, graph: Edges, *, loaded: bool, alone: bool = False
     ):
         self.spec, self.implementation, self.graph = spec, implementation, graph
         self._loaded, self._alone = loaded, alone

@@ -13,6 +13,8 @@ from mst.errors import UnsupportedError
 from mst.execute import Implementation
 from mst.graph import Graph
 
+Edges = Graph | EdgeSlice
+"""A graph, or a rank's part of one."""
 # Vertices, edges and how many weights these repeat: dense, sparse, between, of many ties. Filters and sorts take
 # a different code path for each.
 _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000), (1000, 40_000, 8)
@@ -42,11 +44,7 @@ def reaching_all_code(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def solve_once(
-    implementation: Implementation,
-    graph: Graph | EdgeSlice,
-    width: int,
-    options: dict[str, Any],
-    comm: Any = None,
+    implementation: Implementation, graph: Edges, width: int, options: dict[str, Any], comm: Any = None
 ) -> None:
     """Run every stage of a sample."""
     problem = implementation.ready(graph, width, options, comm=comm).problem
@@ -55,7 +53,7 @@ def solve_once(
     implementation.counters(problem, result)
 
 
-def small_graph(like: Graph | EdgeSlice, n: int, m: int, weights: int = 40_000) -> Graph:
+def small_graph(like: Edges, n: int, m: int, weights: int = 40_000) -> Graph:
     """Return a random graph of the same dtypes, whose edges repeat the first `weights` weights of `like`."""
     rng = np.random.default_rng(0)
     # The last vertex has no edge, so that filters find work to the end.

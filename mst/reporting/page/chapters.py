@@ -179,14 +179,10 @@ def _answer(shown: Shown) -> dict[str, Any]:
     if scope_of(shown.config)[0] not in ("default", "first") or not table.cells:
         return {"cards": shown.cards, "choices": None, "at": "", "overview": []}
     made = chooser.choices(table)
-    at, overview = chooser.overview(made)
+    at, rows = chooser.overview(made)
     made["evidence"] = chooser.evidence(shown.rows, shown.baseline, largest)
-    return {
-        "cards": shown.cards,
-        "choices": Markup(as_json(made)),
-        "at": at,
-        "overview": (made["hardware"], overview),
-    }
+    choices, overview = Markup(as_json(made)), (made["hardware"], rows)
+    return {"cards": shown.cards, "choices": choices, "at": at, "overview": overview}
 
 
 def _papers(shown: Shown) -> dict[str, Any]:
