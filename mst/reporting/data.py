@@ -105,24 +105,19 @@ def mean_of(values: pd.Series, *errors: pd.Series) -> tuple[float, float, float]
     return mean, mean * math.exp(-half), mean * math.exp(half)
 
 
-def order_of_series(rows: pd.DataFrame, key: str = "series") -> list[str]:
-    """Return all series that are shown, fastest first by the geometric mean of time over each graph's best."""
-    shown = rows[rows["shown"]]
-    best = shown.groupby(["machine", "graph"])["compute_seconds"].transform("min")
-    relative = (shown["compute_seconds"] / best).groupby(shown[key]).agg(geometric_mean)
-    return relative.sort_values(kind="stable").index.tolist()
-
-
 def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "algorithm") -> list[str]:
     """Return at most so many values of a column: the baseline, the fastest of each paradigm, then the next fastest.
 
-    Of prepared rows that are shown; values on less than half as many graphs as any other are left out.
+    These are ranked by the geometric mean of time over each graph's best. Of prepared rows that are shown; values on
+    less than half as many graphs as any other are left out.
     """
     if not len(rows):
         return []
     count = rows.groupby(key)["graph"].nunique()
     rows = rows[rows[key].map(count) >= count.max() / 2]
-    ranked = order_of_series(rows, key)
+    best = rows.groupby(["machine", "graph"])["compute_seconds"].transform("min")
+    relative = (rows["compute_seconds"] / best).groupby(rows[key]).agg(geometric_mean)
+    ranked = relative.sort_values(kind="stable").index.tolist()
     paradigm = rows.drop_duplicates(key).set_index(key)["paradigm"]
     first = {paradigm[name]: name for name in reversed(ranked)}
     return list(dict.fromkeys([*[baseline] * (baseline in ranked), *first.values(), *ranked]))[:most]
