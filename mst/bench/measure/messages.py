@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-
-class Emit(Protocol):
-    """Reports an event of a run with its values."""
-
-    def __call__(self, event: str, **values: Any) -> None: ...
+Emit = Callable[..., None]
+"""Reports an event of a run: its name, and its values as keywords."""
 
 
 @dataclass(frozen=True)

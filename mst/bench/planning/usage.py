@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,8 @@ from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Record, Run, load_records
 
+Job = tuple[float, str, int]
+"""Seconds, part of a batch and number of runs."""
 _PROCESS_SECONDS = 2.0
 """Seconds for starting a process and compiling, where a run has not been measured before."""
 
@@ -40,20 +41,18 @@ def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
 
     A run takes as long as its newest measurement did, or else its budget.
     """
-    jobs: dict[str, list[tuple[float, str]]] = {}
-    runs: Counter[str] = Counter()
+    jobs: dict[str, list[Job]] = {}
     for batch in batches:
         if rows := [row for row in batch.rows if row.status in ("planned", "waiting")]:
-            jobs.setdefault(batch.machine, []).append((sum(map(expected_seconds, rows)), batch.part))
-            runs[batch.machine] += len(rows)
+            jobs.setdefault(batch.machine, []).append((sum(map(expected_seconds, rows)), batch.part, len(rows)))
     nodes = {machine: site.node(machine) for machine in jobs}
-    return [_usage(node, jobs[name], runs[name], _waiting(node)) for name, node in nodes.items()]
+    return [_usage(node, jobs[name], _waiting(node)) for name, node in nodes.items()]
 
 
-def _usage(node: Node, jobs: Sequence[tuple[float, str]], runs: int, waited: float | None) -> Usage:
-    """Return the usage of jobs by their seconds and parts."""
-    core_hours = sum(seconds * _cores(node, part) for seconds, part in jobs) / 3600
-    return Usage(node.machine, len(jobs), runs, sum(seconds for seconds, _ in jobs), core_hours, waited)
+def _usage(node: Node, jobs: Iterable[Job], waited: float | None) -> Usage:
+    seconds, parts, runs = zip(*jobs)
+    core_seconds = sum(taken * _cores(node, part) for taken, part in zip(seconds, parts))
+    return Usage(node.machine, len(runs), sum(runs), sum(seconds), core_seconds / 3600, waited)
 
 
 def expected_seconds(row: Planned) -> float:
@@ -97,9 +96,9 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
     waited = _scheduler_times(job for own in jobs.values() for job in own)
     found = []
     for machine, own in ((machine, own) for machine, own in jobs.items() if own):
-        taken = [(_seconds(runs), runs[0].run.layout) for runs in own.values()]
+        taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
         first = min((waited[job] for job in own if job in waited), default=None)
-        found.append(_usage(site.node(machine), taken, sum(map(len, own.values())), first))
+        found.append(_usage(site.node(machine), taken, first))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json, to_json
@@ -19,7 +19,7 @@ from pydantic_core import from_json, to_json
 from mst.bench.machine import Machine
 from mst.errors import InputError
 from mst.registry import PARADIGMS
-from mst.yaml_models import mistakes
+from mst.yaml_models import Model, mistakes
 
 MEASUREMENT_VERSIONS = range(1, 3)
 PROOF_VERSIONS = range(1, 2)
@@ -203,9 +203,6 @@ class ProofFacts(_Strict):
         if self.status != "wrong" and (self.status == "ok") != (self.grade is not None):
             raise ValueError(f"status {self.status} with grade {self.grade}")
         return self
-
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse_json(text: str | bytes) -> dict[str, Any]:
