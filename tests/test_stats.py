@@ -156,3 +156,10 @@ def test_run_of_few_processes_widens_the_intervals_of_no_others():
     rows = np.stack([np.r_[np.median(v), median_draws(v, 1000, f"{len(v)}")] for v in (few, many)])
     alone, both = (np.percentile(of_extremes(rows[k:], np.min, [3, 9][k:], 42)[1:], 97.5) for k in (1, 0))
     assert both <= alone < 1
+
+
+def test_interval_of_the_least_factor_is_positive():
+    """Three processes that scatter by a third: a widened difference would reach below nothing."""
+    rows = np.stack([np.r_[2.0, median_draws([1.4, 2.0, 2.6], 1000, str(k))] for k in range(8)])
+    drawn = of_extremes(rows, np.min, [3] * 8)
+    assert drawn.min() > 0 and drawn[0] == pytest.approx(2) and np.percentile(drawn, 2.5) < 1.4

@@ -107,8 +107,8 @@ def of_extremes(
 
     One noisy quantity of nine is no extreme: the least of nine draws would be below that of the nine medians. So
     quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's, estimated from
-    so few processes, have to be for intervals that hold for all rows at once with 95 %. The draws return in an order of
-    their own: the extreme is independent of others.
+    so few processes, have to be for intervals that hold for all rows at once with 95 %. Deviations of positive
+    quantities are factors. The draws return in an order of their own: the extreme is independent of others.
 
     `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind each row, and `number` how many quantities there
     are, if more than those measured.
@@ -116,6 +116,15 @@ def of_extremes(
     number = number or len(rows)
     if number == 1:
         return rows[0]
+    if rows.min() > 0:
+        return np.exp(_of_extremes(np.log(rows), choose, processes, number))
+    return _of_extremes(rows, choose, processes, number)
+
+
+def _of_extremes(
+    rows: np.ndarray, choose: Callable[..., np.ndarray], processes: Sequence[int], number: int
+) -> np.ndarray:
+    """Return the result of `of_extremes` for several rows whose deviations are differences."""
     estimate = rows[:, :1]
     deviations = np.sort(rows[:, 1:], axis=1) - estimate
     # Of three processes two may be equal by chance, on one side of the median: the other side's scatter counts.
