@@ -76,20 +76,23 @@ class Block(StrictModel):
         return [name for name in named if name not in known or needed - known[name].options.keys()]
 
 
-class Small(StrictModel):
-    """The small version of an experiment."""
+class Part(StrictModel):
+    """A part of an experiment, to be measured in its place."""
 
     graphs: list[str]
+    algorithms: list[str] | None = Field(None, description="default: all of the experiment")
     measure: Measure | None = None
     within: float | None = Field(None, gt=0, description="replaces that of the experiment")
 
-
-class First(StrictModel):
-    """The part of the default experiment that ``make report`` measures and shows first."""
-
-    graphs: list[str]
-    algorithms: list[str]
-    within: float | None = Field(None, gt=0, description="replaces that of the experiment")
+    def of(self, whole: Experiment) -> Experiment:
+        """Return this part of an experiment: the same runs, of these algorithms on these graphs."""
+        runs = whole.runs
+        if self.algorithms is not None:
+            few = set(self.algorithms)
+            named = [(b, few if b.algorithms == "all" else few & {*b.algorithms}) for b in runs]
+            runs = [block.model_copy(update={"algorithms": sorted(some)}) for block, some in named if some]
+        replaced = {"measure": self.measure or whole.measure, "within": self.within or whole.within}
+        return whole.model_copy(update={"graphs": self.graphs, "runs": runs, **replaced})
 
 
 class Experiment(StrictModel):
@@ -107,19 +110,13 @@ class Experiment(StrictModel):
     within: float | None = Field(
         None, gt=0, description="seconds that all runs share: each run's budget is at most an equal part"
     )
-    small: Small | None = Field(None, description="the part that a laptop measures in minutes")
+    small: Part | None = Field(None, description="the part that a laptop measures in minutes")
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
-    first: First | None = Field(None, description="the part that `make report` measures and shows first")
+    first: Part | None = Field(None, description="the part that `make report` measures and shows first")
 
     def beginning(self) -> Experiment:
-        """Return the experiment's `first` part: the same runs, of few algorithms on few graphs."""
-        if self.first is None:
-            return self.model_copy(update={"graphs": []})
-        few = set(self.first.algorithms)
-        named = [(b, few if b.algorithms == "all" else few & {*b.algorithms}) for b in self.runs]
-        runs = [block.model_copy(update={"algorithms": sorted(some)}) for block, some in named if some]
-        within = self.first.within or self.within
-        return self.model_copy(update={"graphs": self.first.graphs, "runs": runs, "within": within})
+        """Return the experiment's `first` part."""
+        return self.first.of(self) if self.first else self.model_copy(update={"graphs": []})
 
     def at_scale(self, scale: str) -> Experiment:
         """Return the experiment at a scale: all of it at ``full``, its `small` version at ``small``."""
@@ -127,14 +124,7 @@ class Experiment(StrictModel):
             return self
         reason = "left out at scale: small; run it with scale: full"
         left_out = {graph: reason for graph in self.graphs if graph not in self.small.graphs}
-        return self.model_copy(
-            update={
-                "graphs": self.small.graphs,
-                "left_out": {**self.left_out, **left_out},
-                "measure": self.small.measure or self.measure,
-                "within": self.small.within or self.within,
-            }
-        )
+        return self.small.of(self).model_copy(update={"left_out": {**self.left_out, **left_out}})
 
     @model_validator(mode="after")
     def _machine_known(self) -> Experiment:
