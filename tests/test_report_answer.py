@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mst.reporting import data
-from mst.reporting.data import not_run, spreads, unfinished
+from mst.reporting.data import spreads, without_result
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page import answer
 from mst.reporting.page.build import render
@@ -200,12 +200,13 @@ def test_headline_says_it_in_a_sentence():
 
 
 def test_failures_of_one_reason_are_one_row(rows):
-    lines = unfinished(rows)
+    found = without_result(rows)
+    lines = found["unfinished"]
     assert lines[0]["status"] == "wrong"
     assert sum(line["runs"] for line in lines) == rows["status"].isin(["wrong", *data.NOT_FINISHED]).sum()
-    absent = [line for line in not_run(rows) if line["status"] == "unavailable"]
+    absent = [line for line in found["not_run"] if line["status"] == "unavailable"]
     assert len(absent) == 1 and absent[0]["graphs"] == "twitter" and "kruskal, " in absent[0]["series"] + ", "
-    assert all(line["reason"] for line in [*lines, *not_run(rows)])
+    assert all(line["reason"] for line in [*lines, *found["not_run"]])
 
 
 def test_spread_is_shown_for_each_machine(rows):

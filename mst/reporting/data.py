@@ -143,24 +143,19 @@ def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[dic
     ]
 
 
-def unfinished(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return runs that timed out, ran out of memory, failed or were wrong, worst first.
+def without_result(rows: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return the runs that are unfinished or wrong, worst first, and those that were not possible (`NOT_RUN`).
+
+    Runs of one series and one reason are in one row; of those not possible, all with one reason, as a missing GPU is.
 
     >>> import pandas as pd
     >>> row = dict(machine="m", graph="g", series="a", status="timeout", reason="stopped after 60.1 s")
     >>> rows = pd.DataFrame([row, {**row, "graph": "h", "reason": "stopped after 60.3 s"}])
-    >>> [(r["series"], r["graphs"]) for r in unfinished(rows)]
+    >>> [(r["series"], r["graphs"]) for r in without_result(rows)["unfinished"]]
     [('a', 'g, h')]
     """
-    return _grouped(rows, ("wrong", *NOT_FINISHED))
-
-
-def not_run(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return runs that were not possible: hardware or graph did not fit, or the graph was unavailable.
-
-    All algorithms with one reason are in one row, so that a missing GPU is one row.
-    """
-    return _grouped(rows, NOT_RUN, together=True)
+    unfinished = _grouped(rows, ("wrong", *NOT_FINISHED))
+    return {"unfinished": unfinished, "not_run": _grouped(rows, NOT_RUN, together=True)}
 
 
 def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = False) -> list[dict[str, Any]]:

@@ -99,7 +99,6 @@ def chapters(shown: Shown) -> list[Chapter]:
     others = [figure for figure in shown.figures if figure.name not in _FRONT]
     flags = data.flags(shown.rows, shown.captions["flags"])
     graphs = {"graphs": graph_rows(shown.manifests), "missing_graphs": missing_graphs(shown.manifests)}
-    left = {"unfinished": data.unfinished(shown.rows), "not_run": data.not_run(shown.rows)}
     machines = [(f"machine-{place}", machine["name"]) for place, machine in enumerate(shown.described, 1)]
     bibtex = (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)
     configuration = json.dumps(dict(shown.config), indent=1, default=str)
@@ -107,7 +106,7 @@ def chapters(shown: Shown) -> list[Chapter]:
     matrices = [(words, own["machine"].nunique() > 1, *data.matrix(own)) for words, own in parts]
     proofs = [
         _alone("verification", "Verification", {"matrices": matrices}),
-        _alone("unfinished", "Not finished", left),
+        _alone("unfinished", "Not finished", data.without_result(shown.rows)),
     ]
     method = [
         _alone("method", "Method", {"configuration": configuration}),
