@@ -268,7 +268,6 @@ def test_ranks_that_compile_too_long_are_a_timeout(probe, tmp_path, width):
 
 def test_launch_command_of_each_mpi(monkeypatch):
     job = ["python", "job.py"]
-    assert launch_command(1, job, None) == (job, {})
     words, extra = launch_command(4, job, Launcher(("/opt/mpiexec",), "openmpi"))
     assert words == ["/opt/mpiexec", "--oversubscribe", "--bind-to", "none", "-n", "4", *job]
     assert extra == {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -28,23 +28,17 @@ class Launcher:
     kind: str = "other"
 
 
-def launch_command(
-    ranks: int, command: Sequence[str], launcher: Launcher | None
-) -> tuple[list[str], dict[str, str]]:
+def launch_command(ranks: int, command: Sequence[str], launcher: Launcher) -> tuple[list[str], dict[str, str]]:
     """Return the command line that runs `command` on `ranks` ranks, and variables to add to its environment.
 
-    One rank needs no launcher. The words of a launcher may hold ``{ranks}``; else ``-n RANKS`` is appended to them.
+    The words of a launcher may hold ``{ranks}``; else ``-n RANKS`` is appended to them.
     Under SLURM's pmi2, MPICH uses libfabric unless the environment names another netmod.
 
     >>> launch_command(4, ["python", "job.py"], Launcher(("srun", "--mpi=pmi2")))
     (['srun', '--mpi=pmi2', '-n', '4', 'python', 'job.py'], {'MPIR_CVAR_CH4_NETMOD': 'ofi'})
     >>> launch_command(2, ["job"], Launcher(("mpiexec",), "openmpi"))[0]
     ['mpiexec', '--oversubscribe', '--bind-to', 'none', '-n', '2', 'job']
-    >>> launch_command(1, ["python", "job.py"], None)
-    (['python', 'job.py'], {})
     """
-    if ranks == 1 or launcher is None:
-        return list(command), {}
     words = [word.replace("{ranks}", str(ranks)) for word in launcher.words]
     if list(launcher.words) == words:
         if launcher.kind == "openmpi":
