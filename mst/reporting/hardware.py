@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 @cache
 def on_gpus() -> frozenset[str]:
     """Return the ids of algorithms that need a GPU."""
-    needed = {"cupy", "pylibcugraph"}
-    return frozenset(
-        a.id for a in registry.algorithms().values() if a.paradigm == "cuda" or needed & {*a.requires}
-    )
+    known, needed = registry.algorithms().values(), {"cupy", "pylibcugraph"}
+    return frozenset(a.id for a in known if a.paradigm == "cuda" or needed & {*a.requires})
 
 
 def _on_cores(rows: pd.DataFrame) -> pd.Series:

@@ -127,10 +127,8 @@ def load_ids(record: Path) -> np.ndarray:
     """Return the edge ids that `save_ids` wrote; refuse those of a run that returned an id twice."""
     with np.load(ids_path(record)) as kept:
         ids = np.flatnonzero(np.unpackbits(kept["bits"], count=int(kept["m"])))
-        if len(ids) != int(kept["count"]):
-            raise InputError(
-                f"{record}: the run returned {int(kept['count'])} ids, {len(ids)} of them distinct"
-            )
+        if len(ids) != (count := int(kept["count"])):
+            raise InputError(f"{record}: the run returned {count} ids, {len(ids)} of them distinct")
     return ids
 
 

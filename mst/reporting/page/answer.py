@@ -165,9 +165,8 @@ def badge_of(rows: pd.DataFrame) -> Badge:
     """Return the number of records, of disturbed ones, and their dates and commits."""
     days = sorted(rows["created"].dropna().str[:10].unique())
     commits = tuple(sorted(str(commit)[:10] for commit in rows["commit"].dropna().unique()))
-    return Badge(
-        len(rows), int(rows["disturbed"].sum()), " to ".join(dict.fromkeys((*days[:1], *days[-1:]))), commits
-    )
+    dates = " to ".join(dict.fromkeys((*days[:1], *days[-1:])))
+    return Badge(len(rows), int(rows["disturbed"].sum()), dates, commits)
 
 
 def _gain(mine: pd.DataFrame, other: pd.DataFrame) -> Gain | None:

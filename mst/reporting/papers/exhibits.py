@@ -216,10 +216,10 @@ def _merged(grids: Sequence[Grid]) -> list[Grid]:
 
 def _about_programs(column: Column, programs: Mapping[str, str]) -> bool:
     """Return whether a column names a port of an available program."""
-    ports = (
-        re.escape(port) for port, program in programs.items() if program.split("[")[0] != port.split("[")[0]
+    other = (port for port, program in programs.items() if program.split("[")[0] != port.split("[")[0])
+    return bool(
+        programs and re.search(rf"(?<![\w-])({'|'.join(map(re.escape, other))})(?![\w-])", column.quantity)
     )
-    return bool(programs and re.search(rf"(?<![\w-])({'|'.join(ports)})(?![\w-])", column.quantity))
 
 
 def _bindings(loop: Loop, names: Names) -> list[dict[str, Any]]:
