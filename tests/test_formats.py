@@ -251,6 +251,7 @@ FILES += [
     ("tsplib euclidean, rounded up", tsp("CEIL_2D", POINTS), "tsplib", 3, [(0, 1, 5), (0, 2, 2), (1, 2, 5)]),
     ("tsplib manhattan", tsp("MAN_2D", POINTS), "tsplib", 3, [(0, 1, 7), (0, 2, 1), (1, 2, 6)]),
     ("tsplib maximum", tsp("MAX_2D", POINTS), "tsplib", 3, [(0, 1, 4), (0, 2, 1), (1, 2, 4)]),
+    ("tsplib without points", tsp("EUC_2D", "NODE_COORD_SECTION\n", n=0), "tsplib", 0, []),
     ("tsplib pseudo-euclidean", tsp("ATT", POINTS), "tsplib", 3, [(0, 1, 2), (0, 2, 1), (1, 2, 2)]),
 ]
 

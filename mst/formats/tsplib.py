@@ -139,7 +139,7 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
         _, y = _coordinates(second, "u-w", n)
     permutation = np.argsort(ids)
     x, y = x[permutation], y[permutation]
-    if max(np.ptp(x), np.ptp(y), 0) >= _MAX_DISTANCE:
+    if n and max(np.ptp(x), np.ptp(y)) >= _MAX_DISTANCE:
         raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which int32 holds")
     u, v, w = metric.complete_graph(x, y, getattr(metric, kind))
     return RawGraph(n, u, v, w, None, "tsplib", FileSummary(n, n, None, "edges"))
