@@ -251,7 +251,6 @@ FILES += [
     ("tsplib euclidean, rounded up", tsp("CEIL_2D", POINTS), "tsplib", 3, [(0, 1, 5), (0, 2, 2), (1, 2, 5)]),
     ("tsplib manhattan", tsp("MAN_2D", POINTS), "tsplib", 3, [(0, 1, 7), (0, 2, 1), (1, 2, 6)]),
     ("tsplib maximum", tsp("MAX_2D", POINTS), "tsplib", 3, [(0, 1, 4), (0, 2, 1), (1, 2, 4)]),
-    ("tsplib without points", tsp("EUC_2D", "NODE_COORD_SECTION\n", n=0), "tsplib", 0, []),
     ("tsplib pseudo-euclidean", tsp("ATT", POINTS), "tsplib", 3, [(0, 1, 2), (0, 2, 1), (1, 2, 2)]),
 ]
 
@@ -493,6 +492,13 @@ def test_coordinates_are_written_and_read(tmp_path):
     path.write_text("p aux sp co 3\nv 2 -5 6\nv 2 3 4\nv 3 7 8\n")
     with pytest.raises(FormatError, match="declares 3 vertices and has coordinates of 2 of them in 3 rows"):
         read_coordinates(path)
+
+
+@pytest.mark.parametrize("kind", ["EUC_2D", "ATT"])
+def test_a_problem_of_no_points_is_an_empty_graph(tmp_path, kind):
+    path = tmp_path / "empty.tsp"
+    path.write_bytes(tsp(kind, "NODE_COORD_SECTION\n", n=0))
+    assert (read(path).n, read(path).m) == (0, 0)
 
 
 def test_tsplib_points_beyond_the_limit_are_refused(tmp_path):
