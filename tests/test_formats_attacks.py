@@ -336,6 +336,12 @@ def test_content_of_two_formats_is_refused_with_their_names(tmp_path, content, f
     assert f"could be {formats}: say which with format=" in message_of(tmp_path / "unclear", content)
 
 
+def test_rows_of_three_are_no_adjacency_lists_whose_weights_find_no_place(tmp_path):
+    (tmp_path / "edge").write_text("3 2 111\n")
+    raw = read_raw(tmp_path / "edge")
+    assert (raw.format, raw.m, raw.w.tolist()) == ("edges", 1, [111])
+
+
 @pytest.mark.parametrize(
     ("declared", "row", "formats"),
     [("", "{} {}\n", "headed or metis"), (" 010", "7 {} {}\n", "edges or metis")],

@@ -86,7 +86,9 @@ def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
         return False
     entries = [np.concatenate(column)[1:] for column in columns[header.skip :]]
     neighbours = entries[:: 1 + header.weighted]
-    if not entries or len(entries) % len(neighbours) or len(neighbours) * rows > 2 * header.m:
+    if not entries or len(entries) != len(neighbours) * (1 + header.weighted):
+        return False
+    if len(neighbours) * rows > 2 * header.m:
         return False
     if not all(((b >= 1) & (b <= header.n) & (b == np.floor(b))).all() for b in neighbours):
         return False
