@@ -18,7 +18,7 @@ from mst.kernels.cuda import staging as kernels
 pytestmark = pytest.mark.skipif(
     bool(this_machine().gpus), reason="would replace the driver of tests on the GPU"
 )
-STATE = np.zeros(2, np.int64)  # copies so far, and the number of the copy that fails
+STATE = np.zeros(2, np.int64)  # copies so far, and the number of the first copy that fails
 INTS = types.int64
 memcpy = types.ExternalFunction("memcpy", INTS(INTS, INTS, INTS))
 STATE_AT = STATE.ctypes.data
@@ -47,14 +47,14 @@ class There:
 
 @pytest.fixture(scope="module")
 def driver():
-    """Functions of the driver that do their work at once; the copy number ``STATE[1]`` returns an error."""
+    """Functions of the driver that do their work at once; from copy number ``STATE[1]`` on, if not 0, they fail."""
 
     @numba.njit
     def copy(target, source, size):
-        state = numba.carray(address_as_pointer(STATE_AT), 3, np.int64)
-        state[0] += 1  # races can lose a count, but not the first
+        state = numba.carray(address_as_pointer(STATE_AT), 2, np.int64)
+        state[0] += 1  # two workers can lose a count, or both pass one by
         memcpy(target, source, size)
-        return np.int32(700) if state[0] == state[1] else np.int32(0)
+        return np.int32(700) if state[0] >= state[1] > 0 else np.int32(0)
 
     @numba.cfunc(types.int32(INTS, INTS, INTS, INTS))
     def copied(target, source, size, stream):
