@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from mst.bench.machine import Machine
-from mst.bench.records.store import SCHEMA, Run, proof_path, write_json
+from mst.bench.records.schema import MEASUREMENT_VERSION, PROOF_VERSION
+from mst.bench.records.store import Run, proof_path, write_json
 
 DESKTOP = Machine("Intel(R) Core(TM) i9-0000K CPU @ 3.60GHz", 1, 8, 16, 32)
 GPU_BOX = Machine("AMD EPYC 0000 64-Core Processor", 2, 128, 256, 512, ("NVIDIA H000 80GB HBM3",), "999.99.01")
@@ -134,7 +135,7 @@ def measurement(
     done = status == "ok"
     working = int(algorithm.bytes_per_edge * graph.m) + 1_000_000
     value = {
-        "schema": SCHEMA,
+        "schema": MEASUREMENT_VERSION,
         "created": created,
         "run": {
             "machine": machine, "graph": graph.name, "algorithm": algorithm.id, "title": algorithm.title,
@@ -204,7 +205,13 @@ def proof(
     reference = _hex(value["graph"]["name"] + "forest", 64)
     if grade == "identical" and value["forest"]:
         reference = value["forest"]["digest"]
-    return {"schema": 1, "record": run.fingerprint, **verdict, "reference_digest": reference, "seconds": 0.1}
+    return {
+        "schema": PROOF_VERSION,
+        "record": run.fingerprint,
+        **verdict,
+        "reference_digest": reference,
+        "seconds": 0.1,
+    }
 
 
 def write_experiment(root: Path, *, graphs: tuple[FakeGraph, ...] = GRAPHS) -> dict[str, Any]:

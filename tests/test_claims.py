@@ -700,18 +700,6 @@ def test_phases_counters_memory_and_spread_need_three_processes_too(records, boo
     assert found.verdict == CONFIRMED and found.result.processes == 3
 
 
-def test_measurement_of_the_first_schema_has_phases_and_counters_of_one_process(records, book):
-    records.add("boruvka", ROAD, 2.0)
-    source = change(records, schema=1, phases={"map": 3.0, "union": 1.0}, counters={"rounds": 5})
-    for quantity in (
-        "share('boruvka', 'USA-road-d.NY', 'map')",
-        "counter('boruvka', 'USA-road-d.NY', 'rounds')",
-    ):
-        outcome = judged(claim(quantity, anywhere={"above": -1}), source, book)
-        assert outcome.verdict == NOT_MEASURED and "fewer than three processes" in outcome.reason
-        assert evaluate(quantity, source, book.names()).value in (0.75, 5)
-
-
 def test_step_that_does_nothing_measures_nothing(records, book):
     records.add("kruskal", ROAD, 1.0)
     made = claim("I('kruskal', 'USA-road-d.NY')", anywhere={"below": 1})

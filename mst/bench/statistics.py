@@ -116,15 +116,8 @@ def of_extremes(
     number = number or len(rows)
     if number == 1:
         return rows[0]
-    if rows.min() > 0:
-        return np.exp(_of_extremes(np.log(rows), choose, processes, number))
-    return _of_extremes(rows, choose, processes, number)
-
-
-def _of_extremes(
-    rows: np.ndarray, choose: Callable[..., np.ndarray], processes: Sequence[int], number: int
-) -> np.ndarray:
-    """Return the result of `of_extremes` for several rows whose deviations are differences."""
+    if positive := rows.min() > 0:
+        rows = np.log(rows)
     estimate = rows[:, :1]
     deviations = np.sort(rows[:, 1:], axis=1) - estimate
     # Of three processes two may be equal by chance, on one side of the median: the other side's scatter counts.
@@ -132,7 +125,8 @@ def _of_extremes(
     widening = np.array([[_widening(number, count)] for count in processes])
     chosen = choose(estimate + widening * symmetric, axis=0)
     seed = hashlib.sha256(rows.tobytes() + choose.__name__.encode()).digest()
-    return np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
+    found = np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
+    return np.exp(found) if positive else found
 
 
 @cache

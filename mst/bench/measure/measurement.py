@@ -21,7 +21,8 @@ from mst.bench.machine import this_machine, usable_cores
 from mst.bench.measure.outcome import Outcome
 from mst.bench.output import output_of
 from mst.bench.planning.experiment import Measure
-from mst.bench.records.store import SCHEMA, Run
+from mst.bench.records.schema import MEASUREMENT_VERSION
+from mst.bench.records.store import Run
 from mst.bench.statistics import summarise
 
 _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
@@ -45,7 +46,7 @@ def measurement_of(
     energies = sorted((p["energy"] for p in processes if p["energy"]), key=lambda energy: energy["joules"])
     first = processes[0] if processes else {}
     return {
-        "schema": SCHEMA,
+        "schema": MEASUREMENT_VERSION,
         "run": {
             **asdict(run),
             **{key: getattr(algorithm, key) for key in ("title", "paradigm", "paper", "exact", "ties")},

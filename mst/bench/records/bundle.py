@@ -29,7 +29,7 @@ from typing import Any
 
 from mst.atomic import naming, replacing
 from mst.bench.records.schema import MachineFacts, check_proof, parse_json, valid
-from mst.bench.records.store import Run, json_bytes, valid_measurement
+from mst.bench.records.store import Run, check_measurement, json_bytes
 from mst.catalog.manifest import Manifest
 from mst.errors import FormatError, InputError
 from mst.names import MACHINE, PART, path_part
@@ -312,7 +312,7 @@ def _check(
     if kind in ("record", "proof") and name.split("/")[1] != machine:
         raise InputError(f"a {kind} of another machine than {machine}")
     if kind == "record":
-        valid_measurement(value, Run.from_path(Path(name)))
+        check_measurement(value, Run.from_path(Path(name)))
         if value["machine"]["fingerprint"] != header["fingerprint"]:
             raise InputError("a measurement made on other hardware than the bundle's")
     elif kind == "proof":

@@ -21,8 +21,8 @@ from mst.errors import InputError
 from mst.registry import PARADIGMS
 from mst.yaml_models import Model, mistakes
 
-MEASUREMENT_VERSIONS = range(1, 3)
-PROOF_VERSIONS = range(1, 2)
+MEASUREMENT_VERSION = 2
+PROOF_VERSION = 1
 
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -226,7 +226,7 @@ def parse_json(text: str | bytes) -> dict[str, Any]:
 
 def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:
     """Refuse all but a proof of this measurement; raise `InputError` as `parse_json` does."""
-    check_version(value, PROOF_VERSIONS, "proof")
+    check_version(value, PROOF_VERSION, "proof")
     valid(ProofFacts, value, "proof")
     if value["status"] == "ok" and measurement["status"] != "ok":
         raise InputError(f"not its proof: the run ended as {measurement['status']}")
@@ -235,16 +235,12 @@ def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> Non
         raise InputError("not its proof: grade identical, but the digests of forest and reference differ")
 
 
-def check_version(value: Mapping[str, Any], known: range, kind: str) -> int:
-    """Return the version of a document's schema; raise `InputError` where it is not a known one."""
+def check_version(value: Mapping[str, Any], known: int, kind: str) -> None:
+    """Raise `InputError` unless a document states the known version of its schema."""
     version = value.get("schema")
-    if type(version) is not int or version < known.start:
-        raise InputError(
-            f"not a {kind}: schema {version!r:.40} is not one of {known.start} to {known.stop - 1}"
-        )
-    if version >= known.stop:
-        raise InputError(f"a {kind} of schema {version}, this mst knows {known.stop - 1}: update mst")
-    return version
+    if type(version) is not int or version != known:
+        remedy = ": update mst" if type(version) is int and version > known else ""
+        raise InputError(f"a {kind} of schema {version!r:.40}, this mst knows {known}{remedy}")
 
 
 def valid(model: type[Model], value: Mapping[str, Any], kind: str) -> Model:

@@ -26,7 +26,7 @@ import numpy as np
 
 from mst.atomic import replacing
 from mst.bench.records.schema import (
-    MEASUREMENT_VERSIONS,
+    MEASUREMENT_VERSION,
     Measurement,
     check_proof,
     check_version,
@@ -37,7 +37,6 @@ from mst.bench.statistics import summarise
 from mst.errors import InputError, MSTError
 from mst.names import path_part
 
-SCHEMA = MEASUREMENT_VERSIONS.stop - 1
 CLAIMED = "claimed"
 """Grade of a proof that another machine made and that could not be repeated here."""
 STAGED = "staged"
@@ -133,13 +132,15 @@ def load_ids(record: Path) -> np.ndarray:
 
 
 def read_measurement(path: Path) -> dict[str, Any]:
-    """Read a measurement of any known schema version as the current one.
+    """Read a measurement.
 
     Raises `InputError` where it cannot be read, breaks its schema, or is of another run than its path says.
     """
     run = Run.from_path(path)
     with _naming(path, "delete it to run again"):
-        return valid_measurement(parse_json(path.read_bytes()), run)
+        value = parse_json(path.read_bytes())
+        check_measurement(value, run)
+    return value
 
 
 @contextmanager
@@ -153,26 +154,12 @@ def _naming(path: Path, remedy: str) -> Iterator[None]:
         raise InputError(f"{path}: {error}; {remedy}") from None
 
 
-def valid_measurement(value: dict[str, Any], run: Run) -> dict[str, Any]:
-    """Return a measurement as one of the current schema; raise `InputError` unless it is a valid one of this run."""
-    for step in range(check_version(value, MEASUREMENT_VERSIONS, "measurement"), SCHEMA):
-        value = _MIGRATIONS[step](value)
+def check_measurement(value: dict[str, Any], run: Run) -> None:
+    """Raise `InputError` unless this is a valid measurement of the run."""
+    check_version(value, MEASUREMENT_VERSION, "measurement")
     valid(Measurement, value, "measurement")
     if any((value["run"][key] or "") != getattr(run, key) for key in Run.__dataclass_fields__):
         raise InputError("a measurement of another run than its path says")
-    return value
-
-
-def _with_processes(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a measurement of schema 1 as one of schema 2, which has phases, counters and memory of each process."""
-    lists = {key: [value[key]] if value.get(key) else [] for key in ("phases", "counters")}
-    memory = value.get("memory")
-    if isinstance(memory, dict):
-        memory = {**memory, "working_by_process": []}
-    return {**value, **lists, "memory": memory, "schema": 2}
-
-
-_MIGRATIONS: dict[int, Any] = {1: _with_processes}
 
 
 def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from mst import registry
+from mst.bench.records.schema import PROOF_VERSION
 from mst.bench.records.store import ids_path, load_ids, proof_path, read_measurement, write_json
 from mst.errors import InputError, MSTError
 from mst.execute import implementation_of
@@ -15,7 +16,6 @@ from mst.forest import Forest
 from mst.formats.canonical import read_canonical
 from mst.proof import Proof, check_forest, check_weight, prove
 
-SCHEMA = 1
 REFERENCE_ALGORITHM = "kruskal"
 
 
@@ -36,7 +36,7 @@ def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dic
     if not proof.ok:
         raise MSTError(f"{graph_file}: {algorithm.id} is not the minimum spanning forest: {proof.reason}")
     reference = {
-        "schema": SCHEMA,
+        "schema": 1,
         "graph": manifest["name"],
         "graph_digest": manifest["digest"],
         "algorithm": algorithm.id,
@@ -76,7 +76,7 @@ def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
     started = perf_counter()
     verdict = _judge(measurement, reference, record, reference_file)
     proof = {
-        "schema": SCHEMA,
+        "schema": PROOF_VERSION,
         "record": record.name.removesuffix(".json"),
         **verdict._asdict(),
         "reference_digest": reference["digest"],
