@@ -16,10 +16,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, product
 from math import log2
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from mst import atomic, catalog, registry
 from mst.advice import HOPELESS, LOOKING, SAMPLING, Candidate, Table, kind_of
@@ -66,8 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         data = json.loads(chosen.judge.read_text())
         verdicts = judge(Table(data), measured)
-        print(report(verdicts))
-        write_table(chosen.judge, {**data, "checked": {"good": good(verdicts), "cases": len(verdicts)}})
+        good = int((verdicts.regret <= WITHIN).sum())
+        print(report(verdicts), f"within 20 % of the best in {good} of {len(verdicts)} cases", sep="\n\n")
+        write_table(chosen.judge, {**data, "checked": {"good": good, "cases": len(verdicts)}})
     return 0
 
 
@@ -216,56 +219,35 @@ def alike(kinds: Sequence[Sequence[Measured]], where: Iterable[tuple[int, str | 
     return True
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The regret of a choice: its candidate's time with the cost of choosing, over the best candidate's time."""
+def judge(table: Table, measured: Sequence[Measured]) -> pd.DataFrame:
+    """Return a row for every graph and all parts of the hardware where the chosen candidate was measured.
 
-    measured: Measured
-    setting: tuple[int, str | None]
-    candidate: str
-    best: str
-    regret: float
-
-
-def judge(table: Table, measured: Sequence[Measured]) -> list[Verdict]:
-    """Return a verdict on every graph and all parts of the hardware where the chosen candidate was measured."""
-    verdicts = []
-    for one in measured:
-        for width, gpu in settings(measured):
-            # As `Table.choose_for` does, which samples edges only where that pays.
-            choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
-            if choice is None:
-                skew, weights = one.traits.skew, one.traits.weights
-                choice = table.choose(one.n, one.m, skew=skew, weights=weights, width=width, gpu=gpu)
-                cost = LOOKING + SAMPLING * sample_size(one.n)
-            place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
-            slug = registry.get(choice.algorithm).options_slug(choice.options)
-            name, times = str(Candidate(choice.algorithm, slug, place)), usable(one.seconds, width, gpu)
-            if name in times:
-                best = next(iter(times))
-                verdicts.append(Verdict(one, (width, gpu), name, best, (times[name] + cost) / times[best]))
-    return verdicts
+    Its *regret* is the candidate's time with the cost of choosing, over the best candidate's time.
+    """
+    rows = []
+    for one, (width, gpu) in product(measured, settings(measured)):
+        # As `Table.choose_for` does, which samples edges only where that pays.
+        choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
+        if choice is None:
+            skew, weights = one.traits.skew, one.traits.weights
+            choice = table.choose(one.n, one.m, skew=skew, weights=weights, width=width, gpu=gpu)
+            cost = LOOKING + SAMPLING * sample_size(one.n)
+        place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
+        slug = registry.get(choice.algorithm).options_slug(choice.options)
+        name, times = str(Candidate(choice.algorithm, slug, place)), usable(one.seconds, width, gpu)
+        if name in times:
+            best, seconds = next(iter(times.items()))
+            found = (kind_of(one.traits), name, best, seconds, (times[name] + cost) / seconds)
+            rows.append((width, gpu or "none", one.name, *found))
+    columns = ["cores", "gpu", "graph", "kind", "chosen", "best", "seconds", "regret"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def good(verdicts: Iterable[Verdict]) -> int:
-    """Return how many choices were within 20 % of the best."""
-    return sum(v.regret <= WITHIN for v in verdicts)
-
-
-def report(verdicts: Sequence[Verdict]) -> str:
-    """Return in how many cases the choice was within 20 % of the best, and the worst cases."""
-    where = {None: "", "host": " and a GPU", "device": ", the graph on the GPU"}
-    lines = []
-    for width, gpu in dict.fromkeys(v.setting for v in verdicts):
-        own = [v for v in verdicts if v.setting == (width, gpu)]
-        lines.append(f"{width:>3} cores{where[gpu]}: within 20 % of the best in {good(own)} of {len(own)}")
-    for v in sorted(verdicts, key=lambda v: -v.regret)[:20]:
-        width, gpu = v.setting
-        lines.append(
-            f"  {v.regret:6.2f}  {v.measured.name} ({kind_of(v.measured.traits)}), {width} cores{where[gpu]}: "
-            f"{v.candidate}, best {v.best} {1e3 * v.measured.seconds[v.best]:.3g} ms"
-        )
-    return "\n".join([*lines, f"within 20 % of the best in {good(verdicts)} of {len(verdicts)} cases"])
+def report(verdicts: pd.DataFrame) -> str:
+    """Return in how many cases the choice was within 20 % of the best, by hardware, and the worst cases."""
+    good = (verdicts.regret <= WITHIN).groupby([verdicts.cores, verdicts.gpu], sort=False)
+    counts, worst = good.agg(good="sum", cases="size"), verdicts.nlargest(20, "regret")
+    return f"within 20 % of the best:\n{counts}\n\n{worst.to_string(index=False, float_format='%.3g')}"
 
 
 if __name__ == "__main__":
