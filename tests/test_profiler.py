@@ -35,7 +35,7 @@ def test_launches_are_read_from_ncu_without_values_that_are_no_numbers(ncu):
 def test_ncu_without_output_is_reported_with_its_message(ncu, capsys):
     ncu("no permission")
     assert profiler.read_profile([], ["m.pct"]) == []
-    assert capsys.readouterr().out == "ncu read nothing: no permission\n\n"
+    assert capsys.readouterr().out == "ncu read nothing within 120 s: no permission\n\n"
 
 
 def test_absent_ncu_is_reported(monkeypatch, tmp_path, capsys):

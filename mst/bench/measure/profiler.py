@@ -17,6 +17,7 @@ from typing import Any
 
 from mst import registry
 from mst.bench.measure.messages import RunSpec
+from mst.bench.output import output_of
 from mst.execute import Implementation, implementation_of
 from mst.formats.canonical import read_canonical
 
@@ -31,22 +32,15 @@ def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launc
 
     Clocks are left alone. Where it reads none, the reason is printed.
     """
-    program = shutil.which("ncu")
-    if program is None:
+    if shutil.which("ncu") is None:
         print("ncu is not installed")
         return []
-    command = [program, "--clock-control", "none", "--profile-from-start", "off", "--csv"]
+    command = ["ncu", "--clock-control", "none", "--profile-from-start", "off", "--csv"]
     command += ["--metrics", ",".join(metrics), sys.executable, *arguments]
-    try:
-        run = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
-        print(f"ncu took more than {_SECONDS} s")
-        return []
-    launches = list(parse_ncu(run.stdout))
+    text = output_of(command, timeout=_SECONDS, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    launches = list(parse_ncu(text))
     if not launches:
-        print(f"ncu read nothing: {(run.stdout + run.stderr)[-400:]}")
+        print(f"ncu read nothing within {_SECONDS} s: {text[-400:]}")
     return launches
 
 

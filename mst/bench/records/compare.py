@@ -182,19 +182,15 @@ def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
     )
     times = [medians(record.measurement, part) if record.status == "ok" else [] for record in (a, b)]
     flags = [flag for record in (a, b) for flag in record.measurement["conditions"]["flags"]]
-    judgement = _impossible(a, b) or judge(*times, flags=flags, margin=margin)
-    a_times, b_times = map(summarise, times)
-    which = (machine, run.graph, algorithm, run.options, run.width, run.layout)
-    return Comparison(*which, a_times, b_times, judgement)
-
-
-def _impossible(a: Record, b: Record) -> Judgement | None:
-    failed = [f"{side} ended as {r.status}" for side, r in (("A", a), ("B", b)) if r.status != "ok"]
-    if failed:
-        return Judgement(CANNOT_TELL, reason=", ".join(failed))
+    problems = [f"{side} ended as {r.status}" for side, r in (("A", a), ("B", b)) if r.status != "ok"]
     if a.measurement["graph"]["digest"] != b.measurement["graph"]["digest"]:
-        return Judgement(CANNOT_TELL, reason="the graphs differ, though their name is the same")
-    return None
+        problems.append("the graphs differ, though their name is the same")
+    if problems:
+        judgement = Judgement(CANNOT_TELL, reason=", ".join(problems))
+    else:
+        judgement = judge(*times, flags=flags, margin=margin)
+    which = (machine, run.graph, algorithm, run.options, run.width, run.layout)
+    return Comparison(*which, *map(summarise, times), judgement)
 
 
 def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:

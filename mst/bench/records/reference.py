@@ -9,14 +9,13 @@ this machine's measurements, and never counted among them.
 from __future__ import annotations
 
 import hashlib
-import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field, field_validator
 
 from mst.bench.records.bundle import SUFFIX, unpack_bundle
-from mst.errors import FormatError
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 FOLDER = "reference"
@@ -80,12 +79,8 @@ def _unpacked(bundle: Path, cache: Path) -> Path:
     digest = hashlib.sha256(bundle.read_bytes()).hexdigest()[:16]
     folder = cache / digest
     if not folder.is_dir():
-        partial = cache / f".{digest}"
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            unpack_bundle(bundle, partial)
-        except FormatError:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-        partial.rename(folder)
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".", dir=cache) as scratch:
+            unpack_bundle(bundle, Path(scratch, digest))
+            Path(scratch, digest).rename(folder)
     return folder
