@@ -61,6 +61,15 @@ def test_gains_are_geometric_means_over_the_best_of_each_graph():
     assert dict(found.over_library.names) == {"igraph": 1, "scipy": 1}
 
 
+def test_whole_calls_are_beside_the_solve_where_they_were_measured():
+    rows = made(*TWO_GRAPHS)
+    assert math.isnan(answer.findings(rows, CORE, "kruskal")[0].call)
+    rows["call_seconds"] = rows["compute_seconds"] * rows["graph"].map({"a": 1.2, "b": math.nan})
+    assert answer.findings(rows, CORE, "kruskal")[0].call == pytest.approx(1.2)
+    rows["call_seconds"] = rows["compute_seconds"] * rows["graph"].map({"a": 2.0, "b": 4.5})
+    assert answer.findings(rows, CORE, "kruskal")[0].call == pytest.approx(3.0)
+
+
 def test_a_gpu_is_compared_with_a_gpu_library_or_says_with_what():
     own = [("a", "filter-boruvka-mpi", "mpi", 4, 1.0), ("a", "filter-boruvka-cuda", "cuda", 1, 0.5)]
     cugraph, scipy = ("a", "cugraph", "peer", 1, 2.0), ("a", "scipy", "peer", 1, 8.0)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from mst.bench.statistics import geometric_mean
 from mst.reporting.data import NORMAL_95, by_machine, errors, fastest, mean_of
 from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
 from mst.units import counted
@@ -59,7 +60,7 @@ class Finding:
     """The fastest of one kind of hardware on one machine; `algorithm` is empty where none is, and `reason` says why.
 
     `firsts` says on how many graphs each algorithm was fastest, `library` with which kind of libraries `over_library`
-    compares.
+    compares, `call` how many times as long as *compute* whole calls take, where those were measured (else NaN).
     """
 
     machine: str
@@ -74,6 +75,7 @@ class Finding:
     over_library: Gain | None
     library: str
     badge: Badge
+    call: float
     reason: str = ""
 
     @property
@@ -128,6 +130,7 @@ def _finding(
         over_library=_gain(mine, libraries),
         library=kind,
         badge=badge_of(mine if winner else first),
+        call=geometric_mean(mine["call_seconds"] / mine["compute_seconds"]),
         reason=reason,
     )
 
