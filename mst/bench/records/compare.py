@@ -190,7 +190,7 @@ def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
     else:
         judgement = judge(*times, flags=flags, margin=margin)
     which = (machine, run.graph, algorithm, run.options, run.width, run.layout)
-    return Comparison(*which, *map(summarise, times), judgement)
+    return Comparison(*which, summarise(times[0]), summarise(times[1]), judgement)
 
 
 def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
