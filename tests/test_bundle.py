@@ -657,9 +657,9 @@ def test_name_that_leaves_the_folder_is_refused(bundle, results):
         ({"a": 1}, {"a": 1}, None),
         ({"a": float("nan")}, {"a": float("nan")}, None),
         ({"a": 1}, {"a": True}, "a: 1 here, true there"),
-        ({"a": {"b": []}}, {"a": {"b": [1]}}, "a.b: [] here, [1] there"),
-        ({"a": 1}, {}, "a: only here"),
-        ({}, {"b": None}, "b: only there"),
+        ({"a": {"b": []}}, {"a": {"b": [1]}}, "a.b: [] here, nothing there"),
+        ({"a": 1}, {}, "a: 1 here, nothing there"),
+        ({}, {"b": None}, "b: nothing here, null there"),
         ({"a": "x" * 99}, {"a": ""}, f'a: "{"x" * 58}… here, "" there'),
     ],
 )

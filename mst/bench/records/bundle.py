@@ -138,32 +138,31 @@ def summary_of(machine: str, names: Iterable[str], unchanged: int = 0) -> Summar
     return Summary(machine, kinds.count("record"), kinds.count("proof"), kinds.count("manifest"), unchanged)
 
 
-def difference(here: Any, there: Any, where: str = "") -> str | None:
+def difference(here: Any, there: Any) -> str | None:
     """Return the first place where two JSON values differ, in words, or None.
 
     >>> difference({"samples": [1, 2]}, {"samples": [1, 3]})
     'samples[1]: 2 here, 3 there'
     """
-    if isinstance(here, dict) and isinstance(there, dict):
-        for key in sorted(here.keys() | there.keys()):
-            inner = f"{where}.{key}" if where else str(key)
-            if key not in here or key not in there:
-                return f"{inner}: only {'there' if key in there else 'here'}"
-            if found := difference(here[key], there[key], inner):
-                return found
-        return None
-    if isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
-        pairs = enumerate(zip(here, there, strict=True))
-        return next(filter(None, (difference(a, b, f"{where}[{i}]") for i, (a, b) in pairs)), None)
-    both_nan = here != here and there != there
-    if type(here) is type(there) and (here == there or both_nan):
-        return None
-    return f"{where or 'value'}: {_shown(here)} here, {_shown(there)} there"
+    one, other = dict(_leaves(here)), dict(_leaves(there))
+    for place in sorted(one.keys() | other.keys()):
+        if one.get(place) != other.get(place):
+            texts = (leaves.get(place, "nothing") for leaves in (one, other))
+            shown = (text if len(text) <= 60 else text[:59] + "…" for text in texts)
+            return "{}: {} here, {} there".format(place, *shown)
+    return None
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place and the JSON text of everything in a JSON value that holds nothing else."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves(item, f"{where}.{key}" if where else key)
+    elif isinstance(value, list) and value:
+        for place, item in enumerate(value):
+            yield from _leaves(item, f"{where}[{place}]")
+    else:
+        yield where or "value", json.dumps(value)
 
 
 def shareable(value: Any) -> Any:

@@ -16,17 +16,9 @@ FEW_GRAPHS, FEW_ALGORITHMS = 6, 7
 """Most graphs and algorithms that are chosen at first."""
 MOST_RUNS = 20_000
 """Most runs in the page, each of some 120 bytes."""
-MEASURED = (
-    "compute_seconds",
-    "compute_low",
-    "compute_high",
-    "init_seconds",
-    "transfer_seconds",
-    "call_seconds",
-    "peak_bytes",
-    "working_bytes",
-    "energy_joules",
-)
+MEASURED = [f"compute_{kind}" for kind in ("seconds", "low", "high")]
+MEASURED += [f"{part}_seconds" for part in ("init", "transfer", "call")]
+MEASURED += ["peak_bytes", "working_bytes", "energy_joules"]
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 

@@ -19,6 +19,7 @@ from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from mst.bench.statistics import FEWEST_PROCESSES, median_draws, of_extremes
 from mst.errors import ConfigError, nearest
@@ -386,13 +387,6 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _ranks(rows: np.ndarray) -> np.ndarray:
-    """Return ranks along the first axis, equal values sharing their mean rank."""
-    below = (rows[None, :] < rows[:, None]).sum(axis=1)
-    equal = (rows[None, :] == rows[:, None]).sum(axis=1)
-    return below + (equal - 1) / 2
-
-
 def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -421,7 +415,7 @@ _OPERATORS: dict[type, np.ufunc] = {
 }
 SCALARS: dict[str, np.ufunc] = {"abs": np.abs, "log2": np.log2, "ceil": np.ceil}
 _PAIRED: dict[str, Callable[..., np.ndarray]] = {
-    "spearman": lambda x, y: _pearson(_ranks(x), _ranks(y)),
+    "spearman": lambda *rows: _pearson(*(pd.DataFrame(each).rank().to_numpy() for each in rows)),
     "kendall": _kendall,
 }
 _EXTREMES: dict[str, Callable[..., np.ndarray]] = {"min": np.min, "max": np.max}
