@@ -16,11 +16,11 @@ from mst.bench.planning.site import (
     Site,
     hardware_profile,
     hardware_profiles,
-    leave_job_step,
 )
 from mst.bench.planning.usage import predicted
 from mst.bench.records import account
 from mst.bench.records.store import Run
+from mst.commands.run import leave_job_step
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.yaml_models import parse, read_yaml

@@ -32,8 +32,7 @@ from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean, summarise
 from mst.catalog.download import Sources
 from mst.formats.canonical import read_canonical
 
-SAME = 1.08
-"""Kinds share a cell if its choice costs none of them more than this factor."""
+SAME = 1.08  # kinds share a cell if its choice costs none of them more than this factor
 WITHIN = 1.2
 """A choice is good if its candidate's time, with the cost of choosing, is within this factor of the best one's."""
 

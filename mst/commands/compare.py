@@ -12,7 +12,10 @@ from mst.commands._arguments import add_json, add_results, results_of
 from mst.units import seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mst.bench.records.compare import Compared, Comparison
+    from mst.bench.records.store import Record
 
 HELP = "compare two machines, commits, fingerprints or bundles: faster, slower, same, can't tell"
 
@@ -38,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare and print."""
     import tempfile
 
-    from mst.bench.records.compare import compare, read_side
+    from mst.bench.records.compare import compare
     from mst.bench.records.store import load_records
     from mst.errors import ConfigError
 
@@ -48,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     folders = [results / "records", *sorted(results.glob("reference/*/records"))]
     records = [record for folder in folders for record in load_records(folder)]
     with tempfile.TemporaryDirectory(prefix="mst-compare-") as scratch:
-        a = read_side(arguments.a, records, Path(scratch, "a"))
-        b = read_side(arguments.b, records, Path(scratch, "b"))
+        a = _side(arguments.a, records, Path(scratch, "a"))
+        b = _side(arguments.b, records, Path(scratch, "b"))
         compared = compare(a, b, part=arguments.part, margin=arguments.margin)
     if arguments.json:
         print(json.dumps(_document(arguments, compared), indent=1))
@@ -57,6 +60,39 @@ def run(arguments: argparse.Namespace) -> int:
         print(_table(compared.comparisons))
         print(_summary(arguments, compared))
     return 0
+
+
+def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
+    """Return the records that an argument names: a bundle, a folder, or a selector (see `choose`).
+
+    A selector chooses from `records`; a bundle is unpacked into the empty folder `scratch`.
+    """
+    from mst.bench.output import output_of
+    from mst.bench.records.bundle import unpack_bundle
+    from mst.bench.records.compare import choose
+    from mst.bench.records.store import load_records
+    from mst.errors import ConfigError, InputError
+
+    path = Path(text)
+    if path.is_file():
+        unpack_bundle(path, scratch)
+        return list(load_records(scratch / "records"))
+    if path.is_dir():
+        inside = path / "records"
+        found = list(load_records(inside if inside.is_dir() else path))
+        if not found:
+            raise InputError(f"{path} holds no records")
+        return found
+    try:
+        return choose(records, text)
+    except ConfigError:
+        # A name that git knows, such as HEAD~1.
+        commit = output_of(
+            ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"], check=True
+        ).strip()
+        if commit in ("", text):
+            raise
+        return choose(records, commit)
 
 
 def _document(arguments: argparse.Namespace, compared: Compared) -> dict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, write the records, print a line for each."""
     from mst import config
     from mst.bench.measure.runner import measure_runs
-    from mst.bench.planning.site import leave_job_step
     from mst.commands._requests import graph_of, note_machine, request_of
     from mst.errors import ConfigError
 
@@ -83,3 +83,13 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
     write_index(arguments.index, settings.records, (str(row.run.path) for row in rows if row.run))
     print(f"{len(requests)} runs measured, {len(rows) - len(requests)} were there: {arguments.index}")
     return 0
+
+
+def leave_job_step(environment: MutableMapping[str, str]) -> None:
+    """Remove the variables that make this process a task of a scheduler's job step.
+
+    ``srun`` gives every task the number of an open file for reaching the other ranks. The file is closed in the task's
+    children, so an MPI program that they start without a launcher would fail. A launcher sets the variables again.
+    """
+    for name in [name for name in environment if name.startswith("PMI")]:
+        del environment[name]

@@ -24,6 +24,10 @@ def _on_cores(rows: pd.DataFrame) -> pd.Series:
     return rows["paradigm"].isin(["sequential", "threads", "peer"]) & ~rows["on_gpu"]
 
 
+def _on_one_core(rows: pd.DataFrame) -> pd.Series:
+    return _on_cores(rows) & (rows["width"] == 1)
+
+
 @dataclass(frozen=True)
 class HardwareKind:
     """A kind of hardware: our algorithm for it, the paradigms that need it, and which rows count as its use."""
@@ -43,13 +47,7 @@ class HardwareKind:
 
 
 HARDWARE_KINDS = (
-    HardwareKind(
-        "core",
-        "One core",
-        "filter-boruvka",
-        ("sequential",),
-        lambda rows: _on_cores(rows) & rows["width"].eq(1),
-    ),
+    HardwareKind("core", "One core", "filter-boruvka", ("sequential",), _on_one_core),
     HardwareKind("cores", "Many cores", "filter-boruvka-threads", ("threads",), _on_cores),
     HardwareKind("gpu", "GPU", "filter-boruvka-cuda", ("cuda",), lambda rows: rows["on_gpu"]),
     HardwareKind("mpi", "MPI", "filter-boruvka-mpi", ("mpi",), lambda rows: rows["paradigm"] == "mpi"),

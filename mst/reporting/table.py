@@ -32,14 +32,10 @@ from mst.bench.records import store
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
 
-CHUNK = 2_000
-"""Records that one process reads at once."""
-AHEAD = 5
-"""Fewest chunks that several processes read."""
-MOST = 4
-"""Most processes at once."""
-_SETTLED = 2.0
-"""Seconds after which a later change of a file has another time stamp, on any file system."""
+CHUNK = 2_000  # records that one process reads at once
+AHEAD = 5  # fewest chunks that several processes read
+MOST = 4  # most processes at once
+_SETTLED = 2.0  # seconds after which a later change of a file has another time stamp, on any file system
 _PATH, _STATE = "_path", "_state"
 _VERSION, _SET_ASIDE = b"version", b"set_aside"
 
@@ -84,21 +80,13 @@ def write_table(
 ) -> int:
     """Write the tidy table of every record and of every planned run that was not possible; return its row count.
 
-    Rows are kept beside it for the next call (see `rows_of`).
-
-    Parameters
-    ----------
-    records_folders, references : iterable of Path
-        Folders of records, made here or committed. The same run in two of them is one row, the first folder's.
-    plan_rows : iterable of mapping
-        The plan, one mapping per run, with columns of the table as keys; unknown keys are ignored. A row whose
-        status is ``unsupported`` or ``unavailable`` (with its reason) becomes a row of the table unless the run
-        has a record. A row with a ``fingerprint`` says which version of the code and graph is the current one.
-    only_planned : bool
-        Leave out records of runs that are not in the plan; machine and width do not matter, so that other machines'
-        records of the same runs stay.
-    stand_ins : mapping of str to str, optional
-        Stand-ins by the graphs that they replace: a run that is planned on a graph is planned on its stand-in, too.
+    Rows are kept beside it for the next call (see `rows_of`). The same run in two folders of records, made here or
+    committed (`references`), is one row, the first folder's. The plan is one mapping per run, with columns of the table
+    as keys; others are ignored. A row of it whose status is ``unsupported`` or ``unavailable``, with its reason,
+    becomes a row of the table unless the run has a record; one with a ``fingerprint`` says which version of code and
+    graph is the current one. With `only_planned`, records of runs that are not in the plan are left out; machine and
+    width do not matter, so that other machines' records of the same runs stay. A run that is planned on a graph is
+    planned on its stand-in, too.
     """
     plan = list(plan_rows)
     set_aside: list[str] = []
@@ -171,16 +159,8 @@ def rows_of(
     was made from, and the code that makes rows is the same. A file that is absent, damaged or of other code is made
     anew. It is replaced as a whole, so that two processes may do this at once.
 
-    Parameters
-    ----------
-    folders : iterable of (Path, str)
-        Folders of records, each with the origin of its rows.
-    columns : pyarrow.Schema
-        The keys of `mst.bench.records.store.table_row` that are kept, and their types.
-    kept_in : Path
-        The file of kept rows (Parquet).
-    set_aside : callable
-        Takes the reason why a record, or its proof, is left out. Such records are read again each time.
+    Each folder has the origin of its rows; `columns` are the keys of `mst.bench.records.store.table_row` that are kept,
+    with their types. `set_aside` takes the reason why a record, or its proof, is left out; it is read again each time.
     """
     version = _version(columns)
     columns = columns.append(pa.field(_PATH, pa.string())).append(pa.field(_STATE, pa.string()))

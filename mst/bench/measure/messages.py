@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-Emit = Callable[..., None]
-"""Reports an event of a run: its name, and its values as keywords."""
+Emit = Callable[..., None]  # reports an event of a run: its name, and its values as keywords
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from pydantic import TypeAdapter
 
 from mst.bench.records.store import write_json
 
-FOLDER = "unfinished"
-"""Folder beside the records."""
+FOLDER = "unfinished"  # folder beside the records
 
 
 @dataclass

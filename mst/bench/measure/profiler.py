@@ -9,7 +9,7 @@ import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -23,12 +23,11 @@ from mst.formats.canonical import read_canonical
 
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SECONDS = 120
-Launch = tuple[str, str, float]
-"""Kernel, metric and value."""
+Launch = tuple[str, str, float]  # kernel, metric and value
 
 
 def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launch]:
-    """Return the metrics that ncu reads of a Python process with these arguments that calls `profile_solve`.
+    """Return the metrics that ncu reads of a Python process with these arguments that starts the profiler.
 
     Clocks are left alone. Where it reads none, the reason is printed.
     """
@@ -61,16 +60,6 @@ def parse_ncu(text: str) -> Iterator[Launch]:
                 yield row["Kernel Name"].split("(")[0], row["Metric Name"], value
 
 
-def profile_solve(solve: Callable[[Any], Any], problem: Any) -> None:
-    """Solve to warm up, then once with the profiler on."""
-    import cupy
-
-    solve(problem)
-    cupy.cuda.runtime.profilerStart()
-    solve(problem)
-    cupy.cuda.runtime.profilerStop()
-
-
 def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
     """Return the share of the card's warps that were active, by kernel, a value for each launch.
 
@@ -96,11 +85,16 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
 
 
 def main(text: str) -> None:
-    """Prepare a run's problem and solve it under the profiler."""
+    """Solve a run's problem to warm up, and then once with the profiler on."""
+    import cupy
+
     spec = RunSpec(**json.loads(text))
     implementation = implementation_of(registry.get(spec.algorithm))
-    graph = read_canonical(Path(spec.graph_file))
-    profile_solve(implementation.solve, implementation.ready(graph, options=spec.options).problem)
+    problem = implementation.ready(read_canonical(Path(spec.graph_file)), options=spec.options).problem
+    implementation.solve(problem)
+    cupy.cuda.runtime.profilerStart()
+    implementation.solve(problem)
+    cupy.cuda.runtime.profilerStop()
 
 
 if __name__ == "__main__":

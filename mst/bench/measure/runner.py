@@ -61,15 +61,8 @@ def measure_runs(
     """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
 
     A disturbance of some seconds thus affects all runs and not only one. Failures are measurements too. Yields the
-    measurements, as written, in the order in which they were completed.
-
-    Parameters
-    ----------
-    requests : sequence of Request
-    manifest, graph_file : dict, Path
-        The canonical graph.
-    granted : int, optional
-        Cores that the scheduler gave; fewer than the width is flagged.
+    measurements, as written, in the order in which they were completed. The manifest and the file are those of the
+    canonical graph; fewer cores than the width `granted` by the scheduler are flagged.
     """
     for first in range(0, len(requests), _MOST_TOGETHER):
         together = requests[first : first + _MOST_TOGETHER]

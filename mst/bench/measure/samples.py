@@ -43,20 +43,11 @@ def take_samples(
 ) -> Samples:
     """Solve until warm, then take as many samples as are asked for and fit into a process's share of the budget.
 
-    Parameters
-    ----------
-    solve : callable
-        Returns a result and the seconds that it took; under MPI the same seconds on all ranks, which then agree on
-        when to end.
-    measure, init : mapping, float
-        The fields of `mst.bench.planning.experiment.Measure`; the seconds that this process has spent of its share.
-    loaded : bool
-        Whether all code was loaded before: a solve of seconds then needs no other one to warm up.
-    alone : bool
-        Whether every solve is a separate process, such as a program's, and the seconds are those that it states:
-        the first warms the disk's cache alone, and short ones are not repeated, since starting them takes longer.
-    meter : callable
-        Opens a context over the samples, such as that of their energy.
+    `solve` returns a result and its seconds, under MPI the same on all ranks, which then agree on when to end;
+    `measure` has the fields of `mst.bench.planning.experiment.Measure`, `init` are the seconds that are spent of the
+    share. If all code was `loaded` before, a solve of seconds needs no other one to warm up. If each is a process that
+    states its seconds (`alone`), the first warms the disk's cache, and short ones are not repeated: starting them takes
+    longer. `meter` opens a context over the samples, such as that of their energy.
 
     >>> measure = dict(processes=1, samples=3, budget=10.0)
     >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
@@ -91,12 +82,7 @@ def take_samples(
 def take_calls(call: Callable[[], float], expected: float, left: float) -> list[float]:
     """Return the seconds of whole calls after one that warms up, or none where that takes longer than is left.
 
-    Parameters
-    ----------
-    call : callable
-        Calls once; returns the seconds.
-    expected, left : float
-        Seconds of a call, as far as they are known, and those that all calls may take.
+    `call` returns its seconds, `expected` are those of a call, as far as they are known; all calls may take `left`.
 
     >>> take_calls(lambda: 0.02, expected=0.01, left=1.0)
     [0.02, 0.02, 0.02]

@@ -17,10 +17,8 @@ from mst.bench.planning.experiment import Measure
 from mst.units import size
 
 _POLL_SECONDS = 0.02
-_COMPILING = 5
-"""Time limits of a process that importing and compiling may take."""
-_INSTRUMENTED = 3
-"""Processes that measure phases, and that are profiled: as few as have an interval."""
+_COMPILING = 5  # time limits of a process that importing and compiling may take
+_INSTRUMENTED = 3  # processes that measure phases, and that are profiled: as few as have an interval
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,6 @@ class Experiment(StrictModel):
     paper: str | None = None
     description: str = ""
     baseline: str = Field("kruskal", description="the sequential algorithm that speedups are against")
-    statistic: str = Field("", description="the paper's own statistic, shown beside ours")
     machine: str | None = Field(None, description="the source's hardware, a profile of config/machines/")
     graphs: list[str]
     runs: list[Block]

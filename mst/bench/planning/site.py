@@ -7,7 +7,6 @@ experiments name them.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -223,13 +222,3 @@ class Place:
     def takes(self, algorithm: registry.Algorithm) -> bool:
         """Return whether this algorithm is measured here."""
         return self.node is None or algorithm.paradigm in self.node.runs or algorithm.id in self.node.runs
-
-
-def leave_job_step(environment: MutableMapping[str, str]) -> None:
-    """Remove the variables that make this process a task of a scheduler's job step.
-
-    ``srun`` gives every task the number of an open file for reaching the other ranks. The file is closed in the task's
-    children, so an MPI program that they start without a launcher would fail. A launcher sets the variables again.
-    """
-    for name in [name for name in environment if name.startswith("PMI")]:
-        del environment[name]

@@ -14,10 +14,8 @@ from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Record, Run, load_records
 
-Job = tuple[float, str, int]
-"""Seconds, part of a batch and number of runs."""
-_PROCESS_SECONDS = 2.0
-"""Seconds for starting a process and compiling, where a run has not been measured before."""
+Job = tuple[float, str, int]  # seconds, part of a batch and number of runs
+_PROCESS_SECONDS = 2.0  # seconds for starting a process and compiling, where a run has not been measured before
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,9 @@ Two sets of the same code, measured one after the other, differ by more than the
 do: another program starts, a clock rate changes, pages are placed elsewhere. That shift cannot be seen from within
 a set, so an interval from its processes alone calls equal code different far too often. The interval of the ratio is
 therefore widened by the machine's own shift between two sets (`SHIFT`: standard deviations of a set's
-logarithm, calibrated on sets of five processes of one program, ``tests/data/process_medians.csv``):
-
-- *slower* or *faster*: the widened 95 % interval excludes 1;
-- *same*: it lies within a factor of 1.1, the smallest difference worth finding;
-- *can't tell*: anything else.
+logarithm, calibrated on sets of five processes of one program, ``tests/data/process_medians.csv``). A set is *slower*
+or *faster* if the widened 95 % interval excludes 1, the *same* if it lies within a factor of 1.1, the smallest
+difference worth finding; everything else is *can't tell*.
 
 A flagged set is weaker evidence: where its processes spread, the machine changed during the measurement; where other
 programs were busy on the machine, sets of the same code differed by a factor of up to 3.
@@ -19,11 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
-from pathlib import Path
 
-from mst.bench.output import output_of
-from mst.bench.records.bundle import unpack_bundle
-from mst.bench.records.store import Record, load_records, medians
+from mst.bench.records.store import Record, medians
 from mst.bench.statistics import Summary, ratio, summarise
 from mst.errors import ConfigError, InputError, nearest
 
@@ -191,30 +186,3 @@ def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
         judgement = judge(*times, flags=flags, margin=margin)
     which = (machine, run.graph, algorithm, run.options, run.width, run.layout)
     return Comparison(*which, summarise(times[0]), summarise(times[1]), judgement)
-
-
-def read_side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
-    """Return the records that one side of ``mst compare`` names: a bundle, a folder, or a selector (see `choose`).
-
-    A selector chooses from `records`; a bundle is unpacked into the empty folder `scratch`.
-    """
-    path = Path(text)
-    if path.is_file():
-        unpack_bundle(path, scratch)
-        return list(load_records(scratch / "records"))
-    if path.is_dir():
-        inside = path / "records"
-        found = list(load_records(inside if inside.is_dir() else path))
-        if not found:
-            raise InputError(f"{path} holds no records")
-        return found
-    try:
-        return choose(records, text)
-    except ConfigError:
-        # A name that git knows, such as HEAD~1.
-        commit = output_of(
-            ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"], check=True
-        ).strip()
-        if commit in ("", text):
-            raise
-        return choose(records, commit)

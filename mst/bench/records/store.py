@@ -37,10 +37,8 @@ from mst.bench.statistics import summarise
 from mst.errors import InputError, MSTError
 from mst.names import path_part
 
-CLAIMED = "claimed"
-"""Grade of a proof that another machine made and that could not be repeated here."""
-STAGED = "staged"
-"""Folder beside the records for measurements that wait until their jobs move them into place."""
+CLAIMED = "claimed"  # grade of a proof that another machine made and that could not be repeated here
+STAGED = "staged"  # folder beside the records for measurements that wait until their jobs move them into place
 _OF_RUN = ("machine", "graph", "algorithm", "title", "paradigm", "options", "width", "layout", "fingerprint")
 
 
@@ -248,18 +246,15 @@ def put_invalid_aside(folder: Path) -> list[str]:
 
     They get the suffix ``.refused`` and stay beside the others. Returns the reasons.
     """
-    reasons = []
+    every: list[str] = []
     for path in map(Path, measurement_files(str(folder), depth=4)):
-        refused = [path, proof_path(path), ids_path(path)]
-        try:
-            measurement = read_measurement(path)
-            refused = [proof_path(path)]
-            read_proof(path, measurement)
-        except MSTError as error:
-            reasons.append(str(error))
-            for file in filter(Path.is_file, refused):
-                file.rename(file.with_name(file.name + ".refused"))
-    return reasons
+        reasons: list[str] = []
+        record = read_record(path, set_aside=reasons.append)
+        refused = [proof_path(path)] if record else [path, proof_path(path), ids_path(path)]
+        for file in filter(Path.is_file, refused * bool(reasons)):
+            file.rename(file.with_name(file.name + ".refused"))
+        every += reasons
+    return every
 
 
 @cache

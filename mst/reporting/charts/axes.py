@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from mst.reporting.charts.style import save
 from mst.units import prefixed
 
-_FEWEST_LABELS = 3
-"""With fewer labels no value can be read off a logarithmic axis."""
+_FEWEST_LABELS = 3  # with fewer labels no value can be read off a logarithmic axis
 
 _STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
 """Labelled steps of a decade, the coarsest first."""

@@ -23,10 +23,8 @@ from mst.reporting.data import by_machine, errors, fastest, mean_of
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.units import count, counted, seconds
 
-MOST_ROWS = 18
-"""Most rows of a panel; the explorer has all of them."""
-FEWEST = 3
-"""Fewest points of a panel."""
+MOST_ROWS = 18  # most rows of a panel; the explorer has all of them
+FEWEST = 3  # fewest points of a panel
 LIBRARY = "Best library without a GPU"
 KINDS = {**{kind.name: PARADIGMS[kind.paradigms[0]] for kind in HARDWARE_KINDS}, LIBRARY: PARADIGMS["peer"]}
 """Colours of the kinds of hardware."""

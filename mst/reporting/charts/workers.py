@@ -17,8 +17,7 @@ from mst.reporting.charts.style import setup
 Task = Callable[[], Any]
 Run = Callable[[Sequence[Task]], list[Any]]
 
-MOST = 4
-"""Most processes at once; each takes some 200 MB."""
+MOST = 4  # most processes at once; each takes some 200 MB
 
 
 def one_by_one(tasks: Sequence[Task]) -> list[Any]:

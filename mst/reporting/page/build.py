@@ -38,22 +38,13 @@ def write_report(
     references: Sequence[Reference] = (),
     plan: Sequence[Mapping[str, Any]] = (),
 ) -> list[Path]:
-    """Write the front page, and beside it the other pages and the figures; return the files of the pages.
+    """Write the front page `out`, the other pages in the folder of its name, and figures beside it; return the pages.
 
-    Parameters
-    ----------
-    table, graphs : Path, sequence of Path
-        The tidy table (Parquet) and the manifests of the graphs (JSON).
-    config : mapping
-        The experiment; ``title``, ``description`` and ``baseline`` are used, all of it is shown under *Method*.
-    out : Path
-        The front page. The other pages go to the folder of its name, and figures to the folder ``figures`` beside it,
-        as SVG and PDF, each with its numbers as CSV.
-    records, references : sequence of Path, of Reference
-        Folders of records: they judge the papers' claims, and hold the facts of their machines. Machines of committed
-        records are shown apart, attributed and dated.
-    plan : sequence of mapping
-        Planned runs; those without a row in the table are said to be still to come.
+    Figures go to the folder ``figures``, as SVG and PDF, each with its numbers as CSV. They are made of the tidy
+    `table` (Parquet) and the manifests of the `graphs` (JSON). Of the experiment `config`, ``title``, ``description``
+    and ``baseline`` are used, and all is shown under *Method*. The folders of `records` judge the papers' claims and
+    hold the facts of their machines; those of `references` are shown apart, attributed and dated. Runs of the `plan`
+    without a row in the table are said to be still to come.
     """
     baseline = str(config.get("baseline", "kruskal"))
     rows = prepare(pd.read_parquet(table), baseline)

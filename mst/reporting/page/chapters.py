@@ -28,8 +28,7 @@ from mst.yaml_models import read_yaml
 FOLDER = resources.path("report")
 _GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
 _HERE, _ELSEWHERE = "Measured here", "Measured elsewhere, on reference machines"
-_FRONT = ("landscape", "self-speedup", "speedup")
-"""The figures of the front page."""
+_FRONT = ("landscape", "self-speedup", "speedup")  # the figures of the front page
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page.answer import badge_of, rivals
 from mst.units import count, seconds, times
 
-COMPLETE = 0.45
-"""Edges over squared vertices of a graph that has nine tenths of all pairs."""
+COMPLETE = 0.45  # edges over squared vertices of a graph that has nine tenths of all pairs
 KINDS = (
     ("roads, grids", 1.5, False),
     ("meshes, thin random graphs", 4.0, False),

@@ -14,8 +14,7 @@ from mst.reporting.data import representative
 
 FEW_GRAPHS, FEW_ALGORITHMS = 6, 7
 """Most graphs and algorithms that are chosen at first."""
-MOST_RUNS = 20_000
-"""Most runs in the page, each of some 120 bytes."""
+MOST_RUNS = 20_000  # most runs in the page, each of some 120 bytes
 MEASURED = [f"compute_{kind}" for kind in ("seconds", "low", "high")]
 MEASURED += [f"{part}_seconds" for part in ("init", "transfer", "call")]
 MEASURED += ["peak_bytes", "working_bytes", "energy_joules"]

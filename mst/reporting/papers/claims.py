@@ -32,8 +32,7 @@ NOT_COMPARABLE, NOT_MEASURED, DISAGREE = "not comparable here", "not measured", 
 VERDICTS = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED, NOT_COMPARABLE, NOT_MEASURED)
 ON_STAND_INS = " on stand-ins"
 Judge = Literal["original", "port", "facts"]
-Member = str | int | float | tuple[str, ...]
-"""A member of a set: a name or a number, or alternatives."""
+Member = str | int | float | tuple[str, ...]  # A member of a set: a name or a number, or alternatives
 
 
 class Criterion(StrictModel):
@@ -230,17 +229,10 @@ def stand_ins_of(experiment: Experiment) -> dict[str, str]:
 class Outcome:
     """Verdict of one machine's records on a claim, and on the same with stand-ins in place of missing inputs.
 
-    Attributes
-    ----------
-    verdict : str
-        One of `VERDICTS`; of `on_stand_ins`, one of them and `ON_STAND_INS`.
-    reason : str
-        What is missing where there is no verdict, and how inputs differ from stand-ins; else the range or bound that
-        was applied.
-    on_kind : bool
-        Whether this is the paper's kind of machine.
-    by : str
-        Whose runs gave the `result`: ``original``, ``port``, ``facts``, or ``tests``.
+    It is one of `VERDICTS`, of `on_stand_ins` one of them and `ON_STAND_INS`. The reason says what is missing where
+    there is no verdict, and how inputs differ from stand-ins, else the range or bound that was applied. `on_kind` says
+    whether this is the paper's kind of machine, `by` whose runs gave the result: ``original``, ``port``, ``facts`` or
+    ``tests``.
     """
 
     claim: str

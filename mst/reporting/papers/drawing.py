@@ -15,8 +15,7 @@ from mst.reporting.papers.exhibits import Cell, Exhibit, Filled
 from mst.reporting.papers.tables import SCALE, unit_of
 
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
-FEWEST = 3
-"""Fewest points of a picture."""
+FEWEST = 3  # fewest points of a picture
 
 
 class _Numbers(NamedTuple):

@@ -14,12 +14,10 @@ from mst.reporting.hardware import on_gpus
 
 IDLE_SECONDS = 2e-5
 """A step that takes no longer is the call of a function that does nothing; nor do times differ that differ by less."""
-SPREAD = 0.1
-"""Widest interval of a median that judges, over the median; of a share of the time, in all."""
+SPREAD = 0.1  # widest interval of a median that judges, over the median; of a share of the time, in all
 COUNTED = frozenset(("counter", "wrong"))
 """Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""
-SIMILAR = 0.1
-"""Largest relative difference between an input and its stand-in."""
+SIMILAR = 0.1  # largest relative difference between an input and its stand-in
 FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
 """Facts of a graph by which a stand-in must resemble its input."""
 
@@ -116,14 +114,10 @@ def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
 
     >>> facts = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 35455}
     >>> in_words("as-skitter", "like", facts)
-    'like for as-skitter (vertices and edges and largest degree the same, components 760 for 756)'
+    'like for as-skitter (the same vertices, edges, largest degree; components 760 for 756)'
     """
     both = differences(graph, facts)
-    same = [FACTS[name] for name, (own, true) in both.items() if own == true]
-    other_facts = [
-        f"{FACTS[name]} {own:,.0f} for {true:,.0f}" for name, (own, true) in both.items() if own != true
-    ]
-    unknown = [text for name, text in FACTS.items() if name not in both]
-    parts = [f"{' and '.join(same)} the same"] * bool(same) + other_facts
-    parts += [f"{' and '.join(unknown)} unknown"] * bool(unknown)
-    return f"{other} for {graph} ({', '.join(parts)})"
+    same = ", ".join(FACTS[name] for name, (own, true) in both.items() if own == true)
+    parts = [f"{FACTS[name]} {own:,.0f} for {true:,.0f}" for name, (own, true) in both.items() if own != true]
+    parts += [f"{text} unknown" for name, text in FACTS.items() if name not in both]
+    return f"{other} for {graph} ({'; '.join(filter(None, [same and f'the same {same}', *parts]))})"

@@ -39,8 +39,7 @@ LEAVES = (*_ARITY, "published")
 WHERE_RUN = "where_run"
 Quantity = np.ndarray | float | int
 Values = Mapping[str, Any]
-Silently = tuple[type[Missing], ...]
-"""The kinds of missing terms that an aggregate leaves out without a note."""
+Silently = tuple[type[Missing], ...]  # the kinds of missing terms that an aggregate leaves out without a note
 
 
 class Unfit(Missing):
@@ -130,25 +129,12 @@ class Names:
 class Result:
     """A formula's value and its interval, which holds it; both ends are the value where nothing varies.
 
-    The interval covers 95 %, or what that of the run with fewest processes covers
-    (`mst.bench.statistics.interval_ranks`).
-
-    Attributes
-    ----------
-    missing, failed : list of str
-        Terms that were left out; failed or wrong runs, which `where_run` skipped. The value covers the others.
-    processes : int or None
-        Processes of the run that had fewest; None where nothing varies.
-    objections : list of str
-        Why some of the records judge no claim.
-    compared : int
-        Quantities, missing ones too, of which a least or greatest one was taken: the interval allows for their number.
-    best : dict
-        The widths that ``@best`` chose, by selection and graph.
-    records, used : list of str
-        Paths of the records, and the graphs; a stand-in under its own name.
-    stood_in : dict
-        The stand-ins among them, by the names of the graphs that they replace.
+    The interval covers 95 %, or what that of the run with fewest `processes` covers
+    (`mst.bench.statistics.interval_ranks`); that number is None where nothing varies. The value leaves out `missing`
+    terms and the `failed` or wrong runs that `where_run` skipped. `objections` say why some records judge no claim. Of
+    `compared` quantities, missing ones too, a least or greatest one was taken: the interval allows for their number.
+    `best` has the widths that ``@best`` chose, by selection and graph, `used` the graphs, stand-ins under their own
+    names, and `stood_in` these by the names of the graphs that they replace.
     """
 
     value: float = np.nan

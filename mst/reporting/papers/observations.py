@@ -19,28 +19,17 @@ from mst.reporting.papers.evidence import objection, resembles
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
 from mst.reporting.papers.published import SCALE, as_number, published, published_tables
 
-Key = tuple[str, str, str]
-"""Graph, algorithm and options of a run."""
+Key = tuple[str, str, str]  # graph, algorithm and options of a run
 
 
 @dataclass
 class Measured(Source):
     """The records of one machine, as a source of formulas.
 
-    Attributes
-    ----------
-    machine : mapping
-        Facts of the machine (`mst.bench.machine.Machine.as_dict`) and its ``name``.
-    runs, reasons : dict
-        Records by width, of several layouts the fastest, and why planned runs were not possible.
-    facts : mapping
-        Manifests by graph.
-    programs : mapping, optional
-        The program that is looked up in place of each port (an algorithm with its options).
-    judging : bool
-        Whether records that judge no claim (`mst.reporting.papers.evidence`) are missing.
-    direction : bool
-        Whether they judge a direction, for which wide intervals serve.
+    `machine` has its facts (`mst.bench.machine.Machine.as_dict`) and its ``name``; `runs` its records by width, of
+    several layouts the fastest; `reasons` why planned runs were not possible; `facts` the manifests by graph;
+    `programs` the program that is looked up in place of each port. If it is `judging`, records that judge no claim
+    (`mst.reporting.papers.evidence`) are missing; for a `direction` wide intervals serve.
     """
 
     machine: Mapping[str, Any]

@@ -41,22 +41,11 @@ def papers_of(
     elsewhere: frozenset[str] = frozenset(),
     run: Run = one_by_one,
 ) -> list[dict[str, Any]]:
-    """Judge claims, fill exhibits, and write their files; return all that the templates need of each paper.
+    """Judge claims, fill exhibits, and write their files; return all that the templates need of each paper, or of one.
 
-    Parameters
-    ----------
-    sources : sequence of Measured
-        One for each machine.
-    pages, folder : Path
-        Folder of the pages, which link to records and files, and where pictures and tables go.
-    only : str, optional
-        One paper instead of all.
-    every_picture : bool
-        Also draw printed numbers where nothing was measured yet.
-    elsewhere : frozenset of str
-        Reference machines, whose numbers have hollow marks.
-    run : callable
-        Draws the pictures: `mst.reporting.charts.workers.one_by_one`, or several processes.
+    There is a source for each machine. The folder of the `pages` links to records and to the pictures and tables in
+    `folder`, which `run` draws (`mst.reporting.charts.workers`); with `every_picture` printed numbers are drawn where
+    nothing was measured yet. Numbers of the reference machines `elsewhere` have hollow marks.
     """
     book = claims.document()
     names, chosen = book.names(), [paper for paper in book.claims if only in (None, paper)]

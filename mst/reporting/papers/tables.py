@@ -14,10 +14,8 @@ from mst.reporting.papers.published import published
 from mst.units import prefixed
 
 _UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
-SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}
-"""Factors by which numbers are shown."""
-NOTHING = "–"
-"""The text of a cell without a number."""
+SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}  # factors by which numbers are shown
+NOTHING = "–"  # the text of a cell without a number
 _FIELDS = ["panel", "row", "column", "source", "value", "low", "high", "unit"]
 _FIELDS += ["graphs", "stand_ins", "reason", "objection"]
 
