@@ -21,7 +21,7 @@ from mst.kernels.primitives.jit import njit
 
 _SAMPLE = 32
 # Levels whose nodes are split in a copy of their points.
-_LOCAL = 8
+_LOCAL = 9
 
 
 class KdTree(NamedTuple):
@@ -79,7 +79,7 @@ def leaf_block(leaf, levels, blocks):
 def _split_level(schedule, level, blocks, coordinates, points, keys):
     """Split all nodes of a level: move the points of each half to its side.
 
-    `coordinates` are as in `build`; `points`, int32 (n,), is overwritten, and `keys`, float64 (n,), is scratch space.
+    `coordinates` are as in `build`; `points`, int32 (n,), is overwritten; `keys`, float64 (n,), is scratch space.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _split_worker, schedule, level, blocks, coordinates, points, keys)
@@ -99,15 +99,27 @@ def _split_worker(worker, schedule, level, blocks, coordinates, points, keys):
 
 @njit
 def _split(node, level, blocks, origin, coordinates, points, keys):
-    """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on."""
+    """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on.
+
+    The last bits of a key hold its point: only keys are moved, and no two are equal.
+    """
     start = ((node * blocks) >> level) * LEAF - origin
     stop = min((((node + 1) * blocks) >> level) * LEAF - origin, points.size)
     middle = (((2 * node + 1) * blocks) >> (level + 1)) * LEAF - origin
     if start < middle < stop:
-        dimension = _widest(coordinates, points, start, stop)
+        dimension, low = _widest(coordinates, points, start, stop)
+        last = 1
+        while last < coordinates.shape[0]:
+            last *= 2
+        last -= 1
+        bits = keys.view(np.int64)
         for i in range(start, stop):
-            keys[i] = coordinates[points[i], dimension]
-        _select(keys, points, start, stop, middle)
+            # Differences keep more bits than coordinates far from zero.
+            keys[i] = coordinates[points[i], dimension] - low
+            bits[i] = bits[i] & ~last | points[i]
+        _select(keys, start, stop, middle)
+        for i in range(start, stop):
+            points[i] = bits[i] & last
 
 
 @njit
@@ -167,55 +179,51 @@ def _fill_leaf(leaf, origin, coordinates, points, tree):
 
 @njit
 def _widest(coordinates, points, start, stop):
-    """Return the dimension in which a sample of the points at places ``start … stop - 1`` spreads most."""
+    """Return the dimension in which a sample of the points at ``start … stop - 1`` spreads most, and its least."""
     step = max((stop - start) // _SAMPLE, 1)
-    widest, best = -1.0, 0
+    widest, best, least = -1.0, 0, 0.0
     for k in range(coordinates.shape[1]):
         low = high = coordinates[points[start], k]
         for i in range(start + step, stop, step):
             x = coordinates[points[i], k]
             low, high = min(low, x), max(high, x)
         if high - low > widest:
-            widest, best = high - low, k
-    return best
+            widest, best, least = high - low, k, low
+    return best, least
 
 
 @njit
-def _select(keys, points, start, stop, middle):
-    """Move the smallest keys of the places ``start … stop - 1``, with their points, before place `middle`."""
+def _select(keys, start, stop, middle):
+    """Move the smallest keys of the places ``start … stop - 1`` before place `middle`."""
     low, high = start, stop
     while high - low > 1:
-        pivot = _pivot(keys, low, high, middle)
-        place = _partition(keys, points, low, high, pivot, False)
-        if middle <= place:
+        place = _partition(keys, low, high, _pivot(keys, low, high))
+        if middle < place:
             high = place
-        elif 8 * (place - low) < high - low:
-            # Perhaps many keys are equal.
-            low = _partition(keys, points, place, high, pivot, True)
-            if middle <= low:
-                return
-        else:
+        elif middle > place:
             low = place
+        else:
+            return
 
 
 @njit
-def _pivot(keys, low, high, middle):
-    """Return a key at the places ``low … high - 1`` that is likely to be near the one at `middle` in their order."""
+def _pivot(keys, low, high):
+    """Return the second of three keys of the places ``low … high - 1``, or the greater one of two: not the least."""
     a, b, c = keys[low], keys[(low + high) >> 1], keys[high - 1]
-    return max(min(a, b), min(max(a, b), c))
+    return max(a, b) if high - low == 2 else max(min(a, b), min(max(a, b), c))
 
 
 @njit
-def _partition(keys, points, low, high, pivot, equal):
-    """Move the keys less than `pivot`, or equal to it, to the front of ``low … high - 1``; return their end."""
-    place = low
-    for i in range(low, high):
+def _partition(keys, low, high, pivot):
+    """Move the keys less than `pivot` to the front of ``low … high - 1``; return their end."""
+    # Unsigned indices need no test of their sign.
+    place = np.uint64(low)
+    for i in range(np.uint64(low), np.uint64(high)):
         # Without a branch, which would be mispredicted.
-        key, point = keys[i], points[i]
-        keys[i], points[i] = keys[place], points[place]
-        keys[place], points[place] = key, point
-        place += (key < pivot) | (equal & (key == pivot))
-    return place
+        key = keys[i]
+        keys[i], keys[place] = keys[place], key
+        place += np.uint64(key < pivot)
+    return np.int64(place)
 
 
 @njit
