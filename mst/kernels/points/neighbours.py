@@ -45,7 +45,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
     near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
-    ranks, by_rank, listed = np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), min(places.shape[1], LEAF - 1)
+    ranks, by_rank, listed = np.empty(LEAF, np.int32), np.empty(LEAF, np.int64), min(places.shape[1], LEAF - 1)
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     first, last = next_chunk(tallies, worker, width, grain, leaves)
     while first < last:
