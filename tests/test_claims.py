@@ -709,6 +709,14 @@ def test_step_that_does_nothing_measures_nothing(records, book):
     assert outcome.verdict == NOT_MEASURED and "the step does nothing" in outcome.reason
 
 
+def test_init_of_less_than_a_millisecond_measures_nothing_but_a_first_call(records, book):
+    made = claim("I('kruskal', 'USA-road-d.NY')", anywhere={"below": 1})
+    records.add("kruskal", ROAD, 1.0)
+    outcome = judged(made, change(records, samples={"init": [[9e-4]] * 5}), book)
+    assert outcome.verdict == NOT_MEASURED and "a first call of less than a millisecond" in outcome.reason
+    assert judged(made, change(records, samples={"init": [[2e-3]] * 5}), book).verdict == CONFIRMED
+
+
 def test_graphs_made_with_the_numbers_of_a_claim_do_not_confirm_it(records, book):
     records.add("kruskal", ROAD, 1.0)
     made = claim("m('USA-road-d.NY')", anywhere={"above": 1}, judge="facts")

@@ -14,6 +14,8 @@ from mst.reporting.hardware import on_gpus
 
 IDLE_SECONDS = 2e-5
 """A step that takes no longer is the call of a function that does nothing; nor do times differ that differ by less."""
+FIRST_CALL_SECONDS = 1e-3
+"""*Init* is the first call of a process: of one that is shorter, most is what any first call costs, not the step."""
 SPREAD = 0.1  # widest interval of a median that judges, over the median; of a share of the time, in all
 COUNTED = frozenset(("counter", "wrong"))
 """Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""
@@ -60,6 +62,8 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
     'disturbed (spread: 1 to 1.2 s)'
     >>> objection_to_numbers("T", [1.0] * 8 + [1.2]), objection_to_numbers("T", [5e-5] * 4 + [6e-5])
     ('', '')
+    >>> objection_to_numbers("I", [6e-4] * 9)
+    'a first call of less than a millisecond'
     >>> times = [1.0, 1.02, 1.2, 1.1, 1.05, 1.3]
     >>> objection_to_numbers("T", times), objection_to_numbers("T", times, direction=True)
     ('disturbed (spread: 1 to 1.3 s)', '')
@@ -71,6 +75,8 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
         return "the step does nothing"
     found = summarise(numbers)
     assert found.median is not None and found.low is not None and found.high is not None
+    if quantity == "I" and found.median < FIRST_CALL_SECONDS:
+        return "a first call of less than a millisecond"
     widest = max(SPREAD * found.median, IDLE_SECONDS) if is_time else SPREAD
     if is_time and direction and found.coverage >= COVERAGE:
         return ""
