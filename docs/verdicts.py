@@ -54,7 +54,7 @@ def verdicts(found: Sequence[Reference]) -> str:
         apart = [claim for claim in claims if claim["overall"] == NOT_COMPARABLE]
         if apart:
             lines += ["\nNot comparable on these machines:\n"]
-            lines += [f"- {claim['id']}: {claim['outcomes'][0]['reason']}" for claim in apart]
+            lines += [f"- {claim['id']}: {_lacking(claim)}" for claim in apart]
         missing = [claim["id"] for claim in claims if claim["overall"] == NOT_MEASURED]
         if missing:
             lines += [f"\nNot measured by records that may judge: {', '.join(missing)}."]
@@ -70,6 +70,16 @@ def _experiments(paper: str) -> str:
         if read_yaml(file)["experiment"].get("paper") == paper
     ]
     return f"`config/papers/{paper}.yaml`, and reduced by " + ", ".join(f"`{file}`" for file in reduced)
+
+
+def _lacking(claim: dict[str, Any]) -> str:
+    """Return what each machine lacks for a claim; one without a GPU may be the first, and lacks more than others."""
+    machines: dict[str, list[str]] = {}
+    for outcome in claim["outcomes"]:
+        machines.setdefault(outcome["reason"], []).extend(outcome["machines"])
+    if len(machines) == 1:
+        return next(iter(machines))
+    return "; ".join(f"{reason} ({', '.join(names)})" for reason, names in machines.items())
 
 
 def _order(claim: dict[str, Any]) -> int:

@@ -151,6 +151,17 @@ def test_verdicts_on_the_papers_are_made_from_the_reference_records():
     )
 
 
+def test_page_of_verdicts_says_what_each_machine_lacks():
+    lacking = module_of("verdicts")._lacking
+    outcomes = [
+        {"reason": "needs a GPU", "machines": ["laptop"]},
+        {"reason": "needs 32 cores", "machines": ["one"]},
+        {"reason": "needs 32 cores", "machines": ["two"]},
+    ]
+    assert lacking({"outcomes": outcomes}) == "needs a GPU (laptop); needs 32 cores (one, two)"
+    assert lacking({"outcomes": outcomes[1:]}) == "needs 32 cores"
+
+
 def test_measurements_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 
