@@ -136,10 +136,11 @@ def greatest(typing_context, numbers):
 
 
 @intrinsic
-def rank(typing_context, numbers, ranks):
-    """Write how many are less than each of float64 (LEAF,) to int32 (LEAF,); return whether these are ranks.
+def rank(typing_context, numbers, ranks, size):
+    """Write the ranks of float64 (LEAF,), from 0, to int32 (LEAF,); return the lanes of the `size` least, a bit each.
 
-    They are compared as float32, in half as many instructions: rounding keeps their order unless it makes two equal.
+    No lane is returned where two may be equal. They are compared as float32, in half as many instructions: rounding
+    keeps their order unless it makes two equal.
     """
 
     def generate(context, builder, signature, arguments):
@@ -151,9 +152,12 @@ def rank(typing_context, numbers, ranks):
             counts = builder.sub(counts, builder.sext(builder.fcmp_ordered("<", one, given), counts.type))
         _write(context, builder, ranks, arguments[1], counts)
         total = _halved(builder, counts, builder.add)
-        return builder.icmp_signed("==", total, _I32(LEAF * (LEAF - 1) // 2))
+        size = _spread(builder, builder.trunc(arguments[2], _I32), _INTS)
+        lanes = builder.bitcast(builder.icmp_signed("<", counts, size), ir.IntType(LEAF))
+        distinct = builder.icmp_signed("==", total, _I32(LEAF * (LEAF - 1) // 2))
+        return builder.select(distinct, builder.zext(lanes, _I64), _I64(0))
 
-    return types.boolean(numbers, ranks), generate
+    return types.int64(numbers, ranks, types.int64), generate
 
 
 @intrinsic

@@ -45,7 +45,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
     near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
-    ranks, by_rank, listed = np.empty(LEAF, np.int32), np.empty(LEAF, np.int64), min(places.shape[1], LEAF - 1)
+    ranks, listed = np.empty(LEAF, np.int32), min(places.shape[1], LEAF - 1)
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     first, last = next_chunk(tallies, worker, width, grain, leaves)
     while first < last:
@@ -58,17 +58,15 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
             for place in range(own * LEAF, min((own + 1) * LEAF, points.size)):
                 point_distances(blocks, own, place, near)
                 near[place - own * LEAF] = np.inf
-                for i in range(places.shape[1]):
+                lanes = rank(near, ranks, listed)
+                for i in range(listed if lanes != 0 else 0, places.shape[1]):
                     places[place, i], distances[place, i] = -1, np.inf
-                if rank(near, ranks):
-                    for j in range(LEAF):
-                        by_rank[ranks[j]] = j
-                    for i in range(listed):
-                        j = by_rank[i]
-                        places[place, i] = own * LEAF + j
-                        distances[place, i] = near[j]
-                else:
+                if lanes == 0:
                     _insert(lanes_within(near, np.inf), near, own, points, places[place], distances[place])
+                while lanes != 0:
+                    j = first_lane(lanes)
+                    lanes &= lanes - 1
+                    places[place, ranks[j]], distances[place, ranks[j]] = own * LEAF + j, near[j]
                 radius[place - own * LEAF] = distances[place, -1]
             limit = greatest(radius)
             # From the leaf upwards: the nearest points come first.
