@@ -147,7 +147,7 @@ class LabelledGraph(Graph):
         self.__dict__["labels"] = labels
 
 
-def columns_of(given: tuple) -> tuple[Any, Any, Any, Any]:
+def columns_of(given: tuple) -> tuple:
     """Return the four values of a tuple, which is always a graph ``(n, u, v, w)``.
 
     Raises

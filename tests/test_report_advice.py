@@ -48,19 +48,21 @@ TABLE = Table(
 def test_every_answer_is_that_of_the_table():
     table = advice.table()
     made = chooser.choices(table)
-    for h, (_, _, cores, gpu) in enumerate(chooser.settings(table)):
+    for h, hardware in enumerate(chooser.settings(table)):
         for k, (_, density, skewed) in enumerate(chooser.KINDS):
             for (m, _), answer in zip(made["sizes"], made["answers"][h][k], strict=True):
                 n = round(m / density if density else (m / chooser.COMPLETE) ** 0.5)
                 if n * (n - 1) // 2 < m:
                     assert answer is None, "no graph is denser than complete"
                 else:
-                    choice = table.choose(n, m, skew=3.0 if skewed else None, width=cores, gpu=gpu)
-                    assert answer[:2] == [choice.algorithm, chooser.call(choice, gpu)]
+                    choice = table.choose(
+                        n, m, skew=3.0 if skewed else None, width=hardware["cores"], gpu=hardware["gpu"]
+                    )
+                    assert answer[:2] == [choice.algorithm, chooser.call(choice, hardware["gpu"])]
 
 
 def test_settings_are_the_hardware_of_the_table():
-    assert [name for _, name, _, _ in chooser.settings(TABLE)] == ["one core", "8 cores", "8 cores and a GPU"]
+    assert [one["name"] for one in chooser.settings(TABLE)] == ["one core", "8 cores", "8 cores and a GPU"]
     made = chooser.choices(TABLE)
     assert [text for _, text in made["sizes"]] == ["1,024 edges", "4,096 edges", "16.4 k edges"]
     assert made["answers"][0][1][2][:2] == [

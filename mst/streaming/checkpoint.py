@@ -17,6 +17,20 @@ from mst.graph import WEIGHT_DTYPES
 _NAMES = ("u", "v", "w", "id")
 
 
+class Columns(NamedTuple):
+    """Edges of a stream, ascending by id.
+
+    Attributes
+    ----------
+    u, v, w, ids : numpy.ndarray, each of shape (k,)
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    ids: np.ndarray
+
+
 class State(NamedTuple):
     """A forest, and the part of the stream that it spans.
 
@@ -24,13 +38,13 @@ class State(NamedTuple):
     ----------
     n, seen : int
         Vertices, and edges of the stream so far.
-    columns : tuple of numpy.ndarray
-        Ends, weights and ids of the forest's edges, ascending by id.
+    columns : Columns
+        The forest's edges.
     """
 
     n: int
     seen: int
-    columns: tuple[np.ndarray, ...]
+    columns: Columns
 
 
 class Checkpoint:
@@ -89,7 +103,7 @@ class Checkpoint:
                 facts = {key.decode(): value.decode() for key, value in (reader.schema.metadata or {}).items()}
                 if facts.get("identity") != self._identity or reader.schema.names != list(_NAMES):
                     return None
-                columns = tuple(np.from_dlpack(column) for column in reader.get_batch(0).columns)
+                columns = Columns(*map(np.from_dlpack, reader.get_batch(0).columns))
                 state = State(int(facts["n"]), int(facts["seen"]), columns)
         except (pa.ArrowException, OSError, ValueError, KeyError):
             return None

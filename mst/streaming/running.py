@@ -16,7 +16,7 @@ from mst.forest import Forest
 from mst.graph import Graph, frozen
 from mst.kernels.streaming.filter import keep_open
 from mst.streaming.batches import Batch
-from mst.streaming.checkpoint import State
+from mst.streaming.checkpoint import Columns, State
 from mst.streaming.filter import Filter, Threads, filter_of
 from mst.streaming.memory import Budget
 
@@ -29,15 +29,15 @@ class Kept(NamedTuple):
 
     Attributes
     ----------
-    columns : tuple of numpy.ndarray, each of shape (k,)
-        Ends, weights and ids of these edges, ascending by id.
+    columns : Columns
+        These edges.
     n : int
         One more than the largest end of all edges of the slice.
     read : int
         Edges of the slice.
     """
 
-    columns: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    columns: Columns
     n: int
     read: int
 
@@ -88,7 +88,8 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
         raise _fault(batch, limit)
     places = _places.array[:kept].astype(np.int64)
     ends = batch.u.take(places), batch.v.take(places)
-    return Kept((*ends, w.take(places), places + start), int(largest) + 1 if len(u) else 0, len(u))
+    columns = Columns(*ends, w.take(places), places + start)
+    return Kept(columns, int(largest) + 1 if len(u) else 0, len(u))
 
 
 def _copy(columns: Iterable[np.ndarray], target: Iterable[np.ndarray]) -> None:
@@ -173,11 +174,10 @@ class RunningForest:
         finally:
             self.seconds[part] += perf_counter() - started
 
-    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def columns(self) -> Columns:
         """Return the ends, weights and ids of the table's edges."""
         self._finish_copies()
-        u, v, w, ids = (column[: self.size] for column in self._columns)
-        return u, v, w, ids
+        return Columns(*(column[: self.size] for column in self._columns))
 
     def add(self, kept: Kept) -> None:
         """Append edges, which the threads copy meanwhile.
@@ -250,13 +250,12 @@ class RunningForest:
                 for start, values in zip(range(0, self.size, _SLICE), gathered):
                     column[start : start + len(values)] = values
 
-    def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def take(self) -> Columns:
         """Return the columns, without space for more edges; no edge can be added any more."""
         self._finish_copies()
         for column in self._columns:
             column.resize(self.size, refcheck=False)
-        u, v, w, ids = self._columns
-        return u, v, w, ids
+        return Columns(*self._columns)
 
     def _finish_copies(self) -> None:
         for copy in self._copies:

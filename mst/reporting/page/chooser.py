@@ -47,17 +47,17 @@ def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
     return 0 if density < 2.5 else 1 if density < 8 else 2
 
 
-def settings(table: Table) -> list[tuple[str, str, int, str | None]]:
+def settings(table: Table) -> list[dict[str, Any]]:
     """Return the hardware that the table tells apart: its id, in words, cores, and where the graph lies."""
     cores = max(table.widths, default=1)
     places = {Candidate.parse(name).gpu for cell in table.cells for name in cell["times"]}
-    found: list[tuple[str, str, int, str | None]] = [("core", "one core", 1, None)]
+    found = [dict(id="core", name="one core", cores=1, gpu=None)]
     if cores > 1:
-        found.append(("cores", f"{cores} cores", cores, None))
+        found.append(dict(id="cores", name=f"{cores} cores", cores=cores, gpu=None))
     if "host" in places:
-        found.append(("gpu", f"{cores} cores and a GPU", cores, "host"))
+        found.append(dict(id="gpu", name=f"{cores} cores and a GPU", cores=cores, gpu="host"))
     if "device" in places:
-        found.append(("gpu", "a GPU that holds the graph", 1, "device"))
+        found.append(dict(id="gpu", name="a GPU that holds the graph", cores=1, gpu="device"))
     return found
 
 
@@ -66,12 +66,12 @@ def choices(table: Table) -> dict[str, Any]:
     sizes = sorted({2 ** round(log2(cell["m"])) for cell in table.cells})
     hardware = settings(table)
     answers = [
-        [[_answered(table, m, kind, cores, gpu) for m in sizes] for kind in KINDS]
-        for _, _, cores, gpu in hardware
+        [[_answered(table, m, kind, one["cores"], one["gpu"]) for m in sizes] for kind in KINDS]
+        for one in hardware
     ]
     checked = table.checked
     return {
-        "hardware": [{"id": key, "name": name} for key, name, _, _ in hardware],
+        "hardware": [{key: one[key] for key in ("id", "name")} for one in hardware],
         "kinds": [name for name, _, _ in KINDS],
         "sizes": [[m, f"{count(m)} edges"] for m in sizes],
         "answers": answers,

@@ -12,7 +12,7 @@ import pandas as pd
 from mst.reporting.charts.axes import Panel, finished, label_ratios, new_axes, readable, slug
 from mst.reporting.charts.style import GREY, LIGHT, mark, published_mark
 from mst.reporting.papers.exhibits import Cell, Exhibit, Filled
-from mst.reporting.papers.tables import SCALE, unit_of
+from mst.reporting.papers.tables import SCALE, UNITS
 
 _LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
 FEWEST = 3  # fewest points of a picture
@@ -180,4 +180,4 @@ _DRAWERS = {"points": _points, "bars": _bars, "curves": _curves, "boxes": _boxes
 
 
 def _label(exhibit: Exhibit) -> str:
-    return {"ratio": "ratio", "count": "number", "rate": "per second"}.get(exhibit.unit, unit_of(exhibit.unit))
+    return {**UNITS, "ratio": "ratio", "count": "number"}[exhibit.unit]

@@ -364,7 +364,7 @@ def _canonical(selection: Selection) -> tuple[str, str, int]:
 
 
 @cache
-def _printed_leaves(paper: str, machine: str | None) -> dict[tuple[str, tuple, str, str], float]:
+def _printed_leaves(paper: str, machine: str | None) -> dict[tuple, float]:
     leaves = {}
     for name, about in published_tables().items():
         if about.paper != paper or (machine is not None and about.machine not in (None, machine)):

@@ -247,7 +247,7 @@ def _tables(filled: Filled) -> list[dict[str, Any]]:
         made.append(
             {
                 "caption": grid.title("measured on "),
-                "head": [(name, tables.unit_of(unit)) for name, unit in compress(grid.heads, columns)],
+                "head": [(name, tables.UNITS.get(unit, "")) for name, unit in compress(grid.heads, columns)],
                 "rows": [
                     {"label": label, "mean": mean, "cells": cells}
                     for mean, (label, *cells) in zip(

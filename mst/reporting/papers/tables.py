@@ -13,16 +13,17 @@ from mst.reporting.papers.exhibits import OUR_PORTS, Cell, Filled, Grid
 from mst.reporting.papers.published import published
 from mst.units import prefixed
 
-_UNITS = {"seconds": "s", "milliseconds": "ms", "percent": "%", "rate": "per second", "bytes": "MiB"}
+UNITS = {
+    "seconds": "s",
+    "milliseconds": "ms",
+    "percent": "%",
+    "rate": "per second",
+    "bytes": "MiB",
+}  # nothing for ratios and counts
 SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}  # factors by which numbers are shown
 NOTHING = "–"  # the text of a cell without a number
 _FIELDS = ["panel", "row", "column", "source", "value", "low", "high", "unit"]
 _FIELDS += ["graphs", "stand_ins", "reason", "objection"]
-
-
-def unit_of(kind: str) -> str:
-    """Return how a unit is written; nothing for ratios and counts."""
-    return _UNITS.get(kind, "")
 
 
 def number(value: float | None, kind: str) -> str:
@@ -83,7 +84,7 @@ def latex(filled: Filled) -> str:
         lines += _tabular(list(static[0]), [list(row.values()) for row in static])
     for grid in filled.shown:
         lines.append(f"% {' '.join(filter(None, (grid.panel, grid.source)))}{OUR_PORTS * grid.ports}")
-        heads = (f"{column} ({u})" if (u := unit_of(unit)) else column for column, unit in grid.heads)
+        heads = (f"{column} ({u})" if (u := UNITS.get(unit)) else column for column, unit in grid.heads)
         texts = [[f"{c.text} ({c.printed})" if c.printed else c.text for c in cells] for cells in rows(grid)]
         lines += _tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)])
     return "\n".join(lines) + "\n"
