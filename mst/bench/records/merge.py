@@ -138,6 +138,8 @@ def _pairs(source: Path, target: Path) -> Iterator[Move]:
 
 def _difference(kind: str, old: Path, new: Path) -> str | None:
     """Return None where both agree, an empty string where only the new one has a proof, else the difference."""
+    if old.read_bytes() == new.read_bytes():
+        return None
     here, there = read_json(old), read_json(new)
     if kind == "proof":
         if there.get("status") == "unproved":
