@@ -42,7 +42,7 @@ class Kept(NamedTuple):
     read: int
 
     def __len__(self) -> int:
-        return len(self.columns[0])
+        return len(self.columns.u)
 
 
 class Limit(NamedTuple):
@@ -201,7 +201,7 @@ class RunningForest:
     def _fit_types(self, kept: Kept) -> None:
         """Widen the columns to hold new ends and weights."""
         wanted = np.dtype(np.int32 if self.n < 2**31 else np.int64)
-        weights = kept.columns[2].dtype
+        weights = kept.columns.w.dtype
         if self._typed:
             weights = np.promote_types(weights, self._columns[2].dtype)
         types = [wanted, wanted, weights]
@@ -220,7 +220,7 @@ class RunningForest:
 
     def restore(self, state: State) -> None:
         """Continue with the forest of an earlier pass."""
-        self.n, self.seen, self.size = max(self.n, state.n), state.seen, len(state.columns[0])
+        self.n, self.seen, self.size = max(self.n, state.n), state.seen, len(state.columns.u)
         self.forest, self._typed = self.size, self.size > 0
         if self.size > self.budget.rows(self.n):
             raise self.budget.refusal(self.n)
