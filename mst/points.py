@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 # Neighbours that are found for each point before the first round: more of them cost more, and save searches later.
 _LISTED = 6
 _PLACES, _BLOCKS = 2048, 16
-# Squares of larger numbers overflow in float32, those of smaller ones vanish: coordinates beyond are scaled.
+# Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
+# beyond are scaled.
 _LARGEST_EXPONENT = 50
 
 
