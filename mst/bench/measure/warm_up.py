@@ -13,7 +13,7 @@ from mst.errors import UnsupportedError
 from mst.execute import Implementation
 from mst.graph import Graph
 
-Edges = Graph | EdgeSlice  # A graph, or a rank's part of one
+Edges = Graph | EdgeSlice  # a graph, or a rank's part of one
 # Vertices, edges and how many weights these repeat: dense, sparse, between, of many ties. Filters and sorts take
 # a different code path for each.
 _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000), (1000, 40_000, 8)

@@ -32,7 +32,7 @@ NOT_COMPARABLE, NOT_MEASURED, DISAGREE = "not comparable here", "not measured", 
 VERDICTS = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED, NOT_COMPARABLE, NOT_MEASURED)
 ON_STAND_INS = " on stand-ins"
 Judge = Literal["original", "port", "facts"]
-Member = str | int | float | tuple[str, ...]  # A member of a set: a name or a number, or alternatives
+Member = str | int | float | tuple[str, ...]  # a member of a set: a name or a number, or alternatives
 
 
 class Criterion(StrictModel):
