@@ -106,15 +106,52 @@ def lanes_within(typing_context, distances, limits):
 
 
 @intrinsic
+def keep_apart(typing_context, bounds, of, start, component, cores, core):
+    """Raise lower bounds, float64 (LEAF,), to the core distances of both ends; to infinity within the component.
+
+    `cores`, float64 (LEAF,), are those of the lanes, `core` that of the other ends; `component` is that of the latter,
+    of the lanes it is the int32 of `of`, from `start` on.
+    """
+
+    def generate(context, builder, signature, arguments):
+        bounds_value, of_value, start, component, cores_value, core = arguments
+        same = _in_component(context, builder, of, of_value, start, component)
+        given = _read(context, builder, bounds, bounds_value)
+        given = _choose(builder, ">", given, _read(context, builder, cores, cores_value))
+        given = _choose(builder, ">", given, _spread(builder, core, _FLOATS))
+        given = builder.select(same, ir.Constant(_FLOATS, [float("inf")] * LEAF), given)
+        _write(context, builder, bounds, bounds_value, given)
+        return context.get_dummy_value()
+
+    return types.void(bounds, of, types.int64, types.int32, cores, types.float64), generate
+
+
+@intrinsic
+def lower_beyond(typing_context, numbers, bounds, limits):
+    """Lower numbers to the bounds that are above their limit; return the other lanes, a bit each.
+
+    All are float64 (LEAF,).
+    """
+
+    def generate(context, builder, signature, arguments):
+        given, bound, limit = (
+            _read(context, builder, kind, value) for kind, value in zip(signature.args, arguments)
+        )
+        beyond = builder.fcmp_ordered(">", bound, limit)
+        lower = builder.select(beyond, _choose(builder, "<", bound, given), given)
+        _write(context, builder, numbers, arguments[0], lower)
+        return builder.zext(builder.bitcast(builder.not_(beyond), ir.IntType(LEAF)), _I64)
+
+    return types.int64(numbers, bounds, limits), generate
+
+
+@intrinsic
 def exclude(typing_context, distances, of, start, own):
     """Set the distances, float64 (LEAF,), to infinity where the int32 of `of`, from `start` on, is `own`."""
 
     def generate(context, builder, signature, arguments):
         distances_value, of_value, start, own = arguments
-        array = context.make_array(of)(context, builder, of_value)
-        address = cgutils.get_item_pointer(context, builder, of, array, [start], wraparound=False)
-        components = builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
-        same = builder.icmp_signed("==", components, _spread(builder, own, _INTS))
+        same = _in_component(context, builder, of, of_value, start, own)
         infinite = ir.Constant(_FLOATS, [float("inf")] * LEAF)
         given = _read(context, builder, distances, distances_value)
         _write(context, builder, distances, distances_value, builder.select(same, infinite, given))
@@ -168,6 +205,14 @@ def first_lane(typing_context, lanes):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return types.int64(types.int64), generate
+
+
+def _in_component(context, builder, of_type, of_value, start, component):
+    """Return which of the int32 of an array, from `start` on, are a number."""
+    array = context.make_array(of_type)(context, builder, of_value)
+    address = cgutils.get_item_pointer(context, builder, of_type, array, [start], wraparound=False)
+    components = builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
+    return builder.icmp_signed("==", components, _spread(builder, component, _INTS))
 
 
 def _reduction(numbers, order):

@@ -20,8 +20,11 @@ from mst.kernels.points.lanes import (
     LEAF,
     box_distances,
     exclude,
+    first_lane,
     greatest,
+    keep_apart,
     least,
+    lower_beyond,
     node_distance,
     point_distances,
 )
@@ -245,6 +248,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
     of, of_node, limits = components
     leaves = 1 << levels
     near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
+    own_core = np.zeros(LEAF)
     nodes, node_bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     first, last = next_chunk(tallies, worker, width, 64, leaves)
     while first < last:
@@ -267,6 +271,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
                     least_of_own = as_float(load(limits, of[p]))
                     if bounds[p] <= least_of_own:
                         limit[j], rest[j] = min(weights[p], least_of_own), np.inf
+                        own_core[j] = core[p]
                         home_core = min(home_core, core[p])
                         common = of[p] if common == -2 or common == of[p] else -3
             block_bounds[block] = block_bound
@@ -297,24 +302,22 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
                     b = leaf_block(node - leaves, levels, blocks.shape[0])
                     if b >= 0 and of_node[node] != common:
                         box_distances(blocks, block, boxes, node, bound)
-                        for j in range(LEAF):
-                            if limit[j] < 0 or of_node[node] == of[start + j]:
-                                continue
+                        keep_apart(bound, of, start, of_node[node], own_core, node_core[node])
+                        lanes = lower_beyond(rest, bound, limit)
+                        while lanes != 0:
+                            j = first_lane(lanes)
+                            lanes &= lanes - 1
                             p = start + j
-                            to_node = max(bound[j], core[p], node_core[node])
-                            if to_node > limit[j]:
-                                rest[j] = min(rest[j], to_node)
-                            else:
-                                point_distances(blocks, b, p, near)
-                                exclude(near, of, b * LEAF, of[p])
-                                if ends[p] // LEAF == b:
-                                    near[ends[p] % LEAF] = np.inf
-                                to_node = least(near)
-                                if max(to_node, core[p]) <= limit[j]:
-                                    to_node = _renew(p, b, near, points, core, candidates)
-                                    write_min(limits, of[p], as_bits(weights[p]))
-                                    limit[j] = min(weights[p], as_float(load(limits, of[p])))
-                                rest[j] = min(rest[j], to_node)
+                            point_distances(blocks, b, p, near)
+                            exclude(near, of, b * LEAF, of[p])
+                            if ends[p] // LEAF == b:
+                                near[ends[p] % LEAF] = np.inf
+                            to_node = least(near)
+                            if max(to_node, core[p]) <= limit[j]:
+                                to_node = _renew(p, b, near, points, core, candidates)
+                                write_min(limits, of[p], as_bits(weights[p]))
+                                limit[j] = min(weights[p], as_float(load(limits, of[p])))
+                            rest[j] = min(rest[j], to_node)
                         highest = greatest(limit)
                 if size > 0:
                     size -= 1
