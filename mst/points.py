@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Neighbours that are found for each point before the first round: more of them cost more, and save searches later.
 _LISTED = 6
 _PLACES, _BLOCKS = 2048, 16
+# Levels of the k-d tree in a part whose points are joined before those of others are looked at.
+_PART_LEVELS = 8
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
 # beyond are scaled.
 _LARGEST_EXPONENT = 50
@@ -298,23 +300,21 @@ def _rounds(
     of[:] = start
     limits = np.full(n, np.inf).view(np.uint64)
     components = rounds.Components(of, np.full(len(tree.boxes), -1, np.int32), limits)
-    state = rounds.candidates(lists)
+    plain = not lists.core.any()
+    state = rounds.candidates(lists, plain)
     size = len(known[0])
     edges = rounds.Edges(*(np.resize(column, n - 1) for column in known))
+    if size == 0:
+        top = max(tree.levels - _PART_LEVELS, 0)
+        size = rounds.join_parts(schedule, top, plain, tree, lists, state, components, parent, choices, edges)
     roots = np.flatnonzero(of == np.arange(n)).astype(np.int32)
-    chosen = size == 0 and not lists.core.any()
-    if chosen:
-        rounds.choose_nearest(schedule, lists, state, choices)
-    else:
-        rounds.relabel(schedule, parent, tree.levels, components)
+    rounds.relabel(schedule, parent, tree.levels, components)
     while len(roots) > 1:
-        if not chosen:
-            rounds.read_lists(schedule, lists, state, components)
-            rounds.search_tree(schedule, tree, lists, state, components)
-            count = rounds.collect_least(schedule, state, components, found)
-            rounds.choose(found[:count], tree.points, state, components, choices)
-        chosen = False
-        left = rounds.join(roots, choices, state, components, parent, edges, size)
+        rounds.read_lists(schedule, plain, lists, state, components)
+        rounds.search_tree(schedule, tree, lists, state, components)
+        count = rounds.collect_least(schedule, state, components, found)
+        rounds.choose(found[:count], tree.points, state, components, choices)
+        left = rounds.join(roots, choices, state, components, parent, edges, size, 0, n)
         size += len(roots) - left
         roots = roots[:left]
         rounds.relabel(schedule, parent, tree.levels, components)

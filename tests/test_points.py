@@ -65,6 +65,8 @@ def sets_of_points() -> dict[str, np.ndarray]:
     made["clusters of several densities"] = np.concatenate(
         [3 * i + scale * rng.normal(size=(30, 2)) for i, scale in enumerate(scales)]
     )
+    within = sum(8.0**-i * rng.integers(-2, 3, (3,) * i + (1,) * (5 - i) + (2,)) for i in range(6))
+    made["clusters within clusters, some points equal"] = within.reshape(-1, 2)
     made["far clusters"] = np.concatenate((rng.random((50, 2)), 1e6 + rng.random((50, 2))))
     return made
 
@@ -77,6 +79,42 @@ def test_tree_is_that_of_brute_force(name):
             expected = by_brute_force(X.astype(float), samples)
             for threads in {1, min(2, len(os.sched_getaffinity(0)))}:
                 assert rows(mst.from_points(X, min_samples=samples, threads=threads)) == expected, samples
+
+
+def sets_of_many_leaves() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(15)
+    square = np.array(list(itertools.product(range(18), repeat=2)))
+    made = {name: X for name, X in sets_of_points().items() if len(X) > 64}
+    made["square grid, shuffled"] = rng.permutation(square)
+    made["cube grid"] = np.array(list(itertools.product(range(7), repeat=3)))
+    # Of more points at distance 1 than a list has, an edge to one that is not listed may be the least of equal ones.
+    for dimensions, side in ((4, 4), (5, 3), (8, 2)):
+        grid = np.array(list(itertools.product(range(side), repeat=dimensions)))
+        made[f"{dimensions}-D grid"], made[f"{dimensions}-D grid, shuffled"] = grid, rng.permutation(grid)
+    made["grid and a half, equal points"] = np.concatenate((square, square[:60], square[:60:2], [[0, 0]] * 9))
+    made["long grid"] = np.array(list(itertools.product(range(160), (0, 1))))
+    made["collinear, two scales"] = np.concatenate((np.arange(150) / 64, 1000.0 + np.arange(150)))[:, None] * [
+        1,
+        1,
+    ]
+    made["rings"] = np.concatenate(
+        [r * np.stack((np.cos(a := np.arange(90) * np.pi / 45), np.sin(a)), 1) for r in (1, 10, 1e4)]
+    )
+    made["float32"] = rng.random((300, 2), np.float32)
+    made["float32, rounded"] = np.round(rng.random((300, 3), np.float32), 1)
+    return made
+
+
+@pytest.mark.parametrize("name", sets_of_many_leaves())
+def test_tree_joined_from_parts_is_that_of_brute_force(monkeypatch, name):
+    X = sets_of_many_leaves()[name]
+    for samples in (1, 4):
+        expected = by_brute_force(X.astype(float), samples)
+        for levels in range(4):  # parts of one leaf, 32 points, and more
+            monkeypatch.setattr("mst.points._PART_LEVELS", levels)
+            for threads in {1, min(2, len(os.sched_getaffinity(0)))}:
+                found = rows(mst.from_points(X, min_samples=samples, threads=threads))
+                assert found == expected, (samples, levels, threads)
 
 
 def test_rows_are_in_order_and_of_the_tree_alone():

@@ -106,6 +106,20 @@ def lanes_within(typing_context, distances, limits):
 
 
 @intrinsic
+def lanes_of_bounds(typing_context, numbers, start, limit):
+    """Return which of the `LEAF` items of a float64 array, from `start` on, are at most a limit, a bit each."""
+
+    def generate(context, builder, signature, arguments):
+        numbers_value, start, limit = arguments
+        array = context.make_array(numbers)(context, builder, numbers_value)
+        given = _vector(context, builder, numbers, array, start)
+        bits = builder.fcmp_ordered("<=", given, _spread(builder, limit, _FLOATS))
+        return builder.zext(builder.bitcast(bits, ir.IntType(LEAF)), _I64)
+
+    return types.int64(numbers, types.int64, types.float64), generate
+
+
+@intrinsic
 def keep_apart(typing_context, bounds, of, start, component, cores, core):
     """Raise lower bounds, float64 (LEAF,), to the core distances of both ends; to infinity within the component.
 

@@ -23,6 +23,7 @@ from mst.kernels.points.lanes import (
     first_lane,
     greatest,
     keep_apart,
+    lanes_of_bounds,
     least,
     lower_beyond,
     node_distance,
@@ -30,10 +31,10 @@ from mst.kernels.points.lanes import (
 )
 from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
-from mst.kernels.union_find.sequential import find
+from mst.kernels.union_find.sequential import fourth_ancestor
 
-EXHAUSTED = -2
-"""The other end of a point whose list has been read to its end, and which has no candidate."""
+_WORTH = 4
+"""A part of `join_parts` is done once a round joins less than a share of its components, one in this number."""
 
 
 class Lists(NamedTuple):
@@ -61,29 +62,24 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     weights, distances : numpy.ndarray of float64, shape (n,)
-        Of the candidate; squared.
+        Of the candidate; squared. One array where no core distance counts.
     ends : numpy.ndarray of int32, shape (n,)
-        Its other end; -1 before the list is read, and `EXHAUSTED`.
-    exact : numpy.ndarray of bool, shape (n,)
-        Whether it is the least edge of the point that leaves the component.
+        Its other end; -1 before the list is read, and where there is no candidate.
     bounds : numpy.ndarray of float64, shape (n,)
-        A lower bound on the weights of all other edges that leave it, but those of the list.
-    skip : numpy.ndarray of int32, shape (n,)
-        Entries of the list, from the front, that are inside the component.
-    dormant : numpy.ndarray of bool, shape (blocks,)
-        Whether no point of the block has a candidate or a list to be read.
-    block_bounds : numpy.ndarray of float64, shape (blocks,)
-        The least of `bounds` in a block, or less.
+        A lower bound on the weights of all other edges that leave the component, but those of the list. Its memory
+        goes on to the end of a block.
+    awake : numpy.ndarray of int64, shape (blocks,)
+        The points of a block that have a candidate or a list to be read, a bit each.
+    inexact : numpy.ndarray of int64, shape (blocks,)
+        Those whose candidate may not be their least edge that leaves the component.
     """
 
     weights: np.ndarray
     distances: np.ndarray
     ends: np.ndarray
-    exact: np.ndarray
     bounds: np.ndarray
-    skip: np.ndarray
-    dormant: np.ndarray
-    block_bounds: np.ndarray
+    awake: np.ndarray
+    inexact: np.ndarray
 
 
 class Components(NamedTuple):
@@ -120,13 +116,17 @@ class Edges(NamedTuple):
     weights: np.ndarray
 
 
-def candidates(lists: Lists) -> Candidates:
-    """Return the state before the first round."""
+def candidates(lists: Lists, plain: bool) -> Candidates:
+    """Return the state before the first round; `plain` says that no core distance counts."""
     n = len(lists.core)
-    radius = np.maximum(lists.core, lists.distances[:, -1])
-    floats, ints, blocks = np.empty((2, n)), np.zeros((2, n), np.int32), -(-n // LEAF)
-    awake = np.zeros(blocks, np.bool_), np.zeros(blocks)
-    return Candidates(floats[0], floats[1], ints[0] - 1, np.zeros(n, np.bool_), radius, ints[1], *awake)
+    blocks = -(-n // LEAF)
+    bounds = np.full(blocks * LEAF, np.inf)[:n]
+    np.maximum(lists.core, lists.distances[:, -1], out=bounds)
+    weights = np.empty(n)
+    lanes = np.full(blocks, (1 << LEAF) - 1)
+    lanes[-1] >>= blocks * LEAF - n
+    ends = np.full(n, -1, np.int32)
+    return Candidates(weights, weights if plain else np.empty(n), ends, bounds, lanes, lanes.copy())
 
 
 @njit
@@ -157,78 +157,81 @@ def as_bits(number):
 
 
 @njit
-def choose_nearest(schedule, lists, candidates, choices):
-    """Do what all steps before `join` do in a first round where every point is a component and no core distance counts.
+def _lower(limits, component, weight, alone):
+    """Lower the limit of a component to a weight; `alone` says that no other thread has points of it."""
+    bits = as_bits(weight)
+    if alone:
+        limits[component] = min(limits[component], bits)
+    else:
+        write_min(limits, component, bits)
 
-    The least edge of a point leads to its nearest neighbour, of several to the first of them.
+
+@njit
+def read_lists(schedule, plain, lists, candidates, components):
+    """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits.
+
+    `plain` says that no core distance counts.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _nearest_worker, schedule, lists, candidates, choices)
+    run(schedule.width, _lists_worker, schedule, plain, lists, candidates, components)
 
 
 @njit
-def _nearest_worker(worker, schedule, lists, candidates, choices):
-    """One worker of `choose_nearest`."""
-    width, grain, tallies = schedule
-    places, distances, _, _ = lists
-    weights, apart, ends, _, _, skip, _, _ = candidates
-    first, last = next_chunk(tallies, worker, width, grain, choices.size)
-    while first < last:
-        for p in range(first, last):
-            weights[p] = apart[p] = distances[p, 0]
-            # `join` puts the neighbour in the component.
-            ends[p], skip[p], choices[p] = places[p, 0], 1, p
-        first, last = next_chunk(tallies, worker, width, grain, choices.size)
-
-
-@njit
-def read_lists(schedule, lists, candidates, components):
-    """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _lists_worker, schedule, lists, candidates, components)
-
-
-@njit
-def _lists_worker(worker, schedule, lists, candidates, components):
+def _lists_worker(worker, schedule, plain, lists, candidates, components):
     """One worker of `read_lists`."""
     width, grain, tallies = schedule
-    places, distances, core, _ = lists
-    weights, apart, ends, exact, bounds, skip, dormant, _ = candidates
-    of, _, limits = components
-    first, last = next_chunk(tallies, worker, width, grain, of.size)
+    n = components.of.size
+    first, last = next_chunk(tallies, worker, width, grain, n)
     while first < last:
-        for start in range(first, last, LEAF):
-            if dormant[start // LEAF]:
-                continue
-            awake = False
-            for p in range(start, min(start + LEAF, last)):
-                own, q = of[p], ends[p]
-                if q == EXHAUSTED:
-                    continue
-                if q < 0 or of[q] == own:
-                    weight, distance, q = np.inf, np.inf, EXHAUSTED
-                    i = skip[p]
-                    while i < places.shape[1] and places[p, i] >= 0 and of[places[p, i]] == own:
-                        i += 1
-                    skip[p] = i
-                    while i < places.shape[1] and places[p, i] >= 0:
-                        other = places[p, i]
-                        d = distances[p, i]
-                        if max(d, core[p]) > weight:
+        _read_lists(first, last, width == 1, plain, lists, candidates, components)
+        first, last = next_chunk(tallies, worker, width, grain, n)
+
+
+@njit
+def _read_lists(first, last, alone, plain, lists, candidates, components):
+    """Do what `read_lists` does for the places ``first … last - 1``, which begin a block."""
+    places, distances, core, _ = lists
+    weights, apart, ends, bounds, awake, inexact = candidates
+    of, _, limits = components
+    listed = places.shape[1]
+    for block in range(first // LEAF, (last + LEAF - 1) // LEAF):
+        lanes = awake[block]
+        left, unsure = lanes, inexact[block]
+        while lanes != 0:
+            lane = lanes & -lanes
+            lanes ^= lane
+            p = block * LEAF + first_lane(lane)
+            own, q = of[p], ends[p]
+            if q < 0 or of[q] == own:
+                exact, q = False, np.int32(-1)
+                if plain and listed < LEAF:
+                    # Without a branch for each neighbour, which would be mispredicted.
+                    outside = 1 << listed
+                    for i in range(listed):
+                        outside |= np.int64(of[places[p, i]] != own) << i
+                    i = first_lane(outside)
+                    if i < listed:
+                        weights[p], q, exact = distances[p, i], places[p, i], True
+                else:
+                    weight, distance = np.inf, np.inf
+                    for i in range(listed):
+                        other, d = places[p, i], distances[p, i]
+                        if other < 0 or max(d, core[p]) > weight:
                             break
                         w = max(d, core[p], core[other])
                         if of[other] != own and (w < weight or (w == weight and d < distance)):
                             weight, distance, q = w, d, other
-                        i += 1
-                    weights[p], apart[p], ends[p] = weight, distance, q
+                    weights[p], apart[p] = weight, distance
                     # Points beyond the list come after its last one by (distance, point).
                     radius = max(core[p], distances[p, -1])
-                    exact[p] = q >= 0 and (weight <= radius or weight < bounds[p])
-                if q >= 0:
-                    awake = True
-                    write_min(limits, own, as_bits(weights[p]))
-            dormant[start // LEAF] = not awake
-        first, last = next_chunk(tallies, worker, width, grain, of.size)
+                    exact = q >= 0 and (weight <= radius or weight < bounds[p])
+                ends[p] = q
+                unsure = unsure & ~lane if exact else unsure | lane
+            if q >= 0:
+                _lower(limits, own, weights[p], alone)
+            else:
+                left ^= lane
+        awake[block], inexact[block] = left, unsure
 
 
 @njit
@@ -240,110 +243,124 @@ def search_tree(schedule, tree, lists, candidates, components):
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
-    """One worker of `search_tree`: it goes through the tree once for all these points of a leaf."""
+    """One worker of `search_tree`."""
     width, _, tallies = schedule
+    leaves = 1 << tree.levels
+    first, last = next_chunk(tallies, worker, width, 64, leaves)
+    while first < last:
+        _search_leaves(first, last, width == 1, tree, lists, candidates, components)
+        first, last = next_chunk(tallies, worker, width, 64, leaves)
+
+
+@njit
+def _search_leaves(first, last, alone, tree, lists, candidates, components):
+    """Do what `search_tree` does for some leaves: it goes through the tree once for all these points of a leaf."""
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
-    weights, _, ends, exact, bounds, _, dormant, block_bounds = candidates
+    weights, _, ends, bounds, awake, inexact = candidates
     of, of_node, limits = components
     leaves = 1 << levels
     near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     own_core = np.zeros(LEAF)
     nodes, node_bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
-    first, last = next_chunk(tallies, worker, width, 64, leaves)
-    while first < last:
-        for leaf in range(first, last):
-            block = leaf_block(leaf, levels, blocks.shape[0])
-            if block < 0:
-                continue
-            home, start = leaves + leaf, block * LEAF
-            own = of_node[home]
-            if own >= 0 and dormant[block] and block_bounds[block] > as_float(load(limits, own)):
-                continue
-            # Of all points that are searched for: their component, -3 if there are several, and their least core.
-            common, home_core, block_bound = -2, np.inf, np.inf
-            for j in range(LEAF):
-                limit[j] = -1.0
-                p = start + j
-                if p < of.size:
-                    block_bound = min(block_bound, bounds[p])
-                if p < of.size and not exact[p]:
-                    least_of_own = as_float(load(limits, of[p]))
-                    if bounds[p] <= least_of_own:
-                        limit[j], rest[j] = min(weights[p], least_of_own), np.inf
-                        own_core[j] = core[p]
-                        home_core = min(home_core, core[p])
-                        common = of[p] if common == -2 or common == of[p] else -3
-            block_bounds[block] = block_bound
-            if common == -2:
-                continue
-            highest, pruned = greatest(limit), np.inf
-            ancestor, node, size = home, home, 0
-            while True:
-                # `node` is the next to be searched, or 0.
-                while 0 < node < leaves:
-                    left, right = 2 * node, 2 * node + 1
-                    to_left, to_right = np.inf, np.inf
-                    if of_node[left] != common:
-                        to_left = max(node_distance(boxes, home, left), home_core, node_core[left])
-                    if of_node[right] != common:
-                        to_right = max(node_distance(boxes, home, right), home_core, node_core[right])
-                    node, other = (right, left) if to_right < to_left else (left, right)
-                    farther, nearer = max(to_left, to_right), min(to_left, to_right)
-                    if farther > highest or farther == np.inf:
-                        pruned = min(pruned, farther)
-                    else:
-                        nodes[size], node_bounds[size] = other, farther
-                        size += 1
-                    if nearer > highest or nearer == np.inf:
-                        pruned = min(pruned, nearer)
-                        node = 0
-                if node > 0:
-                    b = leaf_block(node - leaves, levels, blocks.shape[0])
-                    if b >= 0 and of_node[node] != common:
-                        box_distances(blocks, block, boxes, node, bound)
-                        keep_apart(bound, of, start, of_node[node], own_core, node_core[node])
-                        lanes = lower_beyond(rest, bound, limit)
-                        while lanes != 0:
-                            j = first_lane(lanes)
-                            lanes &= lanes - 1
-                            p = start + j
-                            point_distances(blocks, b, p, near)
-                            exclude(near, of, b * LEAF, of[p])
-                            if ends[p] // LEAF == b:
-                                near[ends[p] % LEAF] = np.inf
-                            to_node = least(near)
-                            if max(to_node, core[p]) <= limit[j]:
-                                to_node = _renew(p, b, near, points, core, candidates)
-                                write_min(limits, of[p], as_bits(weights[p]))
-                                limit[j] = min(weights[p], as_float(load(limits, of[p])))
-                            rest[j] = min(rest[j], to_node)
-                        highest = greatest(limit)
-                if size > 0:
-                    size -= 1
-                    node = nodes[size]
-                    if node_bounds[size] > highest:
-                        pruned = min(pruned, node_bounds[size])
-                        node = 0
-                elif ancestor > 1:
-                    # From the leaf upwards: the nearest points come first.
-                    node = ancestor ^ 1
-                    ancestor >>= 1
-                    to_node = np.inf
-                    if of_node[node] != common:
-                        to_node = max(node_distance(boxes, home, node), home_core, node_core[node])
-                    if to_node > highest or to_node == np.inf:
-                        pruned = min(pruned, to_node)
-                        node = 0
+    for leaf in range(first, last):
+        block = leaf_block(leaf, levels, blocks.shape[0])
+        if block < 0:
+            continue
+        home, start = leaves + leaf, block * LEAF
+        lanes, own = inexact[block], of_node[home]
+        if own >= 0 and lanes != 0:
+            lanes &= lanes_of_bounds(bounds, start, as_float(load(limits, own)))
+        if lanes == 0:
+            continue
+        # Of all points that are searched for: their component, -3 if there are several, and their least core.
+        common, home_core, searched = -2, np.inf, 0
+        limit[:] = -1.0
+        while lanes != 0:
+            lane = lanes & -lanes
+            lanes ^= lane
+            j = first_lane(lane)
+            p = start + j
+            least_of_own = as_float(load(limits, of[p]))
+            if bounds[p] <= least_of_own:
+                searched |= lane
+                limit[j], rest[j] = min(weights[p] if ends[p] >= 0 else np.inf, least_of_own), np.inf
+                own_core[j] = core[p]
+                home_core = min(home_core, core[p])
+                common = of[p] if common == -2 or common == of[p] else -3
+        if searched == 0:
+            continue
+        highest, pruned = greatest(limit), np.inf
+        ancestor, node, size = home, home, 0
+        while True:
+            # `node` is the next to be searched, or 0.
+            while 0 < node < leaves:
+                left, right = 2 * node, 2 * node + 1
+                to_left, to_right = np.inf, np.inf
+                if of_node[left] != common:
+                    to_left = max(node_distance(boxes, home, left), home_core, node_core[left])
+                if of_node[right] != common:
+                    to_right = max(node_distance(boxes, home, right), home_core, node_core[right])
+                node, other = (right, left) if to_right < to_left else (left, right)
+                farther, nearer = max(to_left, to_right), min(to_left, to_right)
+                if farther > highest or farther == np.inf:
+                    pruned = min(pruned, farther)
                 else:
-                    break
-            for j in range(LEAF):
-                if limit[j] >= 0:
-                    p = start + j
-                    exact[p] = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
-                    bounds[p] = weights[p] if exact[p] else max(bounds[p], min(rest[j], pruned))
-                    dormant[block] &= ends[p] < 0
-        first, last = next_chunk(tallies, worker, width, 64, leaves)
+                    nodes[size], node_bounds[size] = other, farther
+                    size += 1
+                if nearer > highest or nearer == np.inf:
+                    pruned = min(pruned, nearer)
+                    node = 0
+            if node > 0:
+                b = leaf_block(node - leaves, levels, blocks.shape[0])
+                if b >= 0 and of_node[node] != common:
+                    box_distances(blocks, block, boxes, node, bound)
+                    keep_apart(bound, of, start, of_node[node], own_core, node_core[node])
+                    lanes = lower_beyond(rest, bound, limit)
+                    while lanes != 0:
+                        j = first_lane(lanes)
+                        lanes &= lanes - 1
+                        p = start + j
+                        point_distances(blocks, b, p, near)
+                        exclude(near, of, b * LEAF, of[p])
+                        if ends[p] // LEAF == b:
+                            near[ends[p] % LEAF] = np.inf
+                        to_node = least(near)
+                        if max(to_node, core[p]) <= limit[j]:
+                            to_node = _renew(p, b, near, points, core, candidates)
+                            _lower(limits, of[p], weights[p], alone)
+                            limit[j] = min(weights[p], as_float(load(limits, of[p])))
+                        rest[j] = min(rest[j], to_node)
+                    highest = greatest(limit)
+            if size > 0:
+                size -= 1
+                node = nodes[size]
+                if node_bounds[size] > highest:
+                    pruned = min(pruned, node_bounds[size])
+                    node = 0
+            elif ancestor > 1:
+                # From the leaf upwards: the nearest points come first.
+                node = ancestor ^ 1
+                ancestor >>= 1
+                to_node = np.inf
+                if of_node[node] != common:
+                    to_node = max(node_distance(boxes, home, node), home_core, node_core[node])
+                if to_node > highest or to_node == np.inf:
+                    pruned = min(pruned, to_node)
+                    node = 0
+            else:
+                break
+        unsure, found = inexact[block], awake[block]
+        while searched != 0:
+            lane = searched & -searched
+            searched ^= lane
+            j = first_lane(lane)
+            p = start + j
+            exact = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
+            unsure = unsure & ~lane if exact else unsure
+            found = found | lane if ends[p] >= 0 else found
+            bounds[p] = weights[p] if exact else max(bounds[p], min(rest[j], pruned))
+        awake[block], inexact[block] = found, unsure
 
 
 @njit
@@ -353,8 +370,9 @@ def _renew(p, b, near, points, core, candidates):
     They are infinite for the candidate so far and for points of the same component. Returns the least weight of those
     edges that are not the candidate.
     """
-    weights, apart, ends, _, _, _, _, _ = candidates
-    weight, distance, q, rest = weights[p], apart[p], ends[p], np.inf
+    weights, apart, ends, _, _, _ = candidates
+    q, rest = ends[p], np.inf
+    weight, distance = (weights[p], apart[p]) if q >= 0 else (np.inf, np.inf)
     for j in range(LEAF):
         d, other = near[j], b * LEAF + j
         if d == np.inf:
@@ -385,22 +403,31 @@ def collect_least(schedule, candidates, components, found):
 def _collect_worker(worker, schedule, candidates, components, found):
     """One worker of `collect_least`."""
     width, grain, tallies = schedule
-    weights, _, ends, _, _, _, dormant, _ = candidates
-    of, _, limits = components
+    n = components.of.size
     mine = np.empty(grain, np.int32)
-    first, last = next_chunk(tallies, worker, width, grain, of.size)
+    first, last = next_chunk(tallies, worker, width, grain, n)
     while first < last:
-        size = 0
-        for block_start in range(first, last, LEAF):
-            if dormant[block_start // LEAF]:
-                continue
-            for p in range(block_start, min(block_start + LEAF, last)):
-                mine[size] = p
-                size += ends[p] >= 0 and as_bits(weights[p]) == limits[of[p]]
+        size = _collect(first, last, candidates, components, mine)
         start = fetch_add(tallies, LIVE, size)
         for i in range(size):
             found[start + i] = mine[i]
-        first, last = next_chunk(tallies, worker, width, grain, of.size)
+        first, last = next_chunk(tallies, worker, width, grain, n)
+
+
+@njit
+def _collect(first, last, candidates, components, found):
+    """Do what `collect_least` does for the places ``first … last - 1``, which begin a block."""
+    weights, _, _, _, awake, _ = candidates
+    of, _, limits = components
+    size = 0
+    for block in range(first // LEAF, (last + LEAF - 1) // LEAF):
+        lanes = awake[block]
+        while lanes != 0:
+            p = block * LEAF + first_lane(lanes)
+            lanes &= lanes - 1
+            found[size] = p
+            size += as_bits(weights[p]) == limits[of[p]]
+    return size
 
 
 @njit
@@ -409,7 +436,7 @@ def choose(found, points, candidates, components, choices):
 
     `found` is from `collect_least`, and `points`, int32 (n,), of the k-d tree.
     """
-    _, apart, ends, _, _, _, _, _ = candidates
+    _, apart, ends, _, _, _ = candidates
     of, _, _ = components
     for p in found:
         own = of[p]
@@ -424,8 +451,8 @@ def choose(found, points, candidates, components, choices):
 
 
 @njit
-def join(roots, choices, candidates, components, parent, edges, size):
-    """Join the components by their chosen edges; set their limits to infinity.
+def join(roots, choices, candidates, components, parent, edges, size, first, last):
+    """Join the components by their chosen edges to the places ``first … last - 1``; set their limits to infinity.
 
     Parameters
     ----------
@@ -441,31 +468,39 @@ def join(roots, choices, candidates, components, parent, edges, size):
         The new ones are written from `size` on.
     size : int
         Edges so far.
+    first, last : int
 
     Returns
     -------
     int
         The number of components.
     """
-    weights, _, ends, _, _, _, _, _ = candidates
+    weights, _, ends, _, _, _ = candidates
     of, _, limits = components
     infinite = as_bits(np.inf)
     a_places, b_places, edge_weights = edges
     for root in roots:
         p = choices[root]
-        choices[root] = -1
-        if p >= 0:
-            a, b = find(parent, root), find(parent, of[ends[p]])
-            if a != b:
-                parent[max(a, b)] = min(a, b)
-                a_places[size], b_places[size], edge_weights[size] = p, ends[p], weights[p]
-                size += 1
+        if p >= 0 and first <= ends[p] < last:
+            q = ends[p]
+            other = of[q]
+            back = choices[other]
+            # Two components that choose each other choose one edge, since the order is total: so there are no cycles
+            # but these, and one of both stays a root.
+            kept = (root > other) | (back < 0) | (of[ends[max(back, 0)]] != root)
+            parent[root] = other if kept else root
+            a_places[size], b_places[size], edge_weights[size] = p, q, weights[p]
+            size += kept
     count = 0
     for root in roots:
-        if parent[root] == root:
-            roots[count] = root
-            limits[root] = infinite
-            count += 1
+        top = fourth_ancestor(parent, root)
+        while parent[top] != top:
+            top = parent[top]
+        parent[root] = top
+        choices[root] = -1
+        limits[root] = infinite
+        roots[count] = root
+        count += top == root
     return count
 
 
@@ -474,38 +509,140 @@ def relabel(schedule, parent, levels, components):
     """Set the component of every place and node after `join`."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
-    of_node = components.of_node
-    for node in range((1 << levels) - 1, 0, -1):
-        left, right = of_node[2 * node], of_node[2 * node + 1]
-        if left == right or right == -2:
-            of_node[node] = left
-        else:
-            of_node[node] = right if left == -2 else -1
+    _relabel_nodes(1, levels, components.of_node)
 
 
 @njit
 def _relabel_worker(worker, schedule, parent, levels, components):
     """One worker of `relabel`."""
     width, _, tallies = schedule
-    of, of_node, _ = components
-    leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
+    leaves = 1 << levels
     first, last = next_chunk(tallies, worker, width, 256, leaves)
     while first < last:
-        for leaf in range(first, last):
-            known = of_node[leaves + leaf]
-            if known >= 0 and parent[known] == known:
-                continue
-            b = leaf_block(leaf, levels, blocks)
-            of_node[leaves + leaf] = -2
-            if b < 0:
-                continue
-            for p in range(b * LEAF, min((b + 1) * LEAF, of.size)):
-                root = of[p]
-                while parent[root] != root:
-                    root = parent[root]
-                of[p] = root
-                if p == b * LEAF:
-                    of_node[leaves + leaf] = root
-                elif of_node[leaves + leaf] != root:
-                    of_node[leaves + leaf] = -1
+        _relabel_leaves(first, last, parent, levels, components)
         first, last = next_chunk(tallies, worker, width, 256, leaves)
+
+
+@njit
+def _relabel_leaves(first, last, parent, levels, components):
+    """Set the component of some leaves and their places."""
+    of, of_node, _ = components
+    leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
+    for leaf in range(first, last):
+        b = leaf_block(leaf, levels, blocks)
+        known = of_node[leaves + leaf] if b >= 0 else np.int32(-2)
+        start, stop = b * LEAF, min((b + 1) * LEAF, of.size)
+        if known >= 0:
+            root = parent[known]
+            if root != known:
+                of[start:stop] = root
+                of_node[leaves + leaf] = root
+            continue
+        if b >= 0:
+            known = parent[of[start]]
+        alike = True
+        for p in range(start, stop):
+            root = parent[of[p]]
+            of[p] = root
+            alike &= root == known
+        of_node[leaves + leaf] = known if alike else -1
+
+
+@njit
+def _relabel_nodes(top, below, of_node):
+    """Set the component of the inner nodes at and below `top` from that of the leaves, `below` levels under it."""
+    for level in range(below - 1, -1, -1):
+        for node in range(top << level, (top + 1) << level):
+            left, right = of_node[2 * node], of_node[2 * node + 1]
+            if left == right or right == -2:
+                of_node[node] = left
+            else:
+                of_node[node] = right if left == -2 else -1
+
+
+@njit
+def join_parts(schedule, top, plain, tree, lists, candidates, components, parent, choices, edges):
+    """Join components, a point each, by the edges of rounds within parts of the tree; return the number of edges.
+
+    The points of a part stay in cache. A component whose least edge leads out of the part waits for another one to
+    join it, or for the rounds of the whole tree.
+
+    Parameters
+    ----------
+    top : int
+        The level of the k-d tree whose nodes are the parts.
+    schedule, plain, tree, lists, candidates, components
+        As in the other steps of a round.
+    parent, choices, edges
+        As in `join`, `choices` filled with -1.
+    """
+    tallies = schedule.tallies
+    tallies[LIVE] = 0
+    reset_queue(tallies, schedule.width)
+    run(
+        schedule.width,
+        _parts_worker,
+        schedule,
+        plain,
+        top,
+        tree,
+        lists,
+        candidates,
+        components,
+        parent,
+        choices,
+        edges,
+    )
+    return tallies[LIVE]
+
+
+@njit
+def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, components, parent, choices, edges):
+    """One worker of `join_parts`."""
+    width, _, tallies = schedule
+    blocks, _, points, levels = tree
+    a_places, b_places, edge_weights = edges
+    below = levels - top
+    largest = ((blocks.shape[0] >> top) + 1) * LEAF
+    all_roots, found = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    joined = Edges(np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty(largest))
+    part, end = next_chunk(tallies, worker, width, 1, 1 << top)
+    while part < end:
+        first = ((part * blocks.shape[0]) >> top) * LEAF
+        last = min((((part + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
+        roots = all_roots[: last - first]
+        for i in range(roots.size):
+            roots[i] = first + i
+        size, before = 0, 2 * _WORTH * roots.size
+        while roots.size > 1 and _WORTH * (before - roots.size) >= before:
+            before = roots.size
+            if size > 0 or not plain:
+                _read_lists(first, last, True, plain, lists, candidates, components)
+                _search_leaves(part << below, (part + 1) << below, True, tree, lists, candidates, components)
+                count = _collect(first, last, candidates, components, found)
+                choose(found[:count], points, candidates, components, choices)
+            else:
+                _choose_nearest(first, last, lists, candidates, choices)
+            left = join(roots, choices, candidates, components, parent, joined, size, first, last)
+            size += before - left
+            roots = roots[:left]
+            _relabel_leaves(part << below, (part + 1) << below, parent, levels, components)
+            _relabel_nodes((1 << top) + part, below, components.of_node)
+        start = fetch_add(tallies, LIVE, size)
+        for i in range(size):
+            a_places[start + i], b_places[start + i] = joined.a[i], joined.b[i]
+            edge_weights[start + i] = joined.weights[i]
+        part, end = next_chunk(tallies, worker, width, 1, 1 << top)
+
+
+@njit
+def _choose_nearest(first, last, lists, candidates, choices):
+    """Do what is done before `join` in a first round where every point is a component and no core distance counts.
+
+    The least edge of a point leads to its nearest neighbour, of several to the first of them.
+    """
+    places, distances, _, _ = lists
+    weights, _, ends, _, _, inexact = candidates
+    for p in range(first, last):
+        weights[p], ends[p], choices[p] = distances[p, 0], places[p, 0], p
+    inexact[first // LEAF : (last + LEAF - 1) // LEAF] = 0
