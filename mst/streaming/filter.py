@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -9,11 +11,20 @@ import numpy as np
 
 from mst.graph import frozen
 from mst.kernels.filter_boruvka.parallel import trees
-from mst.kernels.filter_boruvka.sequential.trees import giant_label
+from mst.kernels.filter_boruvka.sequential.sample import stratified
+from mst.kernels.filter_boruvka.sequential.trees import longest_run
 from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
-from mst.kernels.streaming.filter import Joined, join_light
+from mst.kernels.streaming.filter import OUTSIDE, Joined, join_light, mark_up_to, roots_of, set_level
 
-_SLICE = 1 << 20
+_SLICE = 1 << 17
+_FEWEST, _FACTOR = 0.01, 2.0
+"""Share of the forest's edges up to the first level, and by how much the next levels have more, or leave fewer out."""
+
+_LAST_LEFT_OUT = 1 / 16
+"""Of as many vertices as there are edges for each vertex, how many the last level leaves out."""
+
+_LEAST_INSIDE = 1 / 32
+"""Share of the edges that the largest tree has to connect to be worth a level."""
 
 
 class Threads(NamedTuple):
@@ -28,20 +39,50 @@ class Filter(NamedTuple):
 
     Attributes
     ----------
-    highest : scalar of the weights' dtype, or None
-        The weight up to which the edges of the forest were joined; None before the first solve.
+    bounds : numpy.ndarray of the weights' dtype, shape (levels,), or None
+        The weight up to which the edges of the forest were joined at each level; None before the first solve.
+    marked : int
+        The level of the bitmap in `joined`.
     joined : Joined
         The trees that they form; of no vertices, so that every edge is kept, before the first solve.
     """
 
-    highest: Any
+    bounds: np.ndarray | None
+    marked: int
     joined: Joined
 
+    def bounds_as(self, dtype: np.dtype) -> np.ndarray:
+        """Return the bounds as weights of a wider dtype."""
+        return np.zeros(1, dtype) if self.bounds is None else self.bounds.astype(dtype, copy=False)
 
-NO_FILTER = Filter(None, Joined(np.empty(0, np.uint32), np.zeros(1, np.uint64)))
+
+class Sample(NamedTuple):
+    """Some edges of the stream, as they came.
+
+    Attributes
+    ----------
+    u, v, w : numpy.ndarray, shape (k,)
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
 
 
-def filter_of(u: np.ndarray, v: np.ndarray, w: np.ndarray, n: int, seen: int, threads: Threads) -> Filter:
+NO_FILTER = Filter(None, 0, Joined(np.empty(0, np.uint32), np.empty(0, np.uint8), np.zeros(1, np.uint64)))
+
+
+def filter_of(
+    u: np.ndarray,
+    v: np.ndarray,
+    w: np.ndarray,
+    n: int,
+    seen: int,
+    threads: Threads,
+    sample: Iterable[Sample] = (),
+    *,
+    levels: bool = True,
+) -> Filter:
     """Return the filter of a forest.
 
     Parameters
@@ -53,31 +94,83 @@ def filter_of(u: np.ndarray, v: np.ndarray, w: np.ndarray, n: int, seen: int, th
     n, seen : int
         Vertices, and edges of the stream that it is the forest of.
     threads : Threads
+    sample : iterable of Sample
+        Edges of the stream like those to come, for the choice of the levels.
+    levels : bool
+        Whether there is to be more than the last level.
     """
     if not len(w):
         return NO_FILTER
     vertex_type, (pool, width) = np.dtype(f"u{u.itemsize}"), threads
-    highest, tallies = light_weight(w, n, seen), new_tallies(width)
-    ends = frozen(u.view(vertex_type)), frozen(v.view(vertex_type)), frozen(w)
-    parts = [slice(start, start + _SLICE) for start in range(0, len(w), _SLICE)]
+    tallies = new_tallies(width)
     with workers(width):
         label = trees.new_parents(n, vertex_type, width, tallies)
-        list(pool.map(lambda part: join_light(*(column[part] for column in ends), highest, label), parts))
+    ends = frozen(u.view(vertex_type)), frozen(v.view(vertex_type)), frozen(w)
+    one, other = (column.astype(vertex_type) for column in _pairs(sample, n))
+    member, level = one[:1], np.full(n, OUTSIDE)
+    joined, bounds = ends[2][:0], ends[2][:0]
+    highest = bounds_of_levels(w, n, seen)[0 if levels else -1 :]
+    for bound in np.split(highest, len(highest)):
+        _over_slices(pool, join_light, len(w), *ends, joined, bound[0], label)
+        joined = bound
+        roots, others = roots_of(label, one), roots_of(label, other)
+        ordered = np.sort(roots)
+        giant = ordered[longest_run(ordered)[0]]
+        if roots_of(label, member)[0] != giant:
+            # The largest tree is another one now.
+            member, bounds = one[roots == giant][:1], bounds[:0]
+            level[:] = OUTSIDE
+        connected = np.mean((roots == giant) & (others == giant))
+        if connected >= _LEAST_INSIDE or bound[0] == highest[-1]:
+            _over_slices(pool, set_level, n, label, giant, np.uint8(len(bounds)), level)
+            bounds = np.append(bounds, bound)
+    with workers(width):
         trees.flatten(Schedule(width, 4096, tallies), label)
-        giant, _ = giant_label(label)
-        in_giant = np.empty(-(-n // 64), np.uint64)
-        trees.mark_giant(Schedule(width, 64, tallies), label, giant, in_giant)
-    return Filter(highest, Joined(label, in_giant))
+    marked = best_marked(bounds, level, sample)
+    in_giant = np.empty(-(-n // 64), np.uint64)
+    mark_up_to(level, np.uint8(marked), in_giant)
+    return Filter(frozen(bounds), marked, Joined(label, level, in_giant))
 
 
-def light_weight(w: np.ndarray, n: int, seen: int) -> Any:
-    """Return the weight up to which the edges of a forest should be joined for a filter.
+def _over_slices(pool: Executor, function: Callable[..., None], size: int, *arguments: Any) -> None:
+    """Call ``function(first, last, *arguments)`` for slices of 0 … `size`, by the threads of a pool."""
+    starts = range(0, size, _SLICE)
+    list(pool.map(lambda first: function(first, min(first + _SLICE, size), *arguments), starts))
 
-    The lower it is, the more edges of the stream are heavier; the higher, the more of these have both ends in one tree.
-    Of a random graph, with ``k = seen / n`` edges for each vertex so far, the filter keeps ``x / k + 2 exp(-2 x)`` of
-    the edges if ``x`` of these ``k`` are light: least where the light edges leave a share of ``1 / 4 k`` of the
-    vertices, and about as many edges of the forest, out.
+
+def _pairs(sample: Iterable[Sample], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the sampled edges below `n`; without any, those of loops at a sample of the vertices."""
+    some = stratified(n, 512)
+    u, v = (np.concatenate([np.asarray(part[i], np.int64) for part in sample] or [some]) for i in (0, 1))
+    known = (u < n) & (v < n)
+    return (u[known], v[known]) if known.any() else (some, some)
+
+
+def bounds_of_levels(w: np.ndarray, n: int, seen: int) -> np.ndarray:
+    """Return the weights up to which the edges of a forest are joined for the levels of a filter, ascending.
+
+    The lower a bound is, the more edges of the stream are heavier; the higher, the more of these have both ends in one
+    tree. Of a random graph with ``k`` edges for each vertex so far, a single level that joins ``x`` of them leaves
+    ``x / k + 2 exp(-2 x)`` of the edges open, least where a share of ``1 / 4 k`` of the vertices, and about as many
+    edges of the forest, are left out. The last level leaves out a quarter of that; the first ones serve graphs most of
+    whose edges have their ends in a core.
     """
     sample = np.sort(w[:: max(len(w) // 65_536, 1)])
-    left_out = n / (4 * max(seen, n)) * (n / max(len(w), 1))
-    return sample[max(int(len(sample) * (1 - min(left_out, 1.0))) - 1, 0)]
+    last = min(_LAST_LEFT_OUT * n / max(seen, n) * (n / max(len(w), 1)), 0.5)
+    joined = np.geomspace(_FEWEST, 0.5, 1 + math.ceil(math.log(0.5 / _FEWEST, _FACTOR)))
+    left_out = np.geomspace(0.5, last, 1 + math.ceil(math.log(0.5 / last, _FACTOR)))
+    shares = np.concatenate([joined[:-1], 1 - left_out])
+    return np.unique(sample[np.maximum((len(sample) * shares).astype(np.int64) - 1, 0)])
+
+
+def best_marked(bounds: np.ndarray, level: np.ndarray, sample: Iterable[Sample]) -> int:
+    """Return the level whose bitmap drops most of the edges of a sample; the last one if the sample is empty."""
+    changes = np.zeros(len(bounds) + 1, np.int64)
+    for u, v, w in sample:
+        known = (u < len(level)) & (v < len(level))
+        lowest = np.maximum(level[u[known]], level[v[known]])
+        after = np.searchsorted(bounds, w[known], "right")
+        dropped = lowest < after
+        np.add.at(changes, lowest[dropped], 1)
+        np.add.at(changes, after[dropped], -1)
+    return len(bounds) - 1 - int(np.argmax(np.cumsum(changes[:-1])[::-1]))

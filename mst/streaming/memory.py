@@ -14,8 +14,8 @@ _TEXT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _ROW_BYTES = 44
 """Of an edge in the table: 20 or 24 for itself, the rest for a solve (a batch, a place, a record, a key)."""
 
-_VERTEX_BYTES = 36
-"""Of a vertex: the labels of two filters, the parents of a solve, and its result."""
+_VERTEX_BYTES = 38
+"""Of a vertex: the labels and levels of two filters, the parents of a solve, and its result."""
 
 _PROOF_BYTES = 110
 """Of a vertex in a proof: the forest, its records in order, and paths."""

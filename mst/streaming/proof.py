@@ -133,14 +133,14 @@ def _checked(
 
 def _strict(known: Filter) -> Filter:
     """Return the filter for edges that may come before those of the forest: one of the same weight decides nothing."""
-    highest = known.highest
-    if highest is None:
+    bounds = known.bounds
+    if bounds is None:
         return NO_FILTER
-    if highest.dtype.kind == "f":
-        above = np.nextafter(highest, highest.dtype.type(np.inf))
+    if bounds.dtype.kind == "f":
+        above = np.nextafter(bounds, bounds.dtype.type(np.inf))
     else:
-        above = highest + highest.dtype.type(highest < np.iinfo(highest.dtype).max)
-    return Filter(above, known.joined) if above > highest else NO_FILTER
+        above = bounds + (bounds < np.iinfo(bounds.dtype).max).astype(bounds.dtype)
+    return known._replace(bounds=above) if above[-1] > bounds[-1] else NO_FILTER
 
 
 def _contradiction(
@@ -172,7 +172,7 @@ def _contradiction(
     # The others are heavier than edges that connect their ends.
     u, v = (frozen(ends.astype(f"u{forest.u.itemsize}", copy=False)) for ends in (part.u, part.v))
     open_rows = np.empty(len(w), np.uint32)
-    kept, _, _ = keep_open(u, v, w, w.dtype.type(known.highest or 0), known.joined, open_rows)
+    kept, _, _ = keep_open(u, v, w, known.bounds_as(w.dtype), known.marked, known.joined, open_rows)
     open_rows = open_rows[:kept]
     edges = EdgeList(*(frozen(column[open_rows]) for column in (u, v, w)))
     at, rank = first_below_path(edges, open_rows + np.int64(start), *paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,11 +18,17 @@ from mst.graph import Graph, frozen
 from mst.kernels.streaming.filter import keep_open
 from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import Columns, State
-from mst.streaming.filter import Filter, Threads, filter_of
+from mst.streaming.filter import Filter, Sample, Threads, filter_of
 from mst.streaming.memory import Budget
 
 _SLICE = 1 << 20
 _ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22
+
+_SAMPLED, _SAMPLES = 512, 16
+"""Every so many edges of a slice are its sample, and so many of the latest samples are kept."""
+
+_USELESS, _TRIED = 1 / 2, 8
+"""A filter that keeps more than such a share is followed by one of a single level, save every so many times."""
 
 
 class Kept(NamedTuple):
@@ -35,11 +42,17 @@ class Kept(NamedTuple):
         One more than the largest end of all edges of the slice.
     read : int
         Edges of the slice.
+    sample : Sample
+        Some of them.
+    filter : Filter
+        Which has kept the edges.
     """
 
     columns: Columns
     n: int
     read: int
+    sample: Sample
+    filter: Filter
 
     def __len__(self) -> int:
         return len(self.columns.u)
@@ -76,20 +89,37 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
     InputError
         An end is negative or not below the limit, or a weight is NaN.
     """
-    u, v = (frozen(ends.view(f"u{ends.itemsize}")) for ends in (batch.u, batch.v))
-    w, highest = batch.w, batch.w.dtype.type(0)
-    if filter.highest is not None:
-        w = frozen(w.astype(np.promote_types(w.dtype, filter.highest.dtype), copy=False))
-        highest = w.dtype.type(filter.highest)
-    if len(_places.array) < len(u):
-        _places.array = np.empty(len(u), np.uint32)
-    kept, largest, unordered = keep_open(u, v, w, highest, filter.joined, _places.array)
+    w = batch.w
+    if filter.bounds is not None:
+        w = frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
+    places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
     if largest >= limit.n or unordered:
         raise _fault(batch, limit)
-    places = _places.array[:kept].astype(np.int64)
-    ends = batch.u.take(places), batch.v.take(places)
-    columns = Columns(*ends, w.take(places), places + start)
-    return Kept(columns, int(largest) + 1 if len(u) else 0, len(u))
+    columns = Columns(batch.u.take(places), batch.v.take(places), w.take(places), places + start)
+    sample = Sample(*(column[::_SAMPLED].copy() for column in batch[:3]))
+    return Kept(columns, int(largest) + 1 if len(w) else 0, len(w), sample, filter)
+
+
+def keep_again(kept: Kept, filter: Filter) -> Kept:
+    """Return what a later filter keeps of edges that an earlier one has kept."""
+    if kept.filter is filter or not len(kept):
+        return kept
+    u, v, w, _ = map(frozen, kept.columns)
+    if filter.bounds is not None:
+        w = frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
+    places, _, _ = _open_edges(u, v, w, filter)
+    columns = Columns(*(column.take(places) for column in kept.columns))
+    return Kept(columns, kept.n, kept.read, kept.sample, filter)
+
+
+def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> tuple[np.ndarray, int, int]:
+    """Return the places of edges to keep, int64, the largest end of all, and the number of weights that are NaN."""
+    if len(_places.array) < len(u):
+        _places.array = np.empty(len(u), np.uint32)
+    ends = (frozen(ids.view(f"u{ids.itemsize}")) for ids in (u, v))
+    bounds = filter.bounds_as(w.dtype)
+    kept, largest, unordered = keep_open(*ends, w, bounds, filter.marked, filter.joined, _places.array)
+    return _places.array[:kept].astype(np.int64), largest, unordered
 
 
 def _copy(columns: Iterable[np.ndarray], target: Iterable[np.ndarray]) -> None:
@@ -164,6 +194,8 @@ class RunningForest:
         self._columns = [np.empty(rows, dtype) for dtype in types]
         self._typed = False
         self._copies: list[Future] = []
+        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
+        self._filters = self._read = self._kept = 0
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -197,6 +229,8 @@ class RunningForest:
         self._copies.append(self.threads.pool.submit(_copy, kept.columns, target))
         self.size = end
         self.seen += kept.read
+        self._samples.append(kept.sample)
+        self._read, self._kept = self._read + kept.read, self._kept + len(kept)
 
     def _fit_types(self, kept: Kept) -> None:
         """Widen the columns to hold new ends and weights."""
@@ -265,5 +299,9 @@ class RunningForest:
     def filter(self) -> Filter:
         """Return the filter of the forest of the last solve."""
         u, v, w, _ = (column[: self.forest] for column in self._columns)
+        # In a stream by vertex, or of descending weights, a filter drops few edges, and one level is as good.
+        is_useful = self._kept < _USELESS * self._read or self._filters < 2 or self._filters % _TRIED == 0
+        self._filters, self._read, self._kept = self._filters + 1, 0, 0
         with self.timed("trees"):
-            return filter_of(u, v, w, self.n, self.seen, self.threads)
+            samples = self._samples if is_useful else ()
+            return filter_of(u, v, w, self.n, self.seen, self.threads, samples, levels=is_useful)

@@ -19,7 +19,7 @@ from mst.streaming.files import EdgeFile
 from mst.streaming.filter import Threads
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import Budget
-from mst.streaming.running import Kept, RunningForest, keep
+from mst.streaming.running import Kept, RunningForest, keep, keep_again
 from mst.units import count, counted
 
 
@@ -153,11 +153,13 @@ def add_batches(
 
     parts = slices(batches, running.seen, budget.slice, running.weight_type)
     with closing(filter_ahead(running.threads.pool, kept, parts, room, running.seconds)) as ahead:
-        for found in ahead:
+        for read in ahead:
+            found = keep_again(read, current)
             is_due = checkpoint is not None and checkpoint.is_due
             if is_due or not running.has_space(len(found)):
                 running.reduce()
                 current = running.filter()
+                found = keep_again(found, current)
             if is_due and checkpoint:
                 _save(checkpoint, State(running.n, running.seen, running.columns()))
             running.add(found)

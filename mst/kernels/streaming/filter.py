@@ -8,56 +8,106 @@ import numpy as np
 
 from mst.kernels.primitives.bitmap import count_trailing_zeros, get_bit
 from mst.kernels.primitives.jit import njit
-from mst.kernels.union_find.concurrent import unite
+from mst.kernels.union_find.concurrent import find, unite
 
 _ZERO, _ONE, _WORD, _WORDS = np.uint64(0), np.uint64(1), np.uint64(64), np.uint64(64)
 
+OUTSIDE = np.uint8(255)
+"""The level of a vertex that no level has in the largest tree."""
+
 
 class Joined(NamedTuple):
-    """The trees that the lightest edges of a forest form.
+    """The trees that the lightest edges of a forest form at levels: those up to a bound, up to a higher one, and so on.
 
     Attributes
     ----------
     label : numpy.ndarray of uint32 or uint64, shape (n,)
-        The root of each vertex's tree.
+        The root of each vertex's tree at the last level.
+    level : numpy.ndarray of uint8, shape (n,)
+        The first level at which a vertex is in the largest tree; `OUTSIDE` if there is none.
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,)
-        Bitmap of the vertices of the largest tree; at least one word, for no vertices, too.
+        Bitmap of the vertices in the largest tree at one of the levels; at least one word, for no vertices, too.
     """
 
     label: np.ndarray
+    level: np.ndarray
     in_giant: np.ndarray
 
 
 @njit(nogil=True)
-def join_light(u, v, w, highest, parent):
-    """Join the ends of the edges of weight `highest` or less; several threads may do so for several slices.
+def join_light(first, last, u, v, w, joined, highest, parent):
+    """Join the ends of the edges ``first … last - 1`` up to `highest`; several threads may do so for several slices.
 
     Parameters
     ----------
+    first, last : int
     u, v : numpy.ndarray of uint32 or uint64, shape (k,)
     w : numpy.ndarray of any weight dtype, shape (k,)
+    joined : numpy.ndarray of the same dtype, shape (0,) or (1,)
+        Where edges were joined before, the weight up to which.
     highest : scalar of the same dtype
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         The union-find (`mst.kernels.union_find.concurrent`); overwritten.
     """
-    for e in range(np.uint64(u.size)):
-        if w[e] <= highest:
+    for e in range(np.uint64(first), np.uint64(last)):
+        if w[e] <= highest and (joined.size == 0 or w[e] > joined[0]):
             unite(parent, u[e], v[e])
 
 
 @njit(nogil=True)
-def keep_open(u, v, w, highest, joined, places):
-    """Find the edges that may belong to the forest: light ones, and heavy ones between two trees of the light ones.
+def roots_of(parent, vertices):
+    """Return the root of each of `vertices`, (k,) of the dtype of `parent`."""
+    roots = np.empty_like(vertices)
+    for i in range(vertices.size):
+        roots[i] = find(parent, vertices[i])
+    return roots
 
-    The edges come after all those of the forest, so that one as heavy as `highest` is above the forest's of that
-    weight. Edges with an end of n or more are kept, self-loops dropped.
+
+@njit(nogil=True)
+def set_level(first, last, parent, giant, number, level):
+    """Set the level of those of the vertices ``first … last - 1`` that are new in the tree of the root `giant`.
+
+    Parameters
+    ----------
+    first, last : int
+        Several threads may do so for several slices.
+    parent : numpy.ndarray of uint32 or uint64, shape (n,)
+        As of `join_light`.
+    giant : scalar of the same dtype
+    number : numpy.uint8
+    level : numpy.ndarray of uint8, shape (n,)
+    """
+    for x in range(np.uint64(first), np.uint64(last)):
+        if level[x] == OUTSIDE and find(parent, x) == giant:
+            level[x] = number
+
+
+@njit(nogil=True)
+def mark_up_to(level, number, in_giant):
+    """Write `in_giant`, the bitmap of the vertices of level `number` or lower."""
+    for word in range(in_giant.size):
+        bits = _ZERO
+        for j in range(min(64, level.size - 64 * word)):
+            bits |= np.uint64(level[64 * word + j] <= number) << np.uint64(j)
+        in_giant[word] = bits
+
+
+@njit(nogil=True)
+def keep_open(u, v, w, bounds, marked, joined, places):
+    """Find the edges that may belong to the forest: all but those between two vertices that lighter edges connect.
+
+    The edges come after all those of the forest, so that one as heavy as a bound is above the forest's of that weight.
+    The ends of an edge are connected at the level at which both are in the largest tree, and at the last one if they
+    have one label. Edges with an end of n or more are kept, self-loops dropped.
 
     Parameters
     ----------
     u, v : numpy.ndarray of uint32 or uint64, shape (k,)
     w : numpy.ndarray of any weight dtype, shape (k,)
-    highest : scalar of the same dtype
-        The weight up to which the edges of the forest are joined.
+    bounds : numpy.ndarray of the same dtype, shape (levels,)
+        The weight up to which the edges of the forest are joined at each level; at least one.
+    marked : int
+        The level of the bitmap, which most edges are dropped by.
     joined : Joined
     places : numpy.ndarray of uint32, shape (k,)
         Overwritten: the places of the edges to keep, ascending.
@@ -71,8 +121,9 @@ def keep_open(u, v, w, highest, joined, places):
     unordered : int
         How many weights are NaN.
     """
-    label = joined.label
-    n = np.uint64(label.size)
+    label, level, _ = joined
+    n, levels = np.uint64(label.size), np.uint64(bounds.size)
+    highest, last = bounds[marked], bounds[levels - _ONE]
     kept = largest = unordered = _ZERO
     words = np.empty(_WORDS, np.uint64)
     for begin in range(_ZERO, np.uint64(u.size), _WORDS * _WORD):
@@ -87,11 +138,12 @@ def keep_open(u, v, w, highest, joined, places):
             while word:
                 e = first + np.uint64(count_trailing_zeros(word))
                 word &= word - _ONE
-                is_open = w[e] < highest
+                x, y = np.uint64(u[e]), np.uint64(v[e])
+                is_open = max(x, y) >= n
                 if not is_open:
-                    x, y = np.uint64(u[e]), np.uint64(v[e])
-                    is_open = max(x, y) >= n
-                    if not is_open:
+                    both = np.uint64(max(level[x], level[y]))
+                    is_open = both >= levels or w[e] < bounds[both]
+                    if is_open and w[e] >= last:
                         is_open = label[x] != label[y]
                 places[kept] = e
                 kept += np.uint64(is_open)
