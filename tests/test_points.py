@@ -117,6 +117,36 @@ def test_tree_joined_from_parts_is_that_of_brute_force(monkeypatch, name):
                 assert found == expected, (samples, levels, threads)
 
 
+@pytest.mark.parametrize(("local", "copied"), [(0, 0), (0, 2), (1, 2), (2, 1), (9, 3)])
+@pytest.mark.parametrize("kind", ["random", "grid", "equal in one dimension"])
+def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied, kind):
+    from mst.kernels.parallel.runtime import Schedule, new_tallies
+    from mst.kernels.points import kd_tree
+
+    rng = np.random.default_rng(16)
+    for n in (1, 32, 33, 700, 2000):
+        X = rng.random((n, 3)) if kind == "random" else rng.integers(0, 5, (n, 3)).astype(float)
+        X[:, 1] = 7 if kind == "equal in one dimension" else X[:, 1]
+        monkeypatch.setattr(kd_tree, "_LOCAL", local)
+        monkeypatch.setattr(kd_tree, "_COPIED", copied)
+        tree = kd_tree.build(X, Schedule(1, 1, new_tallies(1)))
+        assert np.array_equal(np.sort(tree.points), np.arange(n))
+        at = X[tree.points]
+        size, blocks = tree.blocks.shape[2], len(tree.blocks)
+        inside = tree.blocks.transpose(0, 2, 1).reshape(-1, 3)
+        assert np.array_equal(inside[:n], at) and np.isinf(inside[n:]).all() and blocks == -(-n // size)
+        for level in range(tree.levels + 1):
+            ends = [min((node * blocks >> level) * size, n) for node in range((1 << level) + 1)]
+            for node, (start, stop) in enumerate(itertools.pairwise(ends)):
+                if start < stop:
+                    box = tree.boxes[(1 << level) + node]
+                    assert np.array_equal(box, [at[start:stop].min(axis=0), at[start:stop].max(axis=0)])
+            for left, middle, right in zip(ends[::2], ends[1::2], ends[2::2]):
+                if left < middle < right:
+                    below, above = at[left:middle].max(axis=0), at[middle:right].min(axis=0)
+                    assert (below <= above).any()
+
+
 def test_rows_are_in_order_and_of_the_tree_alone():
     X = np.random.default_rng(1).integers(0, 9, (500, 2))
     forest = mst.from_points(X)

@@ -20,8 +20,8 @@ from mst.kernels.points.lanes import LEAF
 from mst.kernels.primitives.jit import njit
 
 _SAMPLE = 32
-# Levels whose nodes are split in a copy of their points.
-_LOCAL = 9
+# The lowest levels, whose nodes are split in a copy of their points, and those above, that are split in another one.
+_LOCAL, _COPIED = 9, 3
 
 
 class KdTree(NamedTuple):
@@ -58,12 +58,14 @@ def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
     n, dimensions = coordinates.shape
     blocks = -(-n // LEAF)
     levels = (blocks - 1).bit_length()
-    top = max(levels - _LOCAL, 0)
+    middle = max(levels - _LOCAL, 0)
+    # At least four pieces of work for each worker.
+    top = min(max(middle - _COPIED, (4 * schedule.width - 1).bit_length() if schedule.width > 1 else 0), middle)
     points, keys = np.arange(n, dtype=np.int32), np.empty(n if top else 0)
     for level in range(top):
         _split_level(schedule, level, blocks, coordinates, points, keys)
     tree = KdTree(np.empty((blocks, dimensions, LEAF)), np.empty((2 << levels, 2, dimensions)), points, levels)
-    _split_parts(schedule, top, coordinates, tree)
+    _split_parts(schedule, top, middle, coordinates, tree)
     _join_boxes(tree.boxes, 1 << levels)
     return tree
 
@@ -123,39 +125,75 @@ def _split(node, level, blocks, origin, coordinates, points, keys):
 
 
 @njit
-def _split_parts(schedule, top, coordinates, tree):
-    """Split all nodes from the level `top` on, and write all blocks and the boxes of all leaves."""
+def _split_parts(schedule, top, middle, coordinates, tree):
+    """Split all nodes from the level `top` on, and write all blocks and the boxes of all leaves.
+
+    The points below a node of that level are copied, and again below a node of the level `middle`: what is split is in
+    cache.
+    """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _parts_worker, schedule, top, coordinates, tree)
+    run(schedule.width, _parts_worker, schedule, top, middle, coordinates, tree)
 
 
 @njit
-def _parts_worker(worker, schedule, top, coordinates, tree):
-    """One worker of `_split_parts`, which copies the points below a node of the level `top`, to have them in cache."""
+def _parts_worker(worker, schedule, top, middle, coordinates, tree):
+    """One worker of `_split_parts`."""
     width, grain, tallies = schedule
     blocks, _, points, levels = tree
-    below = levels - top
-    largest = ((blocks.shape[0] >> top) + 1) * LEAF
-    copied, keys = np.empty((largest, coordinates.shape[1])), np.empty(largest)
-    ids, all_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    between, below, dimensions = middle - top, levels - middle, coordinates.shape[1]
+    large = ((blocks.shape[0] >> top) + 1) * LEAF if between > 0 else 0
+    small = ((blocks.shape[0] >> middle) + 1) * LEAF
+    above, copied = np.empty((large, dimensions)), np.empty((small, dimensions))
+    all_above, order, spare = np.empty(large, np.int32), np.empty(small, np.int32), np.empty(small, np.int32)
+    keys = np.empty(max(large, small))
     first, last = next_chunk(tallies, worker, width, grain, 1 << top)
     while first < last:
-        for part in range(first, last):
-            origin = ((part * blocks.shape[0]) >> top) * LEAF
-            stop = min((((part + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
-            order = all_order[: stop - origin]
-            for i in range(order.size):
-                order[i], ids[i] = i, points[origin + i]
-                for k in range(copied.shape[1]):
-                    copied[i, k] = coordinates[ids[i], k]
-            for level in range(below):
-                for node in range(part << level, (part + 1) << level):
-                    _split(node, top + level, blocks.shape[0], origin, copied, order, keys)
-            for i in range(order.size):
-                points[origin + i] = ids[order[i]]
-            for leaf in range(part << below, (part + 1) << below):
-                _fill_leaf(leaf, origin, copied, order, tree)
+        for node in range(first, last):
+            origin = ((node * blocks.shape[0]) >> top) * LEAF
+            stop = min((((node + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
+            given, rows = coordinates, points[origin:stop].copy()
+            ids = rows
+            if between > 0:
+                given, rows = above, all_above[: stop - origin]
+                _copy(coordinates, ids, above, rows)
+                for level in range(between):
+                    for inner in range(node << level, (node + 1) << level):
+                        _split(inner, top + level, blocks.shape[0], origin, above, rows, keys)
+                for i in range(rows.size):
+                    points[origin + i] = ids[rows[i]]
+            for part in range(node << between, (node + 1) << between):
+                start = ((part * blocks.shape[0]) >> middle) * LEAF
+                end = min((((part + 1) * blocks.shape[0]) >> middle) * LEAF, points.size)
+                _copy(given, rows[start - origin : end - origin], copied, order)
+                _split_part(part, middle, below, start, end, copied, order[: end - start], spare, keys, tree)
         first, last = next_chunk(tallies, worker, width, grain, 1 << top)
+
+
+@njit
+def _copy(coordinates, points, copied, order):
+    """Copy the coordinates of some points to the front of `copied`; write their places there to `order`."""
+    for i in range(points.size):
+        order[i] = i
+        for k in range(copied.shape[1]):
+            copied[i, k] = coordinates[points[i], k]
+
+
+@njit
+def _split_part(part, middle, below, start, end, copied, order, ids, keys, tree):
+    """Split all nodes below one of the level `middle`, and write its blocks and the boxes of its leaves.
+
+    Its points, at the places ``start … end - 1``, have the coordinates `copied` in the order of these places; `order`,
+    int32 (end - start,), has the numbers from 0 on, and `ids` and `keys` are scratch space.
+    """
+    blocks, _, points, _ = tree
+    for level in range(below):
+        for node in range(part << level, (part + 1) << level):
+            _split(node, middle + level, blocks.shape[0], start, copied, order, keys)
+    for leaf in range(part << below, (part + 1) << below):
+        _fill_leaf(leaf, start, copied, order, tree)
+    for i in range(order.size):
+        ids[i] = points[start + order[i]]
+    points[start:end] = ids[: order.size]
 
 
 @njit
