@@ -229,3 +229,14 @@ def test_bins_hold_every_significand():
     value = sum((int(h) * 2**27 + int(l)) << max(e - 1, 0) for e, (h, l) in enumerate(zip(high[:-1], low[:-1])))
     assert value == 2**1073 + 1, "one half, and the least of all floats"
     assert (high[-1], low[-1]) == (-1, 3)
+
+
+def test_linear_algebra_is_loaded_only_when_compiled_code_calls_it():
+    program = (
+        "import sys, mst, numba, numpy as np\n"
+        "mst.minimum_spanning_forest((2, [0], [1], [5]), algorithm='kruskal')\n"
+        "assert 'numba' in sys.modules and 'scipy.linalg' not in sys.modules\n"
+        "assert numba.njit(lambda a: a @ a)(np.full((2, 2), 3.0)).sum() == 72\n"
+        "assert 'scipy.linalg' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
