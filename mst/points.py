@@ -198,6 +198,7 @@ def _tree(
     """Return the edges of the tree, by (weight, u, v)."""
     from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, workers
     from mst.kernels.points.kd_tree import build
+    from mst.kernels.points.rows import write_rows
 
     if width > 1 and forked_after_use():
         raise UnsupportedError(
@@ -219,14 +220,15 @@ def _tree(
         cores = np.empty(len(lists.core))
         cores[tree.points] = lists.core
         other, place = points.others
-        # Points at one place are joined to the first of them: no other edge of theirs is before these.
-        a, b, w = tree.points[edges.a], tree.points[edges.b], np.sqrt(edges.weights)
+        count = len(edges.a)
+        rows = np.empty((count + len(other), 2), np.uint64)
+        write_rows(edges, tree.points, points.ids, rows)
         if len(other):
-            a, b = (
-                np.concatenate((points.ids[ends], more)) for ends, more in ((a, other), (b, points.ids[place]))
-            )
-            w = np.concatenate((w, np.sqrt(cores[place])))
-        return _in_order(np.minimum(a, b), np.maximum(a, b), w, width)
+            # Points at one place are joined to the first of them: no other edge of theirs is before these.
+            first = points.ids[place]
+            rows[count:, 0] = np.minimum(first, other) << 32 | np.maximum(first, other)
+            rows[count:, 1] = np.sqrt(cores[place]).view(np.uint64)
+        return _in_order(rows, width)
 
 
 def _distinct(coordinates: np.ndarray) -> Points:
@@ -321,22 +323,22 @@ def _rounds(
     return edges
 
 
-def _in_order(
-    u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges by (weight, u, v), the ends as int32."""
+def _in_order(rows: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges by (weight, u, v), the ends as int32, from `mst.kernels.points.rows.write_rows`."""
     from mst.kernels.parallel import radix as by_threads
+    from mst.kernels.points.rows import read_rows
     from mst.kernels.primitives import radix
-    from mst.order import keys
 
-    # The first 32 bits of keys are sorted in less time; few weights of random points share them.
-    whole = keys(w)
-    whole -= whole.min()
-    short = (whole >> np.uint64(max(int(whole.max()).bit_length() - 32, 0))).astype(np.uint32)
+    # The first 32 bits of weights are sorted in less time; few weights of random points share them.
+    least, greatest = rows[:, 1].min(), rows[:, 1].max()
+    shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
+    short = ((rows[:, 1] - least) >> shift).astype(np.uint32)
     order = by_threads.argsort(short, width) if width > 1 else radix.argsort(short)
-    sorted_keys = short[order]
-    equal = sorted_keys[1:] == sorted_keys[:-1]
+    u, v, w = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.empty(len(rows))
+    read_rows(rows, order, u, v, w)
+    in_order = (w.view(np.uint64) - least) >> shift
+    equal = in_order[1:] == in_order[:-1]
     (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
-    tied = order[ties]
-    order[ties] = tied[np.lexsort((v[tied], u[tied], w[tied]))]
-    return u[order].astype(np.int32), v[order].astype(np.int32), w[order]
+    tied = ties[np.lexsort((v[ties], u[ties], w[ties]))]
+    u[ties], v[ties], w[ties] = u[tied], v[tied], w[tied]
+    return u, v, w
