@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LISTED = 6
 _PLACES, _BLOCKS = 2048, 16
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
-_PART_LEVELS = 8
+_PART_LEVELS = 9
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
 # beyond are scaled.
 _LARGEST_EXPONENT = 50

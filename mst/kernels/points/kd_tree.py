@@ -18,6 +18,7 @@ from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
 from mst.kernels.points.lanes import LEAF
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 
 _SAMPLE = 32
 # The lowest levels, whose nodes are split in a copy of their points, and those above, that are split in another one.
@@ -95,7 +96,7 @@ def _split_worker(worker, schedule, level, blocks, coordinates, points, keys):
     first, last = next_chunk(tallies, worker, width, grain, nodes)
     while first < last:
         for node in range(first, last):
-            _split(node, level, blocks, 0, coordinates, points, keys)
+            call(_split, node, level, blocks, 0, coordinates, points, keys)
         first, last = next_chunk(tallies, worker, width, grain, nodes)
 
 
@@ -145,27 +146,40 @@ def _parts_worker(worker, schedule, top, middle, coordinates, tree):
     small = ((blocks.shape[0] >> middle) + 1) * LEAF
     above, copied = np.empty((large, dimensions)), np.empty((small, dimensions))
     all_above, order, spare = np.empty(large, np.int32), np.empty(small, np.int32), np.empty(small, np.int32)
-    keys = np.empty(max(large, small))
+    keys, moved = np.empty(max(large, small)), np.empty(large, np.int32)
     first, last = next_chunk(tallies, worker, width, grain, 1 << top)
     while first < last:
         for node in range(first, last):
             origin = ((node * blocks.shape[0]) >> top) * LEAF
             stop = min((((node + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
-            given, rows = coordinates, points[origin:stop].copy()
-            ids = rows
+            given, rows = coordinates, points[origin:stop]
             if between > 0:
                 given, rows = above, all_above[: stop - origin]
-                _copy(coordinates, ids, above, rows)
+                _copy(coordinates, points[origin:stop], above, rows)
                 for level in range(between):
                     for inner in range(node << level, (node + 1) << level):
-                        _split(inner, top + level, blocks.shape[0], origin, above, rows, keys)
+                        call(_split, inner, top + level, blocks.shape[0], origin, above, rows, keys)
                 for i in range(rows.size):
-                    points[origin + i] = ids[rows[i]]
+                    moved[i] = points[origin + rows[i]]
+                for i in range(rows.size):
+                    points[origin + i] = moved[i]
             for part in range(node << between, (node + 1) << between):
                 start = ((part * blocks.shape[0]) >> middle) * LEAF
                 end = min((((part + 1) * blocks.shape[0]) >> middle) * LEAF, points.size)
                 _copy(given, rows[start - origin : end - origin], copied, order)
-                _split_part(part, middle, below, start, end, copied, order[: end - start], spare, keys, tree)
+                call(
+                    _split_part,
+                    part,
+                    middle,
+                    below,
+                    start,
+                    end,
+                    copied,
+                    order[: end - start],
+                    spare,
+                    keys,
+                    tree,
+                )
         first, last = next_chunk(tallies, worker, width, grain, 1 << top)
 
 
@@ -188,12 +202,13 @@ def _split_part(part, middle, below, start, end, copied, order, ids, keys, tree)
     blocks, _, points, _ = tree
     for level in range(below):
         for node in range(part << level, (part + 1) << level):
-            _split(node, middle + level, blocks.shape[0], start, copied, order, keys)
+            call(_split, node, middle + level, blocks.shape[0], start, copied, order, keys)
     for leaf in range(part << below, (part + 1) << below):
         _fill_leaf(leaf, start, copied, order, tree)
     for i in range(order.size):
         ids[i] = points[start + order[i]]
-    points[start:end] = ids[: order.size]
+    for i in range(order.size):
+        points[start + i] = ids[i]
 
 
 @njit

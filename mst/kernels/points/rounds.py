@@ -31,6 +31,7 @@ from mst.kernels.points.lanes import (
 )
 from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import fourth_ancestor
 
 _WORTH = 4
@@ -183,7 +184,7 @@ def _lists_worker(worker, schedule, plain, lists, candidates, components):
     n = components.of.size
     first, last = next_chunk(tallies, worker, width, grain, n)
     while first < last:
-        _read_lists(first, last, width == 1, plain, lists, candidates, components)
+        call(_read_lists, first, last, width == 1, plain, lists, candidates, components)
         first, last = next_chunk(tallies, worker, width, grain, n)
 
 
@@ -248,7 +249,7 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
     leaves = 1 << tree.levels
     first, last = next_chunk(tallies, worker, width, 64, leaves)
     while first < last:
-        _search_leaves(first, last, width == 1, tree, lists, candidates, components)
+        call(_search_leaves, first, last, width == 1, tree, lists, candidates, components)
         first, last = next_chunk(tallies, worker, width, 64, leaves)
 
 
@@ -275,7 +276,8 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
             continue
         # Of all points that are searched for: their component, -3 if there are several, and their least core.
         common, home_core, searched = -2, np.inf, 0
-        limit[:] = -1.0
+        for j in range(LEAF):
+            limit[j] = -1.0
         while lanes != 0:
             lane = lanes & -lanes
             lanes ^= lane
@@ -407,7 +409,7 @@ def _collect_worker(worker, schedule, candidates, components, found):
     mine = np.empty(grain, np.int32)
     first, last = next_chunk(tallies, worker, width, grain, n)
     while first < last:
-        size = _collect(first, last, candidates, components, mine)
+        size = call(_collect, first, last, candidates, components, mine)
         start = fetch_add(tallies, LIVE, size)
         for i in range(size):
             found[start + i] = mine[i]
@@ -519,7 +521,7 @@ def _relabel_worker(worker, schedule, parent, levels, components):
     leaves = 1 << levels
     first, last = next_chunk(tallies, worker, width, 256, leaves)
     while first < last:
-        _relabel_leaves(first, last, parent, levels, components)
+        call(_relabel_leaves, first, last, parent, levels, components)
         first, last = next_chunk(tallies, worker, width, 256, leaves)
 
 
@@ -535,7 +537,8 @@ def _relabel_leaves(first, last, parent, levels, components):
         if known >= 0:
             root = parent[known]
             if root != known:
-                of[start:stop] = root
+                for p in range(start, stop):
+                    of[p] = root
                 of_node[leaves + leaf] = root
             continue
         if b >= 0:
@@ -617,16 +620,25 @@ def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, compone
         while roots.size > 1 and _WORTH * (before - roots.size) >= before:
             before = roots.size
             if size > 0 or not plain:
-                _read_lists(first, last, True, plain, lists, candidates, components)
-                _search_leaves(part << below, (part + 1) << below, True, tree, lists, candidates, components)
-                count = _collect(first, last, candidates, components, found)
-                choose(found[:count], points, candidates, components, choices)
+                call(_read_lists, first, last, True, plain, lists, candidates, components)
+                call(
+                    _search_leaves,
+                    part << below,
+                    (part + 1) << below,
+                    True,
+                    tree,
+                    lists,
+                    candidates,
+                    components,
+                )
+                count = call(_collect, first, last, candidates, components, found)
+                call(choose, found[:count], points, candidates, components, choices)
             else:
-                _choose_nearest(first, last, lists, candidates, choices)
-            left = join(roots, choices, candidates, components, parent, joined, size, first, last)
+                call(_choose_nearest, first, last, lists, candidates, choices)
+            left = call(join, roots, choices, candidates, components, parent, joined, size, first, last)
             size += before - left
             roots = roots[:left]
-            _relabel_leaves(part << below, (part + 1) << below, parent, levels, components)
+            call(_relabel_leaves, part << below, (part + 1) << below, parent, levels, components)
             _relabel_nodes((1 << top) + part, below, components.of_node)
         start = fetch_add(tallies, LIVE, size)
         for i in range(size):
@@ -645,4 +657,5 @@ def _choose_nearest(first, last, lists, candidates, choices):
     weights, _, ends, _, _, inexact = candidates
     for p in range(first, last):
         weights[p], ends[p], choices[p] = distances[p, 0], places[p, 0], p
-    inexact[first // LEAF : (last + LEAF - 1) // LEAF] = 0
+    for block in range(first // LEAF, (last + LEAF - 1) // LEAF):
+        inexact[block] = 0
