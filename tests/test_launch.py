@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba.core import types
 
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import refusal, workers
 from mst.kernels.primitives.atomics import fetch_add
-from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.jit import intrinsic, njit
 from mst.kernels.primitives.out_of_line import call
 
 
@@ -43,6 +47,51 @@ def root_of(x):
 @njit
 def call_root_of(x):
     return call(root_of, x)
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+class Nested(NamedTuple):
+    pair: Pair
+    number: int
+    array: np.ndarray
+
+
+@intrinsic
+def owner(typing_context, array):
+    """Return the address of what counts the references of an array."""
+
+    def generate(context, builder, signature, values):
+        meminfo = context.make_array(signature.args[0])(context, builder, values[0]).meminfo
+        return builder.ptrtoint(meminfo, ir.IntType(64))
+
+    return types.int64(array), generate
+
+
+@njit
+def note_owners(worker, found, array, nested, equal):
+    found[worker, 0] = owner(array)
+    found[worker, 1] = owner(nested.array)
+    found[worker, 2] = owner(nested.pair.first) | owner(nested.pair.second)
+    found[worker, 3] = owner(equal[0]) | owner(equal[1][2:])
+
+
+@njit
+def note_all_owners(width, found, array, nested, equal):
+    run(width, note_owners, found, array, nested, equal)
+    return owner(array)
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_workers_share_no_count_of_references(width):
+    array, wide = np.arange(5), np.arange(6.0).reshape(2, 3)
+    found = np.ones((width, 4), np.int64)
+    with workers(1 if refusal(2) else 2):
+        counted = note_all_owners(width, found, array, Nested(Pair(array, wide), 7, wide), (array, array))
+    assert counted and not found.any()
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

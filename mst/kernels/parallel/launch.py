@@ -86,9 +86,27 @@ def _task(context, module, target, called, arguments, frame_type):
     frame = builder.bitcast(data, frame_type)
     worker = builder.ptrtoint(builder.load(addresses), _I64)
     rest = unpacked(context, builder, builder.load(_field(builder, frame, 0)), arguments, called.args[1:])
+    rest = [_uncounted(context, builder, value, kind) for value, kind in zip(rest, called.args[1:])]
     kinds = called.return_type, called.args
     status, _ = context.call_conv.call_function(builder, target, *kinds, [worker, *rest])
     with cgutils.if_unlikely(builder, status.is_error):
         builder.store(_I32(1), _field(builder, frame, 1))
     builder.ret_void()
     return task
+
+
+def _uncounted(context, builder, value, kind):
+    """Return an argument of a worker with its arrays, also those in tuples, as arrays that count no references.
+
+    The caller holds them until all workers have returned. Counted, each would have one counter for all workers, which
+    they would add to and subtract from wherever an array is passed on.
+    """
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo, array.parent = (cgutils.get_null_value(x.type) for x in (array.meminfo, array.parent))
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        for i, each in enumerate(list(kind)):  # type: ignore[var-annotated, call-overload]
+            element = _uncounted(context, builder, builder.extract_value(value, i), each)
+            value = builder.insert_value(value, element, i)
+    return value
