@@ -47,17 +47,11 @@ def plain(*algorithms: str) -> list[Column]:
 
 TABLES = [
     Table(
-        "Ours beside libraries and programs",
-        "h200-16c",
-        [
-            *plain("filter-boruvka", "kruskal", "scipy", "rustworkx", "igraph"),
-            *widths("threads", "filter-boruvka-threads", 16),
-            Column("PBBS × 16", "command-pbbs", 16),
-            *plain("filter-boruvka-cuda", "ecl-mst-cuda"),
-            Column("ECL-MST", "command-ecl-mst"),
-        ],
-        "PBBS and ECL-MST are the authors' programs; `ecl-mst-cuda` is our port of the latter.",
-        least=5,
+        "Ours beside libraries and a port",
+        "h100-16c",
+        plain("filter-boruvka", "kruskal", "scipy", "rustworkx", "filter-boruvka-cuda", "ecl-mst-cuda"),
+        "`ecl-mst-cuda` is our port of ECL-MST.",
+        least=4,
     ),
     Table(
         "Threads and ranks",
@@ -71,28 +65,27 @@ TABLES = [
     ),
     Table(
         "Durbhakula's algorithms",
-        "h200-16c",
+        "h100-16c",
         [
             *plain("boruvka"),
             Column("`boruvka`, not covered", "boruvka", 1, "covered=false"),
-            *widths("locks", "lock-boruvka", 1, 4, 16),
-            Column("locks, not staggered × 4", "lock-boruvka", 4, "staggered=false"),
-            *widths("CAS", "cas-boruvka", 1, 4, 16),
-            Column("CAS, not staggered × 4", "cas-boruvka", 4, "staggered=false"),
+            *widths("locks", "lock-boruvka", 1, 2, 4),
+            *widths("CAS", "cas-boruvka", 1, 2, 4),
         ],
         least=6,
     ),
     Table(
-        "Bhargava and Zaia's programs and our reimplementations",
-        "h200-16c",
+        "Biagiotti's variants on roads",
+        "h100-16c",
         [
-            Column("their sequential program", "command-bhargava-zaia-sequential"),
-            Column("their ParlayLib program × 8", "command-bhargava-zaia-parlay", 8),
-            *widths("`parlay-boruvka`", "parlay-boruvka", 8),
-            Column("their CUDA program", "command-bhargava-zaia-cuda"),
-            *plain("flat-boruvka-cuda", "filter-boruvka-cuda"),
+            *plain("prim-heap", "boruvka"),
+            *widths("`contract-boruvka`", "contract-boruvka", 16),
+            Column("GPU-u", "contract-boruvka-cuda", 1, "memory=unified"),
+            Column("GPU-e", "contract-boruvka-cuda", 1, "memory=unified,scan=host,work=edge"),
+            *plain("contract-boruvka-cuda"),
         ],
-        least=4,
+        "All are ports; the last is that of UMinho's code.",
+        least=5,
     ),
     Table(
         "Bhargava and Zaia's programs in two builds",

@@ -1,7 +1,7 @@
 """The picture that opens the README, from the committed reference measurements.
 
 ``python docs/opening.py`` draws it: the time to find a forest on a few graphs, of other libraries and programs and of
-this package on one core, on sixteen and on a GPU.
+this package on one core, on sixteen ranks and on a GPU.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ GRAPHS = {
 SHOWN = {
     ("scipy", 1): ("SciPy", LIGHT[9], "X"),
     ("rustworkx", 1): ("rustworkx", LIGHT[9], "P"),
-    ("command-pbbs", 16): ("PBBS, 16 cores", LIGHT[3], "v"),
-    ("command-ecl-mst", 1): ("ECL-MST, GPU", LIGHT[3], "D"),
+    ("ecl-mst-cuda", 1): ("ECL-MST (our port), GPU", LIGHT[3], "D"),
     ("filter-boruvka", 1): ("mst, one core", LIGHT[2], "o"),
-    ("filter-boruvka-threads", 16): ("mst, 16 cores", LIGHT[0], "s"),
+    ("filter-boruvka-mpi", 16): ("mst, 16 ranks", LIGHT[0], "s"),
     ("filter-boruvka-cuda", 1): ("mst, GPU", LIGHT[1], "^"),
 }
 

@@ -207,6 +207,22 @@ class Entry(StrictModel):
         named = (source.own_file for source in self.sources)
         return tuple(file for file in named if file and file.is_file())
 
+    def stated_edges(self, published: Published) -> float | None:
+        """Return the undirected edges that a publication states; a row of a DIMACS file is one direction of an edge.
+
+        Examples
+        --------
+        >>> from mst import catalog
+        >>> road = catalog.load()["USA-road-d.BAY"]
+        >>> road.stated_edges(road.published[0])
+        400086.0
+        """
+        if published.edges is not None:
+            return published.edges
+        is_dimacs = any(source.format == "dimacs" for source in self.sources)
+        arcs = published.arcs or (published.rows if is_dimacs else None)
+        return arcs and arcs / 2
+
     @property
     def recipe(self) -> str:
         """8 hex digits over everything that decides the data; titles, citations and mirrors do not count."""

@@ -91,8 +91,8 @@ def facts_of_input(graph: str) -> Mapping[str, float]:
     entry = catalog.load().get(graph)
     found: dict[str, float] = {}
     for stated in entry.published if entry else ():
-        edges = stated.edges if stated.edges is not None else stated.arcs and stated.arcs / 2
-        known = {"n": stated.n, "m": edges, "components": stated.components}
+        assert entry is not None
+        known = {"n": stated.n, "m": entry.stated_edges(stated), "components": stated.components}
         known["maximum_degree"] = stated.maximum_degree
         found |= {name: value for name, value in known.items() if value is not None}
     return found
