@@ -117,6 +117,27 @@ def test_tree_joined_from_parts_is_that_of_brute_force(monkeypatch, name):
                 assert found == expected, (samples, levels, threads)
 
 
+@pytest.mark.parametrize("samples", [1, 5])
+@pytest.mark.parametrize(
+    ("sides", "repeats"), [((190, 190), 1), ((33, 33, 33), 1), ((100, 100), 4), ((2, 18000), 1)]
+)
+def test_tree_of_a_large_grid_is_that_of_its_near_pairs(sides, repeats, samples):
+    """All edges of such trees tie, across leaves, parts and rounds; none is longer than two."""
+    points = np.repeat(np.array(list(itertools.product(*map(range, sides)))), repeats, axis=0)
+    X = np.random.default_rng(18).permutation(points).astype(float)
+    near = cKDTree(X)
+    u, v = np.sort(near.query_pairs(2.0, output_type="ndarray"), axis=1).T
+    distances = ((X[u] - X[v]) ** 2).sum(axis=1)
+    core = near.query(X, [samples])[0][:, 0].round(9) ** 2
+    weights = np.maximum(distances, np.maximum(core[u], core[v])).round(6)
+    order = np.lexsort((v, u, distances, weights))
+    u, v, weights = u[order], v[order], weights[order]
+    ids = mst.minimum_spanning_forest((len(X), u, v, np.arange(len(u)))).edge_ids
+    expected = sorted(zip(np.sqrt(weights[ids]).tolist(), u[ids].tolist(), v[ids].tolist()))
+    for threads in {1, min(2, len(os.sched_getaffinity(0)))}:
+        assert rows(mst.from_points(X, min_samples=samples, threads=threads)) == expected, threads
+
+
 @pytest.mark.parametrize(("local", "copied"), [(0, 0), (0, 2), (1, 2), (2, 1), (9, 3)])
 @pytest.mark.parametrize("kind", ["random", "grid", "equal in one dimension"])
 def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied, kind):
