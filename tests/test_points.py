@@ -119,7 +119,8 @@ def test_tree_joined_from_parts_is_that_of_brute_force(monkeypatch, name):
 
 @pytest.mark.parametrize("samples", [1, 5])
 @pytest.mark.parametrize(
-    ("sides", "repeats"), [((190, 190), 1), ((33, 33, 33), 1), ((100, 100), 4), ((2, 18000), 1)]
+    ("sides", "repeats"),
+    [((190, 190), 1), ((33, 33, 33), 1), ((12,) * 4, 1), ((7,) * 5, 1), ((100, 100), 4), ((2, 18000), 1)],
 )
 def test_tree_of_a_large_grid_is_that_of_its_near_pairs(sides, repeats, samples):
     """All edges of such trees tie, across leaves, parts and rounds; none is longer than two."""
