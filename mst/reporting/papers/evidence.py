@@ -88,10 +88,10 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
 @cache
 def facts_of_input(graph: str) -> Mapping[str, float]:
     """Return the published facts of a graph of the catalogue, by their names in `FACTS`."""
-    entry = catalog.load().get(graph)
+    if (entry := catalog.load().get(graph)) is None:
+        return {}
     found: dict[str, float] = {}
-    for stated in entry.published if entry else ():
-        assert entry is not None
+    for stated in entry.published:
         known = {"n": stated.n, "m": entry.stated_edges(stated), "components": stated.components}
         known["maximum_degree"] = stated.maximum_degree
         found |= {name: value for name, value in known.items() if value is not None}
