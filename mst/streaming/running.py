@@ -89,9 +89,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
     InputError
         An end is negative or not below the limit, or a weight is NaN.
     """
-    w = batch.w
-    if filter.bounds is not None:
-        w = frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
+    w = _comparable(batch.w, filter)
     places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
     if largest >= limit.n or unordered:
         raise _fault(batch, limit)
@@ -105,11 +103,16 @@ def keep_again(kept: Kept, filter: Filter) -> Kept:
     if kept.filter is filter or not len(kept):
         return kept
     u, v, w, _ = map(frozen, kept.columns)
-    if filter.bounds is not None:
-        w = frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
-    places, _, _ = _open_edges(u, v, w, filter)
+    places, _, _ = _open_edges(u, v, _comparable(w, filter), filter)
     columns = Columns(*(column.take(places) for column in kept.columns))
     return Kept(columns, kept.n, kept.read, kept.sample, filter)
+
+
+def _comparable(w: np.ndarray, filter: Filter) -> np.ndarray:
+    """Return weights in a dtype that holds the bounds of a filter, too."""
+    if filter.bounds is None:
+        return w
+    return frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
 
 
 def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> tuple[np.ndarray, int, int]:
