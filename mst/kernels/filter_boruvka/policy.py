@@ -56,10 +56,13 @@ class Policy:
     crowded : float
         Share of 2048 sampled ends on cache lines of earlier ones from which on the same holds, however many vertices
         there are: some are hubs (``many-cores.md``, step 47).
-    fewest_edges, fewest_vertices, sparse, dense : int
-        Threads take graphs of at least this many edges; two threads only where there are as many vertices as well, so
-        that their parents exceed one core's cache, and either no more edges than vertices or `sparse` edges for each,
-        so that selecting takes as long as joining; or `dense` edges for each (``many-cores.md``, steps 48 and 50).
+    fewest_edges : int
+        Threads take graphs of at least this many edges, divided by their number, but no fewer than `fewest_for_many`
+        and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52).
+    fewest_vertices, sparse, dense : int
+        Two threads take graphs only where there are this many vertices as well, so that their parents exceed one
+        core's cache, and either no more edges than vertices or `sparse` edges for each, so that selecting takes as
+        long as joining; or `dense` edges for each (``many-cores.md``, steps 48 and 50).
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -77,7 +80,9 @@ class Policy:
     batch_wait: float = 15.0
     contended: int = 4096
     crowded: float = 0.1
-    fewest_edges: int = 500_000
+    fewest_edges: int = 2_000_000
+    fewest_for_many: int = 200_000
+    fewest_for_few: int = 500_000
     fewest_vertices: int = 1_000_000
     sparse: int = 3
     dense: int = 32
@@ -164,7 +169,8 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
 
 def is_for_one_core(edges: int, vertices: int, width: int, policy: Policy) -> bool:
     """Return whether `filter-boruvka` on one core is expected to be as fast as `width` threads."""
-    if width == 1 or edges < policy.fewest_edges:
+    fewest = min(max(policy.fewest_edges // width, policy.fewest_for_many), policy.fewest_for_few)
+    if width == 1 or edges < fewest:
         return True
     gains_little = vertices < policy.fewest_vertices or vertices < edges < policy.sparse * vertices
     return width == 2 and gains_little and edges < policy.dense * vertices
