@@ -78,6 +78,28 @@ def test_radix_sorts_a_range_alone(packed, rng):
     assert np.array_equal(words[700:], before[700:])
 
 
+@pytest.mark.parametrize("dtype", (U32, U64))
+@pytest.mark.parametrize("m", (0, 1, 2, 3, 20, 300))
+def test_edges_of_a_batch_sort_by_key_and_id(dtype, m, rng):
+    ramp = np.arange(m)
+    swapped = ramp.copy()
+    swapped[m // 2 : m // 2 + 2] = swapped[m // 2 : m // 2 + 2][::-1]
+    for keys in (
+        ramp,
+        ramp[::-1],
+        ramp * 0,
+        ramp // 2,
+        (ramp // 2)[::-1],
+        rng.permutation(m),
+        rng.integers(0, 9, m),
+    ):
+        for ids in (ramp, ramp[::-1], swapped, rng.permutation(m)):
+            ids = ids.astype(U32)
+            order = np.empty(m, U32)
+            join.sort_by_key(plain_keys(keys, dtype), ids, order)
+            assert np.array_equal(order, np.lexsort((ids, keys[ids])))
+
+
 # Comparison sort
 
 

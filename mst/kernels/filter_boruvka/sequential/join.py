@@ -19,7 +19,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch_to_write
-from mst.kernels.union_find.sequential import fourth_ancestor
+from mst.kernels.union_find.sequential import find, fourth_ancestor
 
 _AHEAD = 32
 _HALF = np.uint64(32)
@@ -124,7 +124,7 @@ def _join_batch(records, start, stop, keys, forest, size, batch):
         a[kept], b[kept], ids[kept] = x, y, np.uint32(records[start + i, 1] & _LOW)
         kept += x != y
     for i in range(kept):
-        x, y = _root(parent, a[i]), _root(parent, b[i])
+        x, y = find(parent, a[i]), find(parent, b[i])
         if x == y:
             _undo(parent, a, b, i)
             return call(_join_in_order, keys, forest, size, batch, kept), 1
@@ -133,17 +133,12 @@ def _join_batch(records, start, stop, keys, forest, size, batch):
     return size + kept, 0
 
 
-@njit(inline="always")
-def _root(parent, x):
-    """Return the root of `x` and change nothing, since joins may yet be undone."""
-    while parent[x] != x:
-        x = parent[x]
-    return x
-
-
 @njit
 def _undo(parent, a, b, joined):
-    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again, as before the batch."""
+    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again, as before the batch.
+
+    Finds of the batch have changed no other parents: all roots that they pass are such ends.
+    """
     for i in range(joined):
         parent[a[i]] = a[i]
         parent[b[i]] = b[i]
@@ -156,7 +151,7 @@ def _join_in_order(keys, forest, size, batch, count):
     order = np.empty(count, np.uint32)
     call(sort_by_key, keys, batch.ids, order)
     for i in order:
-        x, y = _root(parent, batch.a[i]), _root(parent, batch.b[i])
+        x, y = find(parent, batch.a[i]), find(parent, batch.b[i])
         if x != y:
             parent[max(x, y)] = min(x, y)
             forest.edges[size] = batch.ids[i]
@@ -169,7 +164,8 @@ def sort_by_key(keys, ids, order):
     """Write the places of the first edges of `ids`, by (key, id), to `order`: uint32 (count,), `ids` (count,) or more.
 
     `keys` are `LazyKeys` by edge id. The keys of a batch mostly differ in few bits: two passes of a radix sort take the
-    upper 16 of them, after two by the ids unless these mostly ascend already; insertion sorts the rest.
+    upper 16 of them, after two by the ids unless these mostly ascend already; insertion sorts the rest. Edges that
+    ascend or descend already, as where weights follow places, are not sorted.
     """
     size = order.size
     words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
@@ -183,6 +179,15 @@ def sort_by_key(keys, ids, order):
     # All keys first: they lie far apart, and their loads overlap.
     for i in range(size):
         words[i] = key_at(keys, ids[order[i]])
+    falls = 0
+    for i in range(1, size):
+        equal = words[i] == words[i - 1]
+        falls += (words[i] < words[i - 1]) | (equal & (ids[order[i]] < ids[order[i - 1]]))
+    if falls == 0:
+        return
+    if falls == size - 1:
+        order[:] = order[::-1].copy()
+        return
     _sort_by_upper_bits(words, order, starts, spare, places)
     for i in range(1, size):
         word, place, j = words[i], order[i], i
