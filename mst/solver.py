@@ -211,7 +211,9 @@ def _of_stream(batches: Any, algorithm: str, threads: int | None, options: dict[
 def solver(
     algorithm: str, threads: int | None, options: dict[str, Any]
 ) -> tuple[Callable[[Graph], Forest], int]:
-    """Return a function that solves graphs, whose arguments are checked now, and the cores that it may use.
+    """Return a function that solves graphs between which others are read, and the cores for both.
+
+    The arguments are checked now.
 
     Parameters
     ----------
@@ -228,6 +230,9 @@ def solver(
         chosen = registry.get(algorithm)
         chosen.resolve(options)
         width_of(chosen, threads)
+    elif cores == 2:
+        # Reading and filtering go on meanwhile: two threads would share what is left of the second core.
+        threads = 1
     return lambda graph: _of_graph(graph, algorithm, threads, options, often=True), cores
 
 

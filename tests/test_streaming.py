@@ -16,6 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mst
+from mst import solver
+from mst.graph import frozen
+from mst.kernels.streaming.filter import sort_by_level
 from mst.streaming import StreamForest, memory, prove_batches, running, solve
 from mst.streaming.filter import Threads
 
@@ -92,6 +95,35 @@ def test_filter_drops_most_edges_and_keeps_the_forest(small_table, weights, monk
     agrees(n, (u, v, w), range(0, m, 777))
     limit = {"random": 0.25, "constant": 0.1, "ascending": 0.1, "core": 0.2}.get(weights, 1)
     assert sum(kept) <= limit * m
+
+
+@pytest.mark.parametrize("weights", [np.int32, np.int64, np.float32, np.float64])
+def test_edges_are_sorted_by_the_first_level_that_holds_them(weights):
+    ends = (
+        [np.iinfo(weights).min, np.iinfo(weights).max]
+        if np.issubdtype(weights, np.integer)
+        else [-np.inf, np.inf]
+    )
+    w = np.concatenate([ends, [-0.0, 0.0], np.random.default_rng(4).integers(-9, 9, 300)]).astype(weights)
+    for bounds in ([0], [-7, -1, 0, 3], ends, np.unique(w)):
+        bounds = np.array(bounds, weights)
+        places, starts = np.full(len(w), 999, np.uint32), np.full(len(bounds) + 2, -1)
+        for first, last in [(0, 100), (100, len(w)), (5, 5)]:
+            sort_by_level(first, last, frozen(w), bounds, places, starts)
+            level = np.searchsorted(bounds, w[first:last])
+            assert (places[first:last] == first + np.argsort(level, kind="stable")).all()
+            assert (starts == first + np.searchsorted(np.sort(level), range(len(bounds) + 2))).all()
+    assert (np.sort(places) == np.arange(len(w))).all()
+
+
+def test_one_of_two_cores_solves(monkeypatch):
+    choose, graph, found = solver.choose, mst.Graph(2, [0], [1], [5]), []
+    monkeypatch.setattr(solver, "choose", lambda graph, threads: (found.append(threads), choose(graph, 1))[1])
+    for cores in (1, 2, 3):
+        monkeypatch.setattr(solver, "cores_for", lambda threads, cores=cores: cores)
+        solve_one, width = solver.solver("auto", None, {})
+        assert width == cores and solve_one(graph).weight == 5
+    assert found == [None, 1, None]
 
 
 def test_number_of_vertices_grows_with_the_largest_end(small_table):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,15 @@ from mst.kernels.filter_boruvka.parallel import trees
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.filter_boruvka.sequential.trees import longest_run
 from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
-from mst.kernels.streaming.filter import OUTSIDE, Joined, join_light, mark_up_to, roots_of, set_level
+from mst.kernels.streaming.filter import (
+    OUTSIDE,
+    Joined,
+    join_edges,
+    mark_up_to,
+    roots_of,
+    set_level,
+    sort_by_level,
+)
 
 _SLICE = 1 << 17
 _FEWEST, _FACTOR = 0.01, 2.0
@@ -105,14 +114,14 @@ def filter_of(
     tallies = new_tallies(width)
     with workers(width):
         label = trees.new_parents(n, vertex_type, width, tallies)
-    ends = frozen(u.view(vertex_type)), frozen(v.view(vertex_type)), frozen(w)
+    joined = repeat(frozen(u.view(vertex_type))), repeat(frozen(v.view(vertex_type))), repeat(label)
     one, other = (column.astype(vertex_type) for column in _pairs(sample, n))
     member, level = one[:1], np.full(n, OUTSIDE)
-    joined, bounds = ends[2][:0], ends[2][:0]
-    highest = bounds_of_levels(w, n, seen)[0 if levels else -1 :]
-    for bound in np.split(highest, len(highest)):
-        _over_slices(pool, join_light, len(w), *ends, joined, bound[0], label)
-        joined = bound
+    highest, bounds = bounds_of_levels(w, n, seen)[0 if levels else -1 :], w[:0]
+    places, starts = _by_level(pool, frozen(w), highest, vertex_type)
+    for i, bound in enumerate(highest):
+        parts = (places[row[i] : row[i + 1]] for row in starts)
+        list(pool.map(join_edges, parts, *joined))
         roots, others = roots_of(label, one), roots_of(label, other)
         ordered = np.sort(roots)
         giant = ordered[longest_run(ordered)[0]]
@@ -121,7 +130,7 @@ def filter_of(
             member, bounds = one[roots == giant][:1], bounds[:0]
             level[:] = OUTSIDE
         connected = np.mean((roots == giant) & (others == giant))
-        if connected >= _LEAST_INSIDE or bound[0] == highest[-1]:
+        if connected >= _LEAST_INSIDE or bound == highest[-1]:
             _over_slices(pool, set_level, n, label, giant, np.uint8(len(bounds)), level)
             bounds = np.append(bounds, bound)
     with workers(width):
@@ -130,6 +139,20 @@ def filter_of(
     in_giant = np.empty(-(-n // 64), np.uint64)
     mark_up_to(level, np.uint8(marked), in_giant)
     return Filter(frozen(bounds), marked, Joined(label, level, in_giant))
+
+
+def _by_level(
+    pool: Executor, w: np.ndarray, bounds: np.ndarray, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of edges, those of each slice by level, and for each slice where the levels start."""
+    firsts = range(0, len(w), _SLICE)
+    places, starts = np.empty(len(w), dtype), np.empty((len(firsts), len(bounds) + 2), np.int64)
+
+    def sort(first: int, row: np.ndarray) -> None:
+        sort_by_level(first, min(first + _SLICE, len(w)), w, bounds, places, row)
+
+    list(pool.map(sort, firsts, starts))
+    return places, starts
 
 
 def _over_slices(pool: Executor, function: Callable[..., None], size: int, *arguments: Any) -> None:

@@ -35,23 +35,52 @@ class Joined(NamedTuple):
 
 
 @njit(nogil=True)
-def join_light(first, last, u, v, w, joined, highest, parent):
-    """Join the ends of the edges ``first … last - 1`` up to `highest`; several threads may do so for several slices.
+def sort_by_level(first, last, w, bounds, places, starts):
+    """Sort the edges ``first … last - 1`` by the first level whose bound they do not exceed, else by their places.
 
     Parameters
     ----------
     first, last : int
-    u, v : numpy.ndarray of uint32 or uint64, shape (k,)
+        Several threads may do so for several slices.
     w : numpy.ndarray of any weight dtype, shape (k,)
-    joined : numpy.ndarray of the same dtype, shape (0,) or (1,)
-        Where edges were joined before, the weight up to which.
-    highest : scalar of the same dtype
+    bounds : numpy.ndarray of the same dtype, shape (levels,)
+        Ascending; fewer than 255.
+    places : numpy.ndarray of uint32 or uint64, shape (k,)
+        Those of the slice are overwritten.
+    starts : numpy.ndarray of int64, shape (levels + 2,)
+        Overwritten: edges of level `i` are at ``places[starts[i] : starts[i + 1]]``, those above all bounds come last.
+    """
+    first, last = np.uint64(first), np.uint64(last)
+    level = np.zeros(last - first, np.uint8)
+    for i in range(bounds.size):
+        # One bound after the other, so that vector instructions compare with it.
+        for j in range(level.size):
+            level[j] += np.uint8(w[first + np.uint64(j)] > bounds[i])
+    starts[:] = 0
+    for j in range(level.size):
+        starts[level[j] + 1] += 1
+    starts[0] = first
+    for i in range(1, starts.size):
+        starts[i] += starts[i - 1]
+    ends = starts[:-1].copy()
+    for j in range(level.size):
+        places[ends[level[j]]] = first + np.uint64(j)
+        ends[level[j]] += 1
+
+
+@njit(nogil=True)
+def join_edges(places, u, v, parent):
+    """Join the ends of the edges at `places`; several threads may do so for several edges.
+
+    Parameters
+    ----------
+    places : numpy.ndarray of uint32 or uint64, shape (j,)
+    u, v : numpy.ndarray of uint32 or uint64, shape (k,)
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         The union-find (`mst.kernels.union_find.concurrent`); overwritten.
     """
-    for e in range(np.uint64(first), np.uint64(last)):
-        if w[e] <= highest and (joined.size == 0 or w[e] > joined[0]):
-            unite(parent, u[e], v[e])
+    for e in places:
+        unite(parent, u[e], v[e])
 
 
 @njit(nogil=True)
@@ -72,7 +101,7 @@ def set_level(first, last, parent, giant, number, level):
     first, last : int
         Several threads may do so for several slices.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
-        As of `join_light`.
+        As of `join_edges`.
     giant : scalar of the same dtype
     number : numpy.uint8
     level : numpy.ndarray of uint8, shape (n,)
