@@ -17,6 +17,7 @@ from mst import order
 from mst.graph import Graph
 from mst.kernels.graph.simplify import lightest_of_parallel_edges
 from mst.kernels.primitives import sources
+from mst.kernels.primitives.ascending import ascending, write_ascending
 from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
 from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.exact_sum import bin_sums
@@ -134,6 +135,32 @@ def test_bitmap_words_hold_the_bits_of_packbits(dtype, rng):
             expected = [1000 + i for i in range(64) if int(word) >> i & 1]
             assert ones(word, positions) == (len(expected), 1 + len(expected))
             assert positions[1 : 1 + len(expected)].tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_distinct_ids_are_sorted_and_repeated_ones_counted(dtype, rng):
+    for m in (1, 63, 64, 65, 128, 6400, 7001):
+        for size in (m, max(m // 2, 1), max(m // 70, 1), 1):
+            ids = rng.permutation(m)[:size].astype(dtype)
+            for given in (ids, np.sort(ids), np.arange(m - size, m, dtype=dtype), np.arange(size, dtype=dtype)):
+                found, different = ascending(given, m)
+                assert different == size and found.dtype == np.int64 and (found == np.sort(given)).all()
+            repeated = np.append(ids, ids[:1])
+            assert ascending(repeated, m)[1] == size
+            assert ascending(np.append(ids, dtype(m)), m)[1] == -1
+            assert ascending(np.append(ids, np.iinfo(dtype).max).astype(dtype), m)[1] == -1
+
+
+def test_ascending_ids_stay_within_their_part_and_leave_no_bits(rng):
+    for size in (1, 69, 70, 71, 640):
+        ids, words, out = (
+            rng.permutation(640)[:size].astype(np.uint32) + np.uint32(128),
+            zeroed(640),
+            np.full(900, -7),
+        )
+        assert write_ascending(ids, words, np.uint64(128), out[100 : 100 + size]) == size
+        assert (out[100 : 100 + size] == np.sort(ids)).all() and not words.any()
+        assert (out[:100] == -7).all() and (out[100 + size :] == -7).all()
 
 
 def test_find_halves_paths():

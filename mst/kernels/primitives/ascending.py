@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.primitives.bitmap import write_positions_of_ones, zeroed
+from mst.kernels.primitives.bitmap import count_ones, count_trailing_zeros, write_positions_of_ones, zeroed
 from mst.kernels.primitives.jit import njit
 
-_ONE, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+_ZERO, _ONE, _6, _63, _64 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(64)
+
+_AT_ONCE = 6
+"""Ids of a word that are written without a test; those beyond the last one are overwritten by the next word's."""
 
 
 def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
@@ -41,10 +44,10 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
 @njit
 def _write_below(ids, m, words, out):
     """Return -1 if some of `ids` are not below `m`, else what `write_ascending` does with all of them."""
-    largest = np.uint64(0)
-    for e in ids:
-        largest = max(largest, np.uint64(e))
-    return write_ascending(ids, words, np.uint64(0), out) if largest < np.uint64(m) else -1
+    largest = ids.dtype.type(0)
+    for i in range(np.uint64(ids.size)):
+        largest = max(largest, ids[i])
+    return write_ascending(ids, words, _ZERO, out) if np.uint64(largest) < np.uint64(m) else -1
 
 
 @njit
@@ -64,9 +67,23 @@ def write_ascending(ids, words, base, out):
     for e in ids:
         i = np.uint64(e) - base
         words[i >> _6] |= _ONE << (i & _63)
-    at = 0
-    for j in range(words.size):
+    at, j = _ZERO, _ZERO
+    while j < np.uint64(words.size) and at + _64 + np.uint64(_AT_ONCE) <= np.uint64(out.size):
         if words[j]:
-            at = write_positions_of_ones(words[j], np.int64(base) + 64 * j, out, at)
-            words[j] = np.uint64(0)
-    return at
+            # Of a loop that ends after the word's last id, the end is mispredicted nearly every time.
+            word, first, end = words[j], np.int64(base + _64 * j), at + np.uint64(count_ones(words[j]))
+            while at < end:
+                for _ in range(_AT_ONCE):
+                    out[at] = first + count_trailing_zeros(word)
+                    at += _ONE
+                    word &= word - _ONE
+            at = end
+            words[j] = _ZERO
+        j += _ONE
+    written = np.int64(at)
+    while j < np.uint64(words.size):
+        if words[j]:
+            written = write_positions_of_ones(words[j], np.int64(base + _64 * j), out, written)
+            words[j] = _ZERO
+        j += _ONE
+    return written
