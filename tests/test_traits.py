@@ -67,6 +67,22 @@ def test_weights_that_follow_places_are_local(order):
     assert traits.weights == "local" and traits.local > 0.9
 
 
+@pytest.mark.parametrize("most", [1, 2, 30, 10**6])
+def test_edges_that_share_an_end_are_compared_by_the_ranks_of_their_weights(most):
+    rng = np.random.default_rng(most)
+    u, v = rng.integers(0, 90, 200), rng.integers(0, 90, 200)
+    graph = Graph(90, u, v, (np.minimum(u, v) + rng.integers(0, most, 200)).astype(np.float32))
+    rank, first, near = np.sort(graph.w).searchsorted(graph.w), {}, []
+    for e, ends in enumerate(zip(u, v)):
+        for x in ends if u[e] != v[e] else ():
+            if x in first:
+                near.append(abs(rank[e] - rank[first[x]]) <= 200 // 32)
+            first.setdefault(x, e)
+    anywhere = np.mean(abs(rank - np.roll(rank, -100)) <= 200 // 32)
+    local = max((np.mean(near) - anywhere) / (1 - anywhere), 0)
+    assert traits_of(graph).local == pytest.approx(local, abs=6e-4)
+
+
 def test_weights_that_ascend_with_the_rows_are_not_local():
     star = Graph(1001, np.zeros(1000, int), np.arange(1, 1001), np.arange(1000))
     assert traits_of(star).weights == "random" and traits_of(star).local < 0.1

@@ -82,10 +82,11 @@ def traits_of(graph: Any) -> Traits:
 
     rows = sampled_rows(n, m)
     u, v, w = (_taken(array, rows) for array in (graph.u, graph.v, graph.w))
-    ordered = np.sort(w)
-    distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
-    rank, k = ordered.searchsorted(w), len(rows)
-    edges, pairs, compared, near, anywhere = shared_ends(rows, u, v, rank, max(k // 32, 1))
+    places, k = w.argsort(), len(rows)
+    ordered = w[places]
+    differ = ordered[1:] != ordered[:-1]
+    distinct = 1 + int(np.count_nonzero(differ))
+    edges, pairs, compared, near, anywhere = shared_ends(rows, u, v, places, differ, max(k // 32, 1))
     local = 0.0
     if compared >= _FEWEST_PAIRS and anywhere < k:
         # How much more often than any two edges, taken half the sample apart.

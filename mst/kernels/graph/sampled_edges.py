@@ -16,7 +16,7 @@ def hashed_rows(m, rows):
 
 
 @njit
-def shared_ends(rows, u, v, rank, reach):
+def shared_ends(rows, u, v, places, differ, reach):
     """Count the pairs of edges that share an end, and how near in rank such edges are.
 
     Parameters
@@ -25,8 +25,10 @@ def shared_ends(rows, u, v, rank, reach):
         Ids of the sampled edges, ascending. Where not stated otherwise, of equal rows only the first is counted.
     u, v : numpy.ndarray of int32 or int64, shape (k,)
         Their ends.
-    rank : numpy.ndarray of int64, shape (k,)
-        Place of each weight among the sampled ones; equal weights have one rank.
+    places : numpy.ndarray of int64, shape (k,)
+        The sampled edges by weight. An edge's rank is its place among them; equal weights have one rank.
+    differ : numpy.ndarray of bool, shape (k - 1,)
+        Whether the weight of an edge in this order differs from the next one's.
     reach : int
         Ranks that differ by no more than this are near.
 
@@ -46,6 +48,9 @@ def shared_ends(rows, u, v, rank, reach):
         sample further on.
     """
     k = len(rows)
+    rank = np.empty(k, np.int64)
+    for i in range(k):
+        rank[places[i]] = i if i == 0 or differ[i - 1] else rank[places[i - 1]]
     bits = 2
     while (1 << bits) < 4 * k:
         bits += 1
