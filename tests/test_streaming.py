@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import mst
 from mst import solver
 from mst.graph import frozen
-from mst.kernels.streaming.filter import sort_by_level
-from mst.streaming import StreamForest, memory, prove_batches, running, solve
+from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
+from mst.streaming import StreamForest, filter, memory, prove_batches, running, solve
 from mst.streaming.filter import Threads
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
@@ -30,6 +30,7 @@ WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.fl
 def small_table(monkeypatch):
     """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
     monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
+    monkeypatch.setattr(filter, "_SMALL_BITMAP", 0)
     budget = memory.Budget(2**30, 2**24, 16, 64, 64)
     monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
 
@@ -58,9 +59,10 @@ def agrees(n, columns, cuts, **options):
     st.lists(st.integers(0, 800), max_size=30),
     st.sampled_from(ENDS),
     st.sampled_from(WEIGHTS),
+    st.integers(0, 4),
     st.integers(0, 2**32),
 )
-def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, weight_type, seed):
+def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, weight_type, groups, seed):
     rng = np.random.default_rng(seed)
     u, v = (
         rng.integers(0, n, m).astype(end_type) for _ in range(2)
@@ -68,6 +70,8 @@ def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, wei
     w = rng.integers(0, most, m).astype(weight_type)  # with ties
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "_SMALLEST_TABLE", 0)
+        for name, value in dict(_LARGEST_GROUPS=groups, _SMALL_BITMAP=0, _MORE_OPEN=1).items():
+            patch.setattr(filter, name, value)
         budget = memory.Budget(2**30, 2**24, 16, 64, 64)
         patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
         agrees(n, (u, v, w), [min(c, m) for c in cuts])
@@ -114,6 +118,46 @@ def test_edges_are_sorted_by_the_first_level_that_holds_them(weights):
             assert (places[first:last] == first + np.argsort(level, kind="stable")).all()
             assert (starts == first + np.searchsorted(np.sort(level), range(len(bounds) + 2))).all()
     assert (np.sort(places) == np.arange(len(w))).all()
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
+def test_bits_of_groups_drop_no_edge_that_bits_of_vertices_keep(n):
+    rng = np.random.default_rng(n)
+    level = rng.choice(np.array([0, 1, 2, 255], np.uint8), n, p=[0.9, 0.06, 0.03, 0.01])
+    label = np.where(level < 3, n, np.arange(n)).astype(np.uint32)
+    u, v = (frozen(rng.integers(0, n + 2, 5000).astype(np.uint32)) for _ in range(2))
+    w, bounds, found = (
+        frozen(rng.integers(0, 90, 5000).astype(np.int32)),
+        np.array([5, 20, 60], np.int32),
+        set(),
+    )
+    for shift in range(5):
+        for marked in range(3):
+            in_giant = np.full(-(-n // (64 << shift)), rng.integers(2**62), np.uint64)
+            mark_up_to(level, np.uint8(marked), np.uint64(shift), in_giant)
+            bits = np.unpackbits(in_giant.view(np.uint8), bitorder="little")
+            padded = np.append(level, np.zeros(-n % (1 << shift), np.uint8)).reshape(-1, 1 << shift)
+            assert (bits[: len(padded)] == (padded <= marked).all(1)).all()
+            places, joined = np.empty(5000, np.uint32), Joined(label, level, in_giant, np.uint64(shift))
+            kept, *others = keep_open(u, v, w, bounds, marked, joined, places)
+            found.add((places[:kept].tobytes(), *others))
+    assert len(found) == 1
+
+
+def test_groups_grow_while_their_bits_drop_as_many_edges(monkeypatch):
+    rng, n = np.random.default_rng(6), 3000
+    u, v = rng.integers(0, n + 5, 4000), rng.integers(0, n + 5, 4000)
+    sample, bounds = [filter.Sample(u, v, rng.integers(50, 100, 4000))], np.array([10, 20])
+    level = np.ones(n, np.uint8)
+    assert filter.best_bitmap(bounds, level, sample) == (1, 0)  # so small that a cache holds it
+    monkeypatch.setattr(filter, "_SMALL_BITMAP", 0)
+    assert filter.best_bitmap(bounds, level, sample) == (1, 4)
+    level[::100] = 2  # outside: pairs leave two of 100 edges more open
+    assert filter.best_bitmap(bounds, level, sample) == (1, 0)
+    level[:] = 1
+    level[:50] = 255
+    assert filter.best_bitmap(bounds, level, sample) == (1, 4)
+    assert filter.best_bitmap(bounds, level, []) == (1, 0)
 
 
 def test_one_of_two_cores_solves(monkeypatch):

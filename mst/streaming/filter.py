@@ -32,6 +32,9 @@ _FEWEST, _FACTOR = 0.01, 2.0
 _LAST_LEFT_OUT = 1 / 16
 """Of as many vertices as there are edges for each vertex, how many the last level leaves out."""
 
+_LARGEST_GROUPS, _SMALL_BITMAP, _MORE_OPEN = 4, 1 << 17, 1 / 100
+"""Bits of the size of a bitmap's groups, bits that a cache holds beside all else, and the share that may turn open."""
+
 _LEAST_INSIDE = 1 / 32
 """Share of the edges that the largest tree has to connect to be worth a level."""
 
@@ -78,7 +81,9 @@ class Sample(NamedTuple):
     w: np.ndarray
 
 
-NO_FILTER = Filter(None, 0, Joined(np.empty(0, np.uint32), np.empty(0, np.uint8), np.zeros(1, np.uint64)))
+NO_FILTER = Filter(
+    None, 0, Joined(np.empty(0, np.uint32), np.empty(0, np.uint8), np.zeros(1, np.uint64), np.uint64(0))
+)
 
 
 def filter_of(
@@ -135,10 +140,10 @@ def filter_of(
             bounds = np.append(bounds, bound)
     with workers(width):
         trees.flatten(Schedule(width, 4096, tallies), label)
-    marked = best_marked(bounds, level, sample)
-    in_giant = np.empty(-(-n // 64), np.uint64)
-    mark_up_to(level, np.uint8(marked), in_giant)
-    return Filter(frozen(bounds), marked, Joined(label, level, in_giant))
+    marked, shift = best_bitmap(bounds, level, sample)
+    in_giant = np.empty(-(-n // (64 << shift)), np.uint64)
+    mark_up_to(level, np.uint8(marked), np.uint64(shift), in_giant)
+    return Filter(frozen(bounds), marked, Joined(label, level, in_giant, np.uint64(shift)))
 
 
 def _by_level(
@@ -186,14 +191,32 @@ def bounds_of_levels(w: np.ndarray, n: int, seen: int) -> np.ndarray:
     return np.unique(sample[np.maximum((len(sample) * shares).astype(np.int64) - 1, 0)])
 
 
-def best_marked(bounds: np.ndarray, level: np.ndarray, sample: Iterable[Sample]) -> int:
-    """Return the level whose bitmap drops most of the edges of a sample; the last one if the sample is empty."""
-    changes = np.zeros(len(bounds) + 1, np.int64)
-    for u, v, w in sample:
-        known = (u < len(level)) & (v < len(level))
-        lowest = np.maximum(level[u[known]], level[v[known]])
-        after = np.searchsorted(bounds, w[known], "right")
+def best_bitmap(bounds: np.ndarray, level: np.ndarray, sample: Iterable[Sample]) -> tuple[int, int]:
+    """Return the level whose bitmap drops most of the edges of a sample, and the binary logarithm of its groups' size.
+
+    Groups are twice as large as long as that leaves few more edges open and the bitmap takes much of a cache. Without a
+    sample, it is the last level, and each vertex has a bit.
+    """
+    parts = [(part, (part[0] < len(level)) & (part[1] < len(level))) for part in sample]
+    if not any(known.any() for _, known in parts):
+        return len(bounds) - 1, 0
+    u, v, w = (np.concatenate([part[i][known] for part, known in parts]) for i in range(3))
+    after = np.searchsorted(bounds, w, "right")
+    best, most = (0, 0), 0
+    for shift in range(_LARGEST_GROUPS + 1):
+        lowest = np.maximum(*(_highest_of_groups(level, ends, shift) for ends in (u, v)))
         dropped = lowest < after
-        np.add.at(changes, lowest[dropped], 1)
-        np.add.at(changes, after[dropped], -1)
-    return len(bounds) - 1 - int(np.argmax(np.cumsum(changes[:-1])[::-1]))
+        changes = np.bincount(lowest[dropped], minlength=256) - np.bincount(after[dropped], minlength=256)
+        drops = np.cumsum(changes)[: len(bounds)]
+        if shift and drops.max() < most - len(w) * _MORE_OPEN:
+            break
+        best, most = (len(bounds) - 1 - int(np.argmax(drops[::-1])), shift), drops.max()
+        if len(level) >> shift <= _SMALL_BITMAP:
+            break
+    return best
+
+
+def _highest_of_groups(level: np.ndarray, vertices: np.ndarray, shift: int) -> np.ndarray:
+    """Return the highest level in the group of each vertex."""
+    members = (vertices.astype(np.int64) >> shift << shift)[:, None] + np.arange(1 << shift)
+    return level[np.minimum(members, len(level) - 1)].max(axis=1)

@@ -25,13 +25,16 @@ class Joined(NamedTuple):
         The root of each vertex's tree at the last level.
     level : numpy.ndarray of uint8, shape (n,)
         The first level at which a vertex is in the largest tree; `OUTSIDE` if there is none.
-    in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,)
-        Bitmap of the vertices in the largest tree at one of the levels; at least one word, for no vertices, too.
+    in_giant : numpy.ndarray of uint64, shape (k,)
+        Bitmap of the groups of ``2 ** shift`` consecutive vertices all of which are in the largest tree at one of the
+        levels; at least one word, for no vertices, too.
+    shift : numpy.uint64
     """
 
     label: np.ndarray
     level: np.ndarray
     in_giant: np.ndarray
+    shift: np.uint64
 
 
 @njit(nogil=True)
@@ -112,12 +115,16 @@ def set_level(first, last, parent, giant, number, level):
 
 
 @njit(nogil=True)
-def mark_up_to(level, number, in_giant):
-    """Write `in_giant`, the bitmap of the vertices of level `number` or lower."""
+def mark_up_to(level, number, shift, in_giant):
+    """Write `in_giant`, the bitmap of the groups of ``2 ** shift`` vertices of level `number` or lower."""
     for word in range(in_giant.size):
         bits = _ZERO
-        for j in range(min(64, level.size - 64 * word)):
-            bits |= np.uint64(level[64 * word + j] <= number) << np.uint64(j)
+        for j in range(_WORD):
+            first = (_WORD * np.uint64(word) + j) << shift
+            highest = number if first < np.uint64(level.size) else OUTSIDE
+            for x in range(first, min(first + (_ONE << shift), np.uint64(level.size))):
+                highest = max(highest, level[x])
+            bits |= np.uint64(highest <= number) << j
         in_giant[word] = bits
 
 
@@ -150,7 +157,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     unordered : int
         How many weights are NaN.
     """
-    label, level, _ = joined
+    label, level, _, _ = joined
     n, levels = np.uint64(label.size), np.uint64(bounds.size)
     highest, last = bounds[marked], bounds[levels - _ONE]
     kept = largest = unordered = _ZERO
@@ -190,7 +197,7 @@ def _possibly_open(u, v, w, first, end, highest, joined):
     largest : scalar of the ends' dtype
     unordered : uint64
     """
-    n, in_giant = np.uint64(joined.label.size), joined.in_giant
+    n, in_giant, shift = np.uint64(joined.label.size), joined.in_giant, u.dtype.type(joined.shift)
     word = unordered = _ZERO
     largest = u.dtype.type(0)
     last = u.dtype.type(n - min(n, _ONE))
@@ -200,6 +207,7 @@ def _possibly_open(u, v, w, first, end, highest, joined):
         largest = max(largest, far)
         unordered += np.uint64(w[e] != w[e])
         is_open = (w[e] < highest) | (far > last) | (n == _ZERO)
-        is_open |= get_bit(in_giant, min(x, last)) & get_bit(in_giant, min(y, last)) == _ZERO
+        x_inside, y_inside = get_bit(in_giant, min(x, last) >> shift), get_bit(in_giant, min(y, last) >> shift)
+        is_open |= x_inside & y_inside == _ZERO
         word |= np.uint64(is_open & (x != y)) << (e - first)
     return word, largest, unordered
