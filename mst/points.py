@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -239,7 +240,7 @@ def _distinct(coordinates: np.ndarray) -> Points:
     if is_first.all():
         return Points(coordinates, first, np.ones(len(first), np.int64), np.empty((2, 0), np.int64))
     (ids,), (others,) = np.nonzero(is_first), np.nonzero(~is_first)
-    places = np.searchsorted(ids, first)
+    places = (np.cumsum(is_first) - 1)[first]
     counts = np.bincount(places)
     return Points(coordinates[ids], ids, counts, np.stack((others, places[others])))
 
@@ -333,12 +334,16 @@ def _in_order(rows: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, np.
     least, greatest = rows[:, 1].min(), rows[:, 1].max()
     shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
     short = ((rows[:, 1] - least) >> shift).astype(np.uint32)
-    order = by_threads.argsort(short, width) if width > 1 else radix.argsort(short)
+    argsort = partial(by_threads.argsort, width=width) if width > 1 else radix.argsort
+    order = argsort(short)
     u, v, w = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.empty(len(rows))
     read_rows(rows, order, u, v, w)
     in_order = (w.view(np.uint64) - least) >> shift
     equal = in_order[1:] == in_order[:-1]
     (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
-    tied = ties[np.lexsort((v[ties], u[ties], w[ties]))]
-    u[ties], v[ties], w[ties] = u[tied], v[tied], w[tied]
+    if len(ties):
+        ends = u[ties].astype(np.uint64) << np.uint64(32) | v[ties].astype(np.uint64)
+        by_ends = argsort(ends)
+        tied = ties[by_ends[argsort(w[ties[by_ends]].view(np.uint64))]]
+        u[ties], v[ties], w[ties] = u[tied], v[tied], w[tied]
     return u, v, w

@@ -6,6 +6,7 @@ import numpy as np
 
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.radix import argsort
 
 _BITS_EACH = 16
 """Bits of a bitmap for each point: few points then share one by chance."""
@@ -31,7 +32,7 @@ def representatives(coordinates: np.ndarray) -> np.ndarray:
     first = np.arange(len(coordinates))
     points = _suspects(hashes, max(len(coordinates) * _BITS_EACH, 64).bit_length())
     if len(points):
-        order = points[np.argsort(hashes[points], kind="stable")]
+        order = points[argsort(hashes[points])]
         _group(coordinates, hashes, order, first)
     return first
 
