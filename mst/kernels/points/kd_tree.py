@@ -35,7 +35,7 @@ class KdTree(NamedTuple):
     boxes : numpy.ndarray of float64, shape (nodes, 2, dimensions)
         The least and the greatest coordinates of each node; infinite and minus infinite where it has no points.
     points : numpy.ndarray of int32, shape (n,)
-        The point at each place.
+        The point at each place. Its memory goes on to the end of a block.
     levels : int
         Levels of inner nodes.
     """
@@ -62,7 +62,7 @@ def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
     middle = max(levels - _LOCAL, 0)
     # At least four pieces of work for each worker.
     top = min(max(middle - _COPIED, (4 * schedule.width - 1).bit_length() if schedule.width > 1 else 0), middle)
-    points, keys = np.arange(n, dtype=np.int32), np.empty(n if top else 0)
+    points, keys = np.arange(blocks * LEAF, dtype=np.int32)[:n], np.empty(n if top else 0)
     for level in range(top):
         _split_level(schedule, level, blocks, coordinates, points, keys)
     tree = KdTree(np.empty((blocks, dimensions, LEAF)), np.empty((2 << levels, 2, dimensions)), points, levels)

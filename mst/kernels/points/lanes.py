@@ -212,6 +212,51 @@ def rank(typing_context, numbers, ranks, size):
 
 
 @intrinsic
+def rank_ties(typing_context, numbers, points, start, ranks, size):
+    """Do what `rank` does by (number, point), without infinite numbers; the points are int32, from `start` on.
+
+    Points differ where numbers are finite.
+    """
+
+    def generate(context, builder, signature, arguments):
+        numbers_value, points_value, start, ranks_value, size = arguments
+        given = _read(context, builder, numbers, numbers_value)
+        ids = _ints(context, builder, points, points_value, start)
+        counts = ir.Constant(_INTS, [0] * LEAF)
+        for lane in range(LEAF):
+            lanes = ir.Constant(_INTS, [lane] * LEAF)
+            one, point = (builder.shuffle_vector(vector, vector, lanes) for vector in (given, ids))
+            earlier = builder.icmp_signed("<", point, ids)
+            before = builder.and_(builder.fcmp_ordered("<=", one, given), earlier)
+            before = builder.or_(builder.fcmp_ordered("<", one, given), before)
+            counts = builder.sub(counts, builder.sext(before, counts.type))
+        _write(context, builder, ranks, ranks_value, counts)
+        size = _spread(builder, builder.trunc(size, _I32), _INTS)
+        finite = builder.fcmp_ordered("<", given, ir.Constant(_FLOATS, [float("inf")] * LEAF))
+        first = builder.and_(builder.icmp_signed("<", counts, size), finite)
+        return builder.zext(builder.bitcast(first, ir.IntType(LEAF)), _I64)
+
+    return types.int64(numbers, points, types.int64, ranks, types.int64), generate
+
+
+@intrinsic
+def lanes_before(typing_context, numbers, points, start, number, point):
+    """Return the lanes whose (number, point) is before these two, a bit each; the points are int32, from `start` on."""
+
+    def generate(context, builder, signature, arguments):
+        numbers_value, points_value, start, number, point = arguments
+        given = _read(context, builder, numbers, numbers_value)
+        number = _spread(builder, number, _FLOATS)
+        ids = _ints(context, builder, points, points_value, start)
+        earlier = builder.icmp_signed("<", ids, _spread(builder, point, _INTS))
+        ties = builder.and_(builder.fcmp_ordered("==", given, number), earlier)
+        before = builder.or_(builder.fcmp_ordered("<", given, number), ties)
+        return builder.zext(builder.bitcast(before, ir.IntType(LEAF)), _I64)
+
+    return types.int64(numbers, points, types.int64, types.float64, types.int32), generate
+
+
+@intrinsic
 def first_lane(typing_context, lanes):
     """Return the first of some lanes, of which there is one at least."""
 
@@ -223,10 +268,15 @@ def first_lane(typing_context, lanes):
 
 def _in_component(context, builder, of_type, of_value, start, component):
     """Return which of the int32 of an array, from `start` on, are a number."""
-    array = context.make_array(of_type)(context, builder, of_value)
-    address = cgutils.get_item_pointer(context, builder, of_type, array, [start], wraparound=False)
-    components = builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
+    components = _ints(context, builder, of_type, of_value, start)
     return builder.icmp_signed("==", components, _spread(builder, component, _INTS))
+
+
+def _ints(context, builder, array_type, value, start):
+    """Return the vector of int32 of an array from `start` on."""
+    array = context.make_array(array_type)(context, builder, value)
+    address = _item(context, builder, array_type, array, start)
+    return builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
 
 
 def _reduction(numbers, order):

@@ -12,10 +12,12 @@ from mst.kernels.points.lanes import (
     box_distances,
     first_lane,
     greatest,
+    lanes_before,
     lanes_within,
     node_distance,
     point_distances,
     rank,
+    rank_ties,
 )
 from mst.kernels.primitives.jit import njit
 
@@ -55,14 +57,19 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                 continue
             home = leaves + leaf
             radius[:] = -1.0
+            # Whether two distances in the leaf may be equal.
+            tied = False
             for place in range(own * LEAF, min((own + 1) * LEAF, points.size)):
                 point_distances(blocks, own, place, near)
                 near[place - own * LEAF] = np.inf
-                lanes = rank(near, ranks, listed)
-                for i in range(listed if lanes != 0 else 0, places.shape[1]):
+                lanes, filled = np.int64(0), listed
+                if not tied:
+                    lanes = rank(near, ranks, listed)
+                    tied = lanes == 0
+                if tied:
+                    lanes, filled = rank_ties(near, points, own * LEAF, ranks, listed), 0
+                for i in range(filled, places.shape[1]):
                     places[place, i], distances[place, i] = -1, np.inf
-                if lanes == 0:
-                    _insert(lanes_within(near, np.inf), near, own, points, places[place], distances[place])
                 while lanes != 0:
                     j = first_lane(lanes)
                     lanes &= lanes - 1
@@ -101,6 +108,9 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                             point_distances(blocks, b, place, near)
                             hits = lanes_within(near, radius[j])
                             if hits != 0:
+                                last = places[place, -1]
+                                if tied and last >= 0:
+                                    hits = lanes_before(near, points, b * LEAF, radius[j], points[last])
                                 _insert(hits, near, b, points, places[place], distances[place])
                                 radius[j] = distances[place, -1]
                         limit = greatest(radius)
