@@ -21,6 +21,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
 _SAMPLE = 32
+_TIES = 3
 # The lowest levels, whose nodes are split in a copy of their points, and those above, that are split in another one.
 _LOCAL, _COPIED = 9, 3
 
@@ -109,20 +110,50 @@ def _split(node, level, blocks, origin, coordinates, points, keys):
     start = ((node * blocks) >> level) * LEAF - origin
     stop = min((((node + 1) * blocks) >> level) * LEAF - origin, points.size)
     middle = (((2 * node + 1) * blocks) >> (level + 1)) * LEAF - origin
-    if start < middle < stop:
-        dimension, low = _widest(coordinates, points, start, stop)
-        last = 1
-        while last < coordinates.shape[0]:
-            last *= 2
-        last -= 1
-        bits = keys.view(np.int64)
-        for i in range(start, stop):
+    if not start < middle < stop:
+        return
+    last = 1
+    while last < coordinates.shape[0]:
+        last *= 2
+    last -= 1
+    bits = keys.view(np.int64)
+    low, high = start, stop
+    for _ in range(coordinates.shape[1]):
+        dimension, least = _widest(coordinates, points, low, high)
+        for i in range(low, high):
             # Differences keep more bits than coordinates far from zero.
-            keys[i] = coordinates[points[i], dimension] - low
+            keys[i] = coordinates[points[i], dimension] - least
             bits[i] = bits[i] & ~last | points[i]
-        _select(keys, start, stop, middle)
-        for i in range(start, stop):
+        split = np.float64(_select(keys, low, high, middle)).view(np.int64) & ~last
+        for i in range(low, high):
             points[i] = bits[i] & last
+        equal = 0
+        for i in range(low, high, max((high - low) // _SAMPLE, 1)):
+            equal += bits[i] & ~last == split
+        if equal < _TIES:
+            return
+        # Points of one coordinate would be split by their numbers, both halves as wide as all: split by another one.
+        low, high = _gather(bits, points, last, split, low, high, middle)
+        if low == middle:
+            return
+
+
+@njit
+def _gather(bits, points, last, split, low, high, middle):
+    """Move the points whose key without its `last` bits is `split` to both sides of `middle`; return their range."""
+    first = middle
+    for i in range(middle - 1, low - 1, -1):
+        if bits[i] & ~last == split:
+            first -= 1
+            points[i], points[first] = points[first], points[i]
+            bits[i], bits[first] = bits[first], bits[i]
+    end = middle
+    for i in range(middle, high):
+        if bits[i] & ~last == split:
+            points[i], points[end] = points[end], points[i]
+            bits[i], bits[end] = bits[end], bits[i]
+            end += 1
+    return first, end
 
 
 @njit
@@ -247,16 +278,18 @@ def _widest(coordinates, points, start, stop):
 
 @njit
 def _select(keys, start, stop, middle):
-    """Move the smallest keys of the places ``start … stop - 1`` before place `middle`."""
+    """Move the smallest keys of the places ``start … stop - 1`` before place `middle`; return the least of the rest."""
     low, high = start, stop
     while high - low > 1:
-        place = _partition(keys, low, high, _pivot(keys, low, high))
+        pivot = _pivot(keys, low, high)
+        place = _partition(keys, low, high, pivot)
         if middle < place:
             high = place
         elif middle > place:
             low = place
         else:
-            return
+            return pivot
+    return keys[middle]
 
 
 @njit
