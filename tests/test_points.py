@@ -139,6 +139,24 @@ def test_tree_of_a_large_grid_is_that_of_its_near_pairs(sides, repeats, samples)
         assert rows(mst.from_points(X, min_samples=samples, threads=threads)) == expected, threads
 
 
+def test_nodes_above_leaves_without_points_have_the_component_of_the_others():
+    from mst.kernels.parallel.runtime import Schedule, new_tallies
+    from mst.kernels.points import kd_tree, rounds
+
+    n = 32 * 5 + 1
+    schedule = Schedule(1, 1, new_tallies(1))
+    tree = kd_tree.build(np.random.default_rng(19).random((n, 2)), schedule)
+    of = np.zeros(32 * 6, np.int32)[:n]
+    of[-1] = 4
+    components = rounds.Components(of, np.full(len(tree.boxes), -1, np.int32), np.zeros(n, np.uint64))
+    parent = np.arange(n, dtype=np.int32)
+    rounds.relabel(schedule, parent, tree.levels, components)
+    assert components.of_node[1:].tolist() == [-1, 0, -1, 0, 0, 0, -1, -2, 0, 0, 0, -2, 0, 0, 4]
+    parent[4] = 0
+    rounds.relabel(schedule, parent, tree.levels, components)
+    assert components.of_node[1:].tolist() == [0] * 7 + [-2, 0, 0, 0, -2, 0, 0, 0]
+
+
 @pytest.mark.parametrize(("local", "copied"), [(0, 0), (0, 2), (1, 2), (2, 1), (9, 3)])
 @pytest.mark.parametrize("kind", ["random", "grid", "equal in one dimension"])
 def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied, kind):

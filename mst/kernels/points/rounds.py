@@ -532,7 +532,10 @@ def _relabel_leaves(first, last, parent, levels, components):
     leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
     for leaf in range(first, last):
         b = leaf_block(leaf, levels, blocks)
-        known = of_node[leaves + leaf] if b >= 0 else np.int32(-2)
+        if b < 0:
+            of_node[leaves + leaf] = -2
+            continue
+        known = of_node[leaves + leaf]
         start, stop = b * LEAF, min((b + 1) * LEAF, of.size)
         if known >= 0:
             root = parent[known]
@@ -541,8 +544,7 @@ def _relabel_leaves(first, last, parent, levels, components):
                     of[p] = root
                 of_node[leaves + leaf] = root
             continue
-        if b >= 0:
-            known = parent[of[start]]
+        known = parent[of[start]]
         alike = True
         for p in range(start, stop):
             root = parent[of[p]]
