@@ -24,6 +24,7 @@ from mst.kernels.points.lanes import (
     greatest,
     keep_apart,
     lanes_of_bounds,
+    lanes_within,
     least,
     lower_beyond,
     node_distance,
@@ -238,8 +239,73 @@ def _read_lists(first, last, alone, plain, lists, candidates, components):
 @njit
 def search_tree(schedule, tree, lists, candidates, components):
     """Search the k-d tree for the points whose candidate is not exact and may be above the least edge."""
+    call(_lower_limits, 1, tree, lists, components)
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
+
+
+@njit
+def _lower_limits(top, tree, lists, components):
+    """Lower the limit of each component that fills an inner node below `top` by an edge from there to the sibling.
+
+    Without it, most points of such a component would be searched for before one that has a short edge.
+    """
+    of_node = components.of_node
+    leaves = 1 << tree.levels
+    scratch, nodes, size = np.empty((3, LEAF)), np.empty(tree.levels + 2, np.int64), 0
+    node = top
+    while of_node[top] == -1:
+        own = of_node[node]
+        if own == -1 and 2 * node < leaves:
+            nodes[size] = 2 * node + 1
+            size += 1
+            node *= 2
+            continue
+        if own >= 0 and of_node[node ^ 1] != -2:
+            _lower_limit(node, node ^ 1, tree, lists, components, scratch)
+        if size == 0:
+            return
+        size -= 1
+        node = nodes[size]
+
+
+@njit
+def _lower_limit(a, b, tree, lists, components, scratch):
+    """Lower the limit of the component of node `a` by an edge to a node of the same level, if a short one is found.
+
+    From the pair of nodes it goes to the children that are nearest, and from the leaf to its point that is nearest to
+    the box of the other one. `scratch` is float64 (3, LEAF).
+    """
+    blocks, boxes, _, levels = tree
+    of, of_node, limits = components
+    leaves, near, bound, cores = 1 << levels, scratch[0], scratch[1], scratch[2]
+    own = of_node[a]
+    limit = as_float(limits[own])
+    apart = node_distance(boxes, a, b)
+    while a < leaves and apart < limit:
+        apart, pair = np.inf, 0
+        for i in range(4):
+            c, d = 2 * a + (i >> 1), 2 * b + (i & 1)
+            if of_node[d] != own and node_distance(boxes, c, d) < apart:
+                apart, pair = node_distance(boxes, c, d), i
+        a, b = 2 * a + (pair >> 1), 2 * b + (pair & 1)
+    if apart >= limit:
+        return
+    block, other = (
+        leaf_block(a - leaves, levels, blocks.shape[0]),
+        leaf_block(b - leaves, levels, blocks.shape[0]),
+    )
+    box_distances(blocks, block, boxes, b, bound)
+    p, start = block * LEAF + first_lane(lanes_within(bound, least(bound))), other * LEAF
+    point_distances(blocks, other, p, near)
+    for j in range(LEAF):
+        cores[j] = lists.core[min(start + j, of.size - 1)]
+    keep_apart(near, of, start, own, cores, lists.core[p])
+    weight = least(near)
+    q = start + first_lane(lanes_within(near, weight))
+    # The edge leaves both components.
+    limits[own] = min(limits[own], as_bits(weight))
+    limits[of[q]] = min(limits[of[q]], as_bits(weight))
 
 
 @njit
@@ -623,6 +689,7 @@ def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, compone
             before = roots.size
             if size > 0 or not plain:
                 call(_read_lists, first, last, True, plain, lists, candidates, components)
+                call(_lower_limits, (1 << top) + part, tree, lists, components)
                 call(
                     _search_leaves,
                     part << below,
