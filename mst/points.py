@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Neighbours that are found for each point before the first round: more of them cost more, and save searches later.
 _LISTED = 6
+# In a grid, six are at one distance; the next one is farther, which shows that there are no others.
+_LISTED_IN_3D = 7
 _PLACES, _BLOCKS = 2048, 16
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS = 9
@@ -251,7 +253,8 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
     from mst.kernels.points.rounds import Lists, least_of_nodes
 
     n = len(tree.points)
-    listed = max(_LISTED if k is None else k, samples - 1)
+    dimensions = tree.blocks.shape[1]
+    listed = max((_LISTED_IN_3D if dimensions == 3 else _LISTED) if k is None else k, samples - 1)
     shape = n, max(min(listed, n - 1), 1)
     places, distances = np.empty(shape, np.int32), np.empty(shape)
     find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
