@@ -249,6 +249,7 @@ def _distinct(coordinates: np.ndarray) -> Points:
 
 def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
     """Return the nearest neighbours of every point and the core distances."""
+    from mst.kernels.points.lanes import ROW
     from mst.kernels.points.neighbours import find_neighbours
     from mst.kernels.points.rounds import Lists, least_of_nodes
 
@@ -256,7 +257,10 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
     dimensions = tree.blocks.shape[1]
     listed = max((_LISTED_IN_3D if dimensions == 3 else _LISTED) if k is None else k, samples - 1)
     shape = n, max(min(listed, n - 1), 1)
-    places, distances = np.empty(shape, np.int32), np.empty(shape)
+    # Vectors of a row are read, also of the last one.
+    size = math.prod(shape)
+    places = np.empty(size + ROW, np.int32)[:size].reshape(shape)
+    distances = np.empty(size + ROW)[:size].reshape(shape)
     find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
     core = np.zeros(n)
     if samples > 1 and counts.max() == 1:

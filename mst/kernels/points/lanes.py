@@ -6,12 +6,16 @@ Sums are taken in the order of the dimensions.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from llvmlite import ir
 from numba.core import cgutils, types
 
 from mst.kernels.primitives.jit import intrinsic
 
 LEAF = 32
+ROW = 16
+"""Items at most in a row of `insert`."""
 _I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _FLOATS, _INTS = ir.VectorType(_DOUBLE, LEAF), ir.VectorType(_I32, LEAF)
 
@@ -240,20 +244,82 @@ def rank_ties(typing_context, numbers, points, start, ranks, size):
 
 
 @intrinsic
-def lanes_before(typing_context, numbers, points, start, number, point):
-    """Return the lanes whose (number, point) is before these two, a bit each; the points are int32, from `start` on."""
+def insert(typing_context, lanes, near, block, points, distances, places, row):
+    """Insert lanes of a block into a row of neighbours, sorted by (distance, point); return its greatest distance.
+
+    The lanes have finite distances `near`, float64 (LEAF,). Of `distances`, float64, and `places`, int32, a row has at
+    most ROW items; so many are read, also after the last row. `points`, int32, has the point of each place.
+    """
 
     def generate(context, builder, signature, arguments):
-        numbers_value, points_value, start, number, point = arguments
-        given = _read(context, builder, numbers, numbers_value)
-        number = _spread(builder, number, _FLOATS)
-        ids = _ints(context, builder, points, points_value, start)
-        earlier = builder.icmp_signed("<", ids, _spread(builder, point, _INTS))
-        ties = builder.and_(builder.fcmp_ordered("==", given, number), earlier)
-        before = builder.or_(builder.fcmp_ordered("<", given, number), ties)
-        return builder.zext(builder.bitcast(before, ir.IntType(LEAF)), _I64)
+        lanes, near_value, block, points_value, distances_value, places_value, row = arguments
+        numbers = context.make_array(near)(context, builder, near_value)
+        names = context.make_array(points)(context, builder, points_value)
+        columns = [
+            (kind, context.make_array(kind)(context, builder, value), ir.VectorType(item, ROW))
+            for kind, value, item in ((distances, distances_value, _DOUBLE), (places, places_value, _I32))
+        ]
+        size = builder.extract_value(columns[0][1].shape, 1)
+        ints = columns[1][2]
+        inside = builder.icmp_signed(
+            "<", ir.Constant(ints, list(range(ROW))), _spread(builder, builder.trunc(size, _I32), ints)
+        )
+        states = []
+        for kind, array, vector in columns:
+            address = builder.bitcast(_item(context, builder, kind, array, row, _I64(0)), vector.as_pointer())
+            given = builder.load(address, align=4)
+            # No distance is less: what is beyond the row stays.
+            outside = ir.Constant(vector, [float("-inf") if vector.element == _DOUBLE else 0] * ROW)
+            states.append(cgutils.alloca_once_value(builder, builder.select(inside, given, outside)))
+        # The points of the row are looked up once two distances are equal.
+        states.append(cgutils.alloca_once_value(builder, ir.Constant(ints, [0] * ROW)))
+        known = cgutils.alloca_once_value(builder, ir.IntType(1)(0))
+        items = [
+            builder.bitcast(state, kind.as_pointer()) for state, kind in zip(states, (_DOUBLE, _I32, _I32))
+        ]
+        left = cgutils.alloca_once_value(builder, lanes)
+        later = cgutils.alloca_once(builder, ir.IntType(ROW))
+        ties = cgutils.alloca_once(builder, ir.IntType(ROW))
+        first = builder.mul(block, _I64(LEAF))
+        with _while_set(builder, left) as lane:
+            distance = builder.load(_item(context, builder, near, numbers, lane))
+            place = builder.add(first, lane)
+            given = builder.load(states[0])
+            spread = _spread(builder, distance, given.type)
+            bits = ir.IntType(ROW)
+            builder.store(builder.bitcast(builder.fcmp_ordered(">", given, spread), bits), later)
+            builder.store(builder.bitcast(builder.fcmp_ordered("==", given, spread), bits), ties)
+            with builder.if_then(builder.icmp_unsigned("!=", builder.load(ties), bits(0))):
+                with builder.if_then(builder.not_(builder.load(known))):
+                    builder.store(known.type.pointee(1), known)
+                    with cgutils.for_range(builder, size) as loop:
+                        other = builder.load(builder.gep(items[1], [loop.index]))
+                        other = builder.select(builder.icmp_signed("<", other, _I32(0)), _I32(0), other)
+                        other = _item(context, builder, points, names, builder.sext(other, _I64))
+                        builder.store(builder.load(other), builder.gep(items[2], [loop.index]))
+                own = _spread(builder, builder.load(_item(context, builder, points, names, place)), ints)
+                after = builder.icmp_signed(">", builder.load(states[2]), own)
+                after = builder.and_(builder.load(ties), builder.bitcast(after, bits))
+                builder.store(builder.or_(builder.load(later), after), later)
+            moved = builder.load(later)
+            masks = [
+                builder.bitcast(mask, ir.VectorType(ir.IntType(1), ROW))
+                for mask in (moved, builder.shl(moved, bits(1)))
+            ]
+            name = builder.load(_item(context, builder, points, names, place))
+            for state, new in zip(states, (distance, builder.trunc(place, _I32), name)):
+                old = builder.load(state)
+                order = ir.Constant(ints, [0, *range(ROW - 1)])
+                shifted = builder.shuffle_vector(old, old, order)
+                shifted = builder.select(masks[1], shifted, _spread(builder, new, old.type))
+                builder.store(builder.select(masks[0], shifted, old), state)
+        for (kind, array, _), own in zip(columns, items):
+            with cgutils.for_range(builder, size) as loop:
+                item = builder.load(builder.gep(own, [loop.index]))
+                builder.store(item, _item(context, builder, kind, array, row, loop.index))
+        return builder.load(builder.gep(items[0], [builder.sub(size, _I64(1))]))
 
-    return types.int64(numbers, points, types.int64, types.float64, types.int32), generate
+    return types.float64(types.int64, near, types.int64, points, distances, places, types.int64), generate
 
 
 @intrinsic
@@ -277,6 +343,21 @@ def _ints(context, builder, array_type, value, start):
     array = context.make_array(array_type)(context, builder, value)
     address = _item(context, builder, array_type, array, start)
     return builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
+
+
+@contextmanager
+def _while_set(builder, bits):
+    """Loop over the bits that are set of the integer at an address, from the first on; yield the number of each."""
+    blocks = [builder.append_basic_block(f"bits.{name}") for name in ("test", "body", "end")]
+    builder.branch(blocks[0])
+    builder.position_at_end(blocks[0])
+    given = builder.load(bits)
+    builder.cbranch(builder.icmp_unsigned("!=", given, given.type(0)), blocks[1], blocks[2])
+    builder.position_at_end(blocks[1])
+    builder.store(builder.and_(given, builder.sub(given, given.type(1))), bits)
+    yield builder.cttz(given, ir.IntType(1)(1))
+    builder.branch(blocks[0])
+    builder.position_at_end(blocks[2])
 
 
 def _reduction(numbers, order):
@@ -326,7 +407,7 @@ def _write(context, builder, array_type, value, vector):
 def _spread(builder, number, kind):
     """Return a vector that has a number in all lanes."""
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, _I32(0))
-    return builder.shuffle_vector(one, one, ir.Constant(_INTS, [0] * LEAF))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, kind.count), [0] * kind.count))
 
 
 def _choose(builder, order, a, b):

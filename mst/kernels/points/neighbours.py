@@ -9,10 +9,11 @@ from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.points.kd_tree import leaf_block
 from mst.kernels.points.lanes import (
     LEAF,
+    ROW,
     box_distances,
     first_lane,
     greatest,
-    lanes_before,
+    insert,
     lanes_within,
     node_distance,
     point_distances,
@@ -20,6 +21,9 @@ from mst.kernels.points.lanes import (
     rank_ties,
 )
 from mst.kernels.primitives.jit import njit
+
+_FAR = np.finfo(np.float64).max
+"""What has no neighbours yet takes any at a finite distance."""
 
 
 @njit
@@ -34,7 +38,8 @@ def find_neighbours(schedule, tree, places, distances):
     places : numpy.ndarray of int32, shape (n, k)
         Overwritten by the neighbours' places, nearest first, -1 from the number of other points on.
     distances : numpy.ndarray of float64, shape (n, k)
-        Overwritten by the squared distances; infinite where there is no neighbour.
+        Overwritten by the squared distances; infinite where there is no neighbour. The memory of both goes on for
+        `mst.kernels.points.lanes.ROW` items.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
@@ -48,6 +53,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
     leaves = 1 << levels
     near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     ranks, listed = np.empty(LEAF, np.int32), min(places.shape[1], LEAF - 1)
+    short = places.shape[1] <= ROW
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     first, last = next_chunk(tallies, worker, width, grain, leaves)
     while first < last:
@@ -74,7 +80,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                     j = first_lane(lanes)
                     lanes &= lanes - 1
                     places[place, ranks[j]], distances[place, ranks[j]] = own * LEAF + j, near[j]
-                radius[place - own * LEAF] = distances[place, -1]
+                radius[place - own * LEAF] = min(distances[place, -1], _FAR)
             limit = greatest(radius)
             # From the leaf upwards: the nearest points come first.
             ancestor = home
@@ -108,11 +114,13 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                             point_distances(blocks, b, place, near)
                             hits = lanes_within(near, radius[j])
                             if hits != 0:
-                                last = places[place, -1]
-                                if tied and last >= 0:
-                                    hits = lanes_before(near, points, b * LEAF, radius[j], points[last])
-                                _insert(hits, near, b, points, places[place], distances[place])
-                                radius[j] = distances[place, -1]
+                                if short:
+                                    radius[j] = min(
+                                        insert(hits, near, b, points, distances, places, place), _FAR
+                                    )
+                                else:
+                                    _insert(hits, near, b, points, places[place], distances[place])
+                                    radius[j] = min(distances[place, -1], _FAR)
                         limit = greatest(radius)
         first, last = next_chunk(tallies, worker, width, grain, leaves)
 
@@ -125,7 +133,7 @@ def _insert(lanes, near, b, points, found, found_distances):
         j = first_lane(lanes)
         lanes &= lanes - 1
         distance = near[j]
-        if distance <= found_distances[last] and distance < np.inf:
+        if distance <= found_distances[last]:
             place = b * LEAF + j
             i = last
             if distance == found_distances[i] and points[place] > points[found[i]]:
