@@ -138,6 +138,16 @@ def test_views_of_graphs_have_the_trees_of_networkx(graph):
     assert all(weight != "changed" for *_, weight in graph.edges(data="weight"))
 
 
+@pytest.mark.filterwarnings("error")
+def test_changed_graphs_are_read_anew_without_a_warning():
+    graph = nx.cycle_graph(4)
+    for edge in graph.edges:
+        graph.edges[edge]["weight"] = 2
+        tree = nx.minimum_spanning_tree(graph, backend="mst")
+        graph.edges[edge]["weight"] = 1
+    assert edge not in tree.edges
+
+
 def test_nan_is_refused_with_its_edge_or_ignored():
     graph = nx.Graph()
     graph.add_edge("a", "b", weight=float("nan"))
