@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from mst.arrays import as_numpy
+from mst.cores import cores_for
 from mst.errors import InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.interop.arrays import ArrayForest, like
-from mst.solver import chosen_width, minimum_spanning_forest
+from mst.solver import minimum_spanning_forest
 
 if TYPE_CHECKING:
     from mst.kernels.parallel.runtime import Schedule
@@ -144,7 +145,7 @@ def from_points(
     if samples > max(n, 1):
         raise InputError(f"min_samples = {samples} is above the number of points, {n}")
     neighbours = None if k is None else _count(k, "k")
-    width = chosen_width(threads)
+    width = cores_for(threads)
     started = perf_counter()
     try:
         u, v, w = _tree(coordinates, samples, neighbours, width)

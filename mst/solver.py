@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,7 @@ import numpy as np
 
 from mst import advice, arrays, registry
 from mst.advice import first
+from mst.cores import check_cores, cores_for, usable_width, whole_threads
 from mst.errors import (
     DependencyError,
     InputError,
@@ -131,7 +131,7 @@ def _of_other_arrays(
         raise UnsupportedError(
             "maximum takes a graph in host memory, no arrays on a device: negate their weights"
         )
-    if _whole_threads(threads) not in (None, 1):
+    if whole_threads(threads) not in (None, 1):
         raise UnsupportedError(
             f"arrays on a device are solved on that device, not on {threads}: leave threads out"
         )
@@ -179,7 +179,7 @@ def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: d
     from mst.interop.device import forest_of_unchecked, unchecked_graph
 
     graph = unchecked_graph(*arrays)
-    if graph is None or (_whole_threads(threads) not in (None, 1) and algorithm != "auto"):
+    if graph is None or (whole_threads(threads) not in (None, 1) and algorithm != "auto"):
         return None
     if algorithm != "auto":
         return forest_of_unchecked(graph, options)
@@ -263,7 +263,7 @@ def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, optio
         )
     width = width_of(chosen, threads)
     if chosen.paradigm == "threads":
-        _check_cores(width)
+        check_cores(width)
     timed = _TimedWithoutCode()
     execution = execute(chosen, graph, width, options, timed=timed)
     edge_ids = execution.collect()
@@ -316,37 +316,12 @@ _code_seconds: Callable[[], float] | None = None
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
     """Return the width that `threads` means for an algorithm: all usable cores when it is not given."""
-    threads = _whole_threads(threads)
+    threads = whole_threads(threads)
     if algorithm.paradigm in ("sequential", "peer") and threads not in (None, 1):
         raise UnsupportedError(f"{algorithm.id} runs on one thread, not on {threads}: leave threads out")
     if threads is None and algorithm.paradigm == "threads":
         return cores or len(os.sched_getaffinity(0))
     return threads or 1
-
-
-def chosen_width(threads: int | None) -> int:
-    """Return the width of parallel kernels that `threads` means: all cores that they may use when it is not given."""
-    width = _whole_threads(threads)
-    _check_cores(width or 1)
-    return width or usable_width()
-
-
-def _whole_threads(threads: int | None) -> int | None:
-    try:
-        whole = None if threads is None else operator.index(threads)
-    except TypeError:
-        raise InputError(f"threads must be a whole number, got {threads!r}") from None
-    if whole is not None and whole < 1:
-        raise InputError(f"threads must be at least 1, got {whole}")
-    return whole
-
-
-def _check_cores(width: int) -> None:
-    cores = len(os.sched_getaffinity(0))
-    if width > cores:
-        raise UnsupportedError(
-            f"threads: {width} is above the {cores} usable cores: give fewer, or leave it out"
-        )
 
 
 def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
@@ -363,15 +338,6 @@ def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loade
     if gpu == "loaded":
         gpu = "host" if usable_gpu() else None
     return advice.choose_for(graph, width=cores_for(threads), gpu=gpu)
-
-
-def cores_for(threads: int | None) -> int:
-    """Return how many cores ``"auto"`` may use."""
-    threads = _whole_threads(threads)
-    if threads is None:
-        return usable_width()
-    _check_cores(threads)
-    return threads
 
 
 def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) -> advice.Choice:
@@ -406,18 +372,6 @@ def usable_gpu() -> bool:
         return False
 
 
-def usable_width() -> int:
-    """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
-    runtime = sys.modules.get("mst.kernels.parallel.runtime")
-    if runtime is not None and runtime.forked_after_use():
-        return 1
-    cores = len(os.sched_getaffinity(0))
-    if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
-        return min(cores, launched)
-    named = os.environ.get("NUMBA_NUM_THREADS", "")
-    return min(cores, int(named)) if named.isdigit() and int(named) else cores
-
-
 def _checking_cores(graph: Any, algorithm: str, threads: int | None) -> int:
     """Return how many cores a call may use to check the arrays of a tuple."""
     if type(graph) is not tuple or not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY:
@@ -426,7 +380,7 @@ def _checking_cores(graph: Any, algorithm: str, threads: int | None) -> int:
     many = "numba" in sys.modules if algorithm == "auto" else registry.get(algorithm).paradigm == "threads"
     if not many:
         return 1
-    return min(_whole_threads(threads) or sys.maxsize, usable_width())
+    return min(whole_threads(threads) or sys.maxsize, usable_width())
 
 
 def as_graph(graph: Any, *, threads: int = 1) -> Graph:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import mst
-from mst import advice, cli, registry, solver
+from mst import advice, cli, cores, registry, solver
 from mst.advice import Candidate, Table, first
 from mst.advice.traits import Traits, traits_of
 from mst.bench import advice as making
@@ -195,10 +195,10 @@ def test_a_fork_of_a_process_with_threads_uses_one_core():
     graph = generate("uniform", n=2000, m=9000, seed=5)
     in_threads = dict(algorithm="filter-boruvka-threads", threads=1, hand_over=False)
     expected = mst.minimum_spanning_forest(graph, **in_threads).digest
-    assert solver.usable_width() >= 1
+    assert cores.usable_width() >= 1
     pid = os.fork()
     if pid == 0:
-        right = solver.usable_width() == 1 and mst.minimum_spanning_forest(graph).digest == expected
+        right = cores.usable_width() == 1 and mst.minimum_spanning_forest(graph).digest == expected
         os._exit(0 if right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 

@@ -42,8 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mst import advice
     from mst.advice.traits import traits_of
     from mst.bench.machine import this_machine
+    from mst.cores import usable_width
     from mst.errors import ConfigError
-    from mst.solver import read_graph, usable_width
+    from mst.solver import read_graph
 
     facts: dict[str, Any]
     if arguments.graph is not None:

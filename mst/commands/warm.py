@@ -33,11 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.advice import first, table
     from mst.advice.traits import traits_of
     from mst.bench.measure.warm_up import reaching_all_code
+    from mst.cores import cores_for
     from mst.errors import UnsupportedError
     from mst.facts import Facts
     from mst.kernels.primitives.cache import cache_root
     from mst.kernels.primitives.machine_code import code_seconds
-    from mst.solver import cores_for, minimum_spanning_forest
+    from mst.solver import minimum_spanning_forest
 
     cores, began = cores_for(arguments.threads), perf_counter()
     ways: list[tuple[registry.Algorithm, dict[str, Any]]] = [

@@ -1,0 +1,55 @@
+"""How many cores a call may use."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+
+from mst.errors import InputError, UnsupportedError
+
+
+def cores_for(threads: int | None) -> int:
+    """Return how many cores a call may use: `threads`, or all that parallel kernels may use when it is not given.
+
+    Examples
+    --------
+    >>> from mst.cores import cores_for
+    >>> cores_for(1)
+    1
+    """
+    whole = whole_threads(threads)
+    check_cores(whole or 1)
+    return whole or usable_width()
+
+
+def usable_width() -> int:
+    """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
+    runtime = sys.modules.get("mst.kernels.parallel.runtime")
+    if runtime is not None and runtime.forked_after_use():
+        return 1
+    cores = len(os.sched_getaffinity(0))
+    if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
+        return min(cores, launched)
+    named = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(cores, int(named)) if named.isdigit() and int(named) else cores
+
+
+def whole_threads(threads: int | None) -> int | None:
+    """Return `threads` as an int, or None; raise `InputError` where it is no number of threads."""
+    try:
+        whole = None if threads is None else operator.index(threads)
+    except TypeError:
+        raise InputError(f"threads must be a whole number, got {threads!r}") from None
+    if whole is not None and whole < 1:
+        raise InputError(f"threads must be at least 1, got {whole}")
+    return whole
+
+
+def check_cores(width: int) -> None:
+    """Raise `UnsupportedError` where there are fewer usable cores than `width`."""
+    cores = len(os.sched_getaffinity(0))
+    if width > cores:
+        raise UnsupportedError(
+            f"threads: {width} is above the {cores} usable cores: give fewer, or leave it out"
+        )
